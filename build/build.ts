@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, relative, resolve } from "node:path";
-import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
+import { type BuildOptions, build, type Metafile, type Plugin, transform } from "esbuild";
 import { fontFiles } from "../emulator/cluster/pdf/fonts.ts";
 import { reduceFont } from "../emulator/cluster/pdf/true-type.ts";
 import { registry, webhookPayloads } from "../src/api/registry.ts";
@@ -16,8 +16,8 @@ import { bundledPackages, thirdPartyText } from "./licences.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
-/** Each becomes one CommonJS file; what it imports late is initialized in it by the first use. */
-const commandLine = { main: "src/cli/entry.ts" };
+/** What every command line loads, and what those load that run a command. */
+const commandLine = ["src/cli/entry.ts", "src/cli/perform.ts"];
 
 /** What other people's programs import or require. The command line reaches the emulator by the same file. */
 const libraries = {
@@ -40,12 +40,15 @@ const fontPackage = "node_modules/dejavu-fonts-ttf";
 
 /**
  * Modules that a package has for a feature we do not use, each worth milliseconds at the start: commander starts no
- * programs, zod speaks English alone, undici speaks no HTTP/2 here, sends no forms with files, and is asked for its
- * dispatchers alone, by its entry, which loads fetch, WebSocket, caches, mocks and interceptors with them.
+ * programs, zod speaks English alone, Fastify has no schemas and is sent real requests, PDFs are made without HTML, undici
+ * speaks no HTTP/2 and no SOCKS here, sends no forms with files, and is asked for its dispatchers alone, by its entry,
+ * which loads fetch, WebSocket, caches, mocks and interceptors with them.
  */
 const unused = [
   { by: /node_modules\/commander\//, module: /^node:child_process$/ },
   { by: /node_modules\/zod\//, module: /\/locales\/index\.js$/ },
+  { by: /node_modules\/fastify\//, module: /^(@fastify\/(ajv|fast-json-stringify)-compiler|light-my-request)$/ },
+  { by: /node_modules\/@cantoo\/pdf-lib\//, module: /^node-html-better-parser$/ },
   { by: /node_modules\/undici\//, module: /^node:http2$/ },
   {
     by: /node_modules\/undici\/index\.js$/,
@@ -53,7 +56,10 @@ const unused = [
       /^\.\/lib\/(web|mock|interceptor|cache|global|handler|dispatcher\/(balanced|round|socks5|env-http|retry|h2c))/,
   },
   { by: /node_modules\/undici\/lib\/api\/index\.js$/, module: /^\.\/api-(request|stream|pipeline|upgrade)/ },
-  { by: /node_modules\/undici\/lib\/dispatcher\//, module: /^\.(\/client-h2|\.\/web\/fetch\/body)\.js$/ },
+  {
+    by: /node_modules\/undici\/lib\/dispatcher\//,
+    module: /^\.(\/client-h2|\/socks5-proxy-agent|\.\/web\/fetch\/body)(\.js)?$/,
+  },
 ];
 
 const omitUnused: Plugin = {
@@ -64,45 +70,94 @@ const omitUnused: Plugin = {
         by.test(importer) ? { path, namespace: "unused" } : undefined,
       );
     }
+    // Those of Node that no function in use needs.
+    onResolve({ filter: /^node:/ }, ({ path }) => ({ path, external: true, sideEffects: false }));
     onLoad({ filter: /.*/, namespace: "unused" }, () => ({
       contents: "module.exports = { constants: {}, CacheStorage: class {} };",
     }));
   },
 };
 
-/** The package holds the emulator once, for the command line too. */
-const emulatorApart: Plugin = {
-  name: "emulator-apart",
-  setup({ onResolve }) {
-    onResolve({ filter: /emulator\/index\.ts$/ }, ({ kind, path, resolveDir }) =>
-      kind === "dynamic-import" && relative(root, resolve(resolveDir, path)) === libraries.emulator
-        ? { path: "./emulator.cjs", external: true }
-        : undefined,
-    );
+/** Shortens the names inside of packages. Ours stay: --debug shows where an error comes from. */
+const shortenPackages: Plugin = {
+  name: "shorten-packages",
+  setup({ onLoad }) {
+    onLoad({ filter: /node_modules\/.*\.[cm]?js$/ }, async ({ path }) => ({
+      contents: (await transform(readFileSync(path, "utf8"), { minifyIdentifiers: true })).code,
+    }));
   },
 };
 
-const settings = {
-  absWorkingDir: root,
-  bundle: true,
-  format: "cjs",
-  outExtension: { ".js": ".cjs" },
-  platform: "node",
+/**
+ * A module that is imported late imports the parts of the program that are there by then, so that what both use stays in
+ * these: esbuild makes a file for every set of modules that share something, and Node takes half a millisecond for each.
+ * The command line loads the emulator by the file that other programs load.
+ */
+const lateModules = (parts: readonly string[]): Plugin => ({
+  name: "late-modules",
+  setup({ onResolve, onLoad }) {
+    // Other programs of the same build do not import this one.
+    const folder = join(root, parts[0]!.split("/")[0]!);
+    onResolve({ filter: /^\./ }, ({ kind, path, importer, resolveDir }) => {
+      if (kind !== "dynamic-import" || !importer.startsWith(folder)) return undefined;
+      const module = relative(root, resolve(resolveDir, path));
+      const isOther = module === libraries.emulator && !parts.includes(module);
+      return isOther ? { path: "./emulator.cjs", external: true } : { path: module, namespace: "late" };
+    });
+    onLoad({ filter: /.*/, namespace: "late" }, ({ path }) => {
+      const before = parts.includes(path) ? parts.slice(0, parts.indexOf(path)) : parts;
+      return {
+        contents: `${before.map((part) => `import "./${part}";`).join("")} export * from "./${path}";`,
+        resolveDir: root,
+      };
+    });
+  },
+});
+
+// Node reads all of a file before it runs any of it. Lines end: Node prints the whole line that an unhandled error comes
+// from.
+const compact = {
   target: "node20.19",
-  // A CommonJS file knows its place by another name. It is asked for by few.
-  banner: { js: 'var bundleFile={get url(){return require("node:url").pathToFileURL(__filename).href}};' },
-  define: { "import.meta.url": "bundleFile.url", "import.meta.dirname": "__dirname" },
-  // Node reads all of a file before it runs any of it. Names stay: --debug shows where an error comes from. Lines end:
-  // Node prints the whole line that an unhandled error comes from.
   minifySyntax: true,
   minifyWhitespace: true,
   lineLimit: 200,
   legalComments: "none",
+} satisfies BuildOptions;
+
+const settings = {
+  ...compact,
+  absWorkingDir: root,
+  bundle: true,
+  platform: "node",
+  format: "cjs",
+  outExtension: { ".js": ".cjs" },
+  // A CommonJS file knows its place by another name. It is asked for by few.
+  banner: { js: 'var bundleFile={get url(){return require("node:url").pathToFileURL(__filename).href}};' },
+  define: { "import.meta.url": "bundleFile.url", "import.meta.dirname": "__dirname" },
   // Optional companions of pdfjs, which draws nothing here.
   external: ["canvas", "@napi-rs/canvas", "path2d"] as string[],
   metafile: true,
   logLevel: "warning",
 } satisfies BuildOptions;
+
+/** Bundles a program as CommonJS files: one for each of its parts, and for each module that is imported late. */
+async function buildInParts(parts: readonly string[], options: BuildOptions): Promise<Metafile> {
+  const { metafile } = await build({
+    ...settings,
+    ...options,
+    metafile: true,
+    format: "esm",
+    splitting: true,
+    plugins: [omitUnused, shortenPackages, lateModules(parts)],
+  });
+  // esbuild splits ES modules only, which Node takes milliseconds longer to load.
+  for (const path of Object.keys(metafile.outputs).map((name) => join(root, name))) {
+    const text = readFileSync(path, "utf8");
+    const { code } = await transform(text, { ...compact, format: "cjs", supported: { "dynamic-import": false } });
+    writeFileSync(path, code);
+  }
+  return metafile;
+}
 
 /** CommonJS packages inside an ES module call require. */
 const asModule = {
@@ -118,30 +173,26 @@ const asModule = {
 export async function bundle(outdir: string): Promise<Metafile> {
   // A build that fails leaves the last good one in place.
   const fresh = `${outdir}.new-${process.pid}`;
-  const { metafile: ofCommandLine } = await build({
-    ...settings,
+  const ofCommandLine = await buildInParts(commandLine, {
     outdir: fresh,
-    entryPoints: commandLine,
+    entryPoints: { main: commandLine[0]! },
     define: {
       ...settings.define,
       SVC_VERSION: JSON.stringify(packageVersion()),
       SVC_COMMANDS: JSON.stringify((await allDeclared()).map(({ words }) => words.join(" ")).join("\n")),
     },
-    plugins: [omitUnused, emulatorApart],
   });
-  const { metafile: ofLibraries } = await build({
-    ...settings,
+  const ofLibraries = await buildInParts([libraries.emulator], {
     outdir: fresh,
     entryPoints: libraries,
     inject: [join(root, "src/base/node-globals.ts")],
-    plugins: [omitUnused],
   });
   const { metafile: ofProcesses } = await build({
     ...settings,
     ...asModule,
     outdir: fresh,
     entryPoints: processes,
-    plugins: [omitUnused],
+    plugins: [omitUnused, shortenPackages],
   });
   const ofConsole = await bundleConsole(`${fresh}/console`);
   for (const name of Object.keys(libraries)) writeModuleWrapper(fresh, name);
@@ -182,11 +233,17 @@ function writeTour(folder: string): void {
 
 /** Twice, since a compiler takes the kind of a module from the name of its types: `.d.cts` for those who `require`. */
 function writeTypes(folder: string): void {
-  const derived = { operations: operationTypes(registry), payloads: payloadTypes(webhookPayloads) };
+  for (const [name, text] of Object.entries({
+    operations: operationTypes(registry),
+    payloads: payloadTypes(webhookPayloads),
+  })) {
+    writeFileSync(`${folder}/${name}.d.cts`, text);
+    writeFileSync(`${folder}/${name}.d.ts`, `export * from "./${name}.cjs";\n`);
+  }
   const published = Object.fromEntries(
     Object.entries(publishedTypes).map(([name, path]) => [name, readFileSync(join(root, path), "utf8")]),
   );
-  for (const [name, text] of Object.entries({ ...derived, ...published })) {
+  for (const [name, text] of Object.entries(published)) {
     writeFileSync(`${folder}/${name}.d.ts`, text);
     writeFileSync(`${folder}/${name}.d.cts`, text.replaceAll('.d.ts"', '.d.cts"'));
   }

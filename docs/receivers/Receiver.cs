@@ -1,30 +1,38 @@
-// .NET 8 or later, in a project of `dotnet new web`: SVC_WEBHOOK_HMAC_KEY=… PORT=3000 dotnet run
-using System.Collections.Concurrent;
+// .NET 8 or later, as Program.cs of `dotnet new console`: SVC_WEBHOOK_HMAC_KEY=… dotnet run
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Net;
 using System.Security.Cryptography;
 using System.Text;
+using System.Threading.Tasks;
 
-var key = Convert.FromBase64String(Environment.GetEnvironmentVariable("SVC_WEBHOOK_HMAC_KEY")!);
-var port = Environment.GetEnvironmentVariable("PORT") ?? "3000";
-var seen = new ConcurrentDictionary<string, bool>();
-var app = WebApplication.CreateBuilder(args).Build();
-
-app.MapPost("/hooks", async (HttpRequest request) =>
+static class Receiver
 {
-    using var stream = new MemoryStream();
-    await request.Body.CopyToAsync(stream);
-    var body = stream.ToArray();
-    var expected = Convert.ToHexString(HMACSHA512.HashData(key, body)).ToLowerInvariant();
-    var given = request.Headers["X-SVC-WEBHOOK-CONTENT-HASH"].ToString();
-    if (!CryptographicOperations.FixedTimeEquals(Encoding.UTF8.GetBytes(expected), Encoding.UTF8.GetBytes(given)))
-    {
-        return Results.StatusCode(401);
-    }
-    if (seen.TryAdd(expected, true))
-    {
-        // Store first, respond then, and do the work afterwards. A real receiver stores the ID, too.
-        lock (seen) File.AppendAllText("events.jsonl", Encoding.UTF8.GetString(body) + "\n");
-    }
-    return Results.StatusCode(204);
-});
+    static readonly byte[] key = Convert.FromBase64String(Environment.GetEnvironmentVariable("SVC_WEBHOOK_HMAC_KEY"));
+    static readonly string port = Environment.GetEnvironmentVariable("PORT") ?? "3000";
+    static readonly HashSet<string> seen = new HashSet<string>();
 
-app.Run($"http://127.0.0.1:{port}");
+    static void Main()
+    {
+        var listener = new HttpListener { Prefixes = { $"http://127.0.0.1:{port}/" } };
+        listener.Start();
+        while (true) _ = Respond(listener.GetContext());
+    }
+
+    static async Task Respond(HttpListenerContext context)
+    {
+        await Task.Yield(); // Main goes on with the next request.
+        var body = new MemoryStream();
+        await context.Request.InputStream.CopyToAsync(body);
+        var hash = new HMACSHA512(key).ComputeHash(body.ToArray());
+        var expected = Encoding.ASCII.GetBytes(BitConverter.ToString(hash).Replace("-", "").ToLowerInvariant());
+        var given = context.Request.Headers["X-SVC-WEBHOOK-CONTENT-HASH"] ?? "";
+        var isGenuine = CryptographicOperations.FixedTimeEquals(expected, Encoding.ASCII.GetBytes(given));
+        // Store first, respond then, and do the work afterwards. A real receiver stores the ID, too.
+        lock (seen) if (isGenuine && seen.Add(given))
+            File.AppendAllText("events.jsonl", Encoding.UTF8.GetString(body.ToArray()) + "\n");
+        context.Response.StatusCode = isGenuine ? 200 : 401;
+        context.Response.Close(new byte[0], false);
+    }
+}

@@ -1,5 +1,6 @@
 import type { WallClock } from "../../src/base/clock.ts";
-import { type TraceContext, traceIds } from "../../src/base/tracing/trace-context.ts";
+import type { TraceContext } from "../../src/base/tracing/trace-context.ts";
+import { traceIds } from "../../src/base/tracing/trace-ids.ts";
 import { CauseRow } from "./cause.ts";
 import { rows, type Store, type Transaction } from "./port.ts";
 import { maxRetentionMs } from "./retention.ts";

@@ -1,6 +1,7 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json-forms.ts";
-import { spanId, writeTraceparent } from "../../src/base/tracing/trace-context.ts";
+import { writeTraceparent } from "../../src/base/tracing/trace-context.ts";
+import { spanId } from "../../src/base/tracing/trace-ids.ts";
 import { standardWebhookHeaders } from "../../src/schemes/standard-webhooks.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";

@@ -1,5 +1,4 @@
 import { groupNames, insertSeparator, loadCommandWords, loadDeclarations, loadParser } from "./command-tree.ts";
-import { readProfiles } from "./config/profile.ts";
 import { explainError, explainInterruption, signalCodes } from "./exit.ts";
 import { PartialFailureError, UsageError } from "./failure.ts";
 import { commandGroups } from "./groups.ts";
@@ -7,7 +6,6 @@ import { renderHelp } from "./help/help.ts";
 import type { Host } from "./host.ts";
 import { escapePage, printPage } from "./output/print.ts";
 import { locateCommand, normalizeArgv } from "./parse/argv.ts";
-import { runCommandLine } from "./perform.ts";
 import { createStdoutError, reportFailure } from "./report.ts";
 import { ShutdownController } from "./shutdown-controller.ts";
 
@@ -72,6 +70,7 @@ async function run(
   try {
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
     if (!chosen) return await printed(await help(argv, host));
+    const { runCommandLine } = await import("./perform.ts");
     return await runCommandLine(chosen, argv, host, stopping, async (inner, how = {}) =>
       (await import("./run-captured.ts")).runCaptured(main, inner, host, how),
     );
@@ -122,7 +121,10 @@ async function completions(words: readonly string[], host: Host): Promise<string
     ],
     declarations: async (group) => (names.has(group) ? loadDeclarations(group) : []),
     snapshots: async () => (await import("./connection/snapshot-names.ts")).snapshotNames(host),
-    profiles: async () => Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles),
+    profiles: async () => {
+      const { readProfiles } = await import("./config/profile.ts");
+      return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
+    },
   });
   return escapePage(host, found);
 }

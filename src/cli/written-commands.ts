@@ -24,7 +24,7 @@ export const writtenCommands = lookupTable<() => Promise<{ readonly commands: re
   config: () => import("./commands/config/index.ts"),
   openapi: () => import("./commands/openapi.ts"),
   completion: () => import("./commands/completion.ts"),
-  agent: () => import("./commands/agent/index.ts"),
+  agent: () => import("./commands/agent.ts"),
   mcp: () => import("./commands/mcp.ts"),
 });
 

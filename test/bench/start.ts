@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
+import module from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundled } from "./support/bundled.ts";
@@ -45,12 +46,15 @@ try {
       return performance.now() - begin;
     };
   const svc = join(folder, "bin", "svc.js");
+  // Node 22.8 and later cache compiled code.
+  const [ofHelp, ofRequest] =
+    "enableCompileCache" in module ? (["<= 1.7", "<= 2.6"] as const) : (["<= 2.0", "<= 3.0"] as const);
   const commands = [
     { words: ["--version"], goal: "<= 1.2" },
-    { words: ["contracts", "create", "--help"], goal: "<= 1.7" },
-    { words: ["router", "clusters"], goal: "<= 2.6" },
-    { words: ["contracts", "status", "T-1"], goal: "<= 2.6" },
-    { words: ["router", "show-email", "ada@northwind.example"], goal: "<= 2.6" },
+    { words: ["help"], goal: ofHelp },
+    { words: ["contracts", "create", "--help"], goal: ofHelp },
+    { words: ["contracts", "list", "--json"], goal: ofRequest },
+    { words: ["router", "show-email", "ada@northwind.example"], goal: ofRequest },
   ] as const;
   const [bare, ...times] = await inTurns(21, [run("-e", "0"), ...commands.map(({ words }) => run(svc, ...words))]);
   const [bareTicks = Number.NaN, ...ticks] = cpu.values();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { commandsFile } from "../../src/cli/built-commands.ts";
@@ -10,6 +11,7 @@ import { root } from "../structure/repository.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { forwardProxy } from "../support/cli/forward-proxy.ts";
 import { safeService } from "../support/cli/safe-service.ts";
+import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
 import { consoleMetafile, metafile, shipped, shippedSvc } from "../support/shipped.ts";
 
@@ -78,6 +80,39 @@ describe("the bundle", () => {
       { cwd: await testFolder(t), env: { PATH: process.env.PATH, SVC_CONFIG_DIR: folder } },
     );
     assert.deepEqual([stdout, stderr], ["", "Nothing found; to create one: svc contracts create\n"]);
+  });
+
+  it("loads only the libraries that a command uses", async (t) => {
+    const cwd = await testFolder(t);
+    const probe = join(cwd, "probe.cjs");
+    await writeFile(
+      probe,
+      'process.once("exit", () => process._rawDebug(JSON.stringify(Object.keys(require.cache))));',
+    );
+    const {
+      routerUrl,
+      clusters: [cluster],
+    } = await emulator(t);
+    const loadedBy = async (...argv: readonly string[]) => {
+      const { stderr } = await promisify(execFile)(process.execPath, ["--require", probe, shippedSvc(), ...argv], {
+        cwd,
+        env: {
+          PATH: process.env.PATH,
+          SVC_CONFIG_DIR: folder,
+          SVC_BASE_URL: routerUrl,
+          SVC_CLIENT_ID: cluster?.clientId,
+          SVC_CLIENT_SECRET: cluster?.clientSecret,
+        },
+      });
+      const files = (JSON.parse(stderr) as string[]).map((path) => basename(path));
+      const inputs = Object.entries(outputs).flatMap(([path, { inputs }]) =>
+        files.includes(basename(path)) ? Object.keys(inputs) : [],
+      );
+      return [...new Set(inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []))].sort();
+    };
+    const width = ["fast-string-truncated-width", "fast-string-width"];
+    assert.deepEqual(await loadedBy("help"), width);
+    assert.deepEqual(await loadedBy("contracts", "list", "--json"), ["commander", ...width, "undici"]);
   });
 
   it("says so where its version cannot be written", { skip: process.platform !== "linux" && "no /dev/full" }, () => {

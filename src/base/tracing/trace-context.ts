@@ -1,6 +1,3 @@
-import { randomBytes } from "node:crypto";
-import { hash } from "../hmac.ts";
-
 /** Where a call comes from, as the header `traceparent` tells it (W3C Trace Context). */
 export interface TraceContext {
   /** 32 hexadecimal digits, the same for all that happens because of one thing. */
@@ -36,32 +33,3 @@ export function readTracestate(header: string | undefined): string | undefined {
   const isWellFormed = told.length <= maxTracestateMembers && told.every((member) => tracestateMember.test(member));
   return isWellFormed && told.length > 0 ? header : undefined;
 }
-
-/** Something new, below another or as the beginning of a trace. */
-export const newSpan = (above?: TraceContext): TraceContext => ({
-  trace: above?.trace ?? randomBytes(16).toString("hex"),
-  span: randomBytes(8).toString("hex"),
-});
-
-const traceBytes = 16;
-/** Drawn at once: each draw by itself is felt where every request begins a trace. */
-const drawnBytes = 256 * traceBytes;
-
-/** Makes trace ids of what begins a trace. The same seed gives the same ones; without one they are random. */
-export function traceIds(seed?: string): (beginning: string) => string {
-  if (seed !== undefined) return (beginning) => hash("sha256", `${seed}\0${beginning}`).toString("hex", 0, traceBytes);
-  let drawn = Buffer.alloc(0);
-  let at = 0;
-  return () => {
-    if (at === drawn.length) {
-      drawn = randomBytes(drawnBytes);
-      at = 0;
-    }
-    at += traceBytes;
-    return drawn.toString("hex", at - traceBytes, at);
-  };
-}
-
-/** The span of one thing within a trace: made of its name, so that it need not be kept. */
-export const spanId = (trace: string, name: string): string =>
-  hash("sha256", `${trace}\0${name}`).toString("hex", 0, 8);

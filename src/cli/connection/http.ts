@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import { type Client, createClient } from "../../client/client.ts";
 import type { Credentials } from "../../client/credentials.ts";
 import type { BaseUrls } from "../../client/request.ts";
@@ -44,8 +45,27 @@ export async function openTransport(
 ): Promise<Transport> {
   const { createTransport } = await import("../../client/transport.ts");
   const proxyFor = usesProxy(env) ? (await import("./proxies.ts")).readProxies(env) : undefined;
-  return createTransport({ proxyFor, connections, connectTimeoutMs: timeoutMs, maxAnswerBytes });
+  const transport = createTransport({ proxyFor, connections, connectTimeoutMs: timeoutMs, maxAnswerBytes });
+  // Jobs of many requests ask for connections.
+  return connections === undefined ? withoutWasmOptimization(transport) : transport;
 }
+
+/**
+ * undici parses HTTP with WebAssembly, which V8 optimizes in the background: that takes longer than all the rest of a
+ * short command, and the process waits for it at its end. V8 decides when the parser is loaded, for the first response.
+ * Afterwards the flags are those of the start again, since compiled code is cached for these.
+ */
+const withoutWasmOptimization = (transport: Transport): Transport => ({
+  ...transport,
+  async send(request, options) {
+    setFlagsFromString("--no-wasm-tier-up --no-wasm-dynamic-tiering");
+    try {
+      return await transport.send(request, options);
+    } finally {
+      setFlagsFromString("--wasm-tier-up --wasm-dynamic-tiering");
+    }
+  },
+});
 
 const usesProxy = (env: Host["env"]): boolean =>
   ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"].some((name) => Boolean(env[name]));

@@ -2,8 +2,6 @@ import { statSync } from "node:fs";
 import { lstat, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fieldsOf } from "../../base/object.ts";
-import { originalOf, readLock } from "../../files/holder.ts";
-import { isOnThisMachine } from "../../files/machine.ts";
 import { hasOriginMarker } from "../../files/origin-marker.ts";
 import { resolveRealPath } from "../../files/real-path.ts";
 import { UsageError } from "../failure.ts";
@@ -66,7 +64,11 @@ async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
 }
 
 async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Promise<string | undefined> {
-  const found = await lstat(path).catch(() => undefined);
+  const [{ originalOf, readLock }, { isOnThisMachine }, found] = await Promise.all([
+    import("../../files/holder.ts"),
+    import("../../files/machine.ts"),
+    lstat(path).catch(() => undefined),
+  ]);
   if (!found?.isFile()) return "it is not a regular file";
   if (process.getuid !== undefined) {
     if (found.uid !== process.getuid()) return "it belongs to another user";

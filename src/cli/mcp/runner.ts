@@ -1,6 +1,9 @@
+import { redactText, redactUrl } from "../../api/secrets.ts";
+import { restoreExactNumbers, stringifyExact } from "../../base/exact-json.ts";
+import { parseJson } from "../../client/json-text.ts";
 import type { CapturedRun, Context } from "../command.ts";
+import { isSecretField } from "../connection/redact.ts";
 import { explainError, explanationJson, withoutSecrets } from "../exit.ts";
-import { hideSecrets, secretsIn } from "./hidden.ts";
 import type { ListedCommand } from "./operations.ts";
 
 /** What a tool answers: the text that the command line prints, without secrets. */
@@ -61,3 +64,66 @@ export const errorAnswer = (error: unknown): Answer => ({
 });
 
 export const dataAnswer = (value: unknown): Answer => ({ text: `${JSON.stringify(value, null, 2)}\n`, isError: false });
+
+/** As the control plane hides what it must not show: what is hidden already stays as it is. */
+const mask = "[redacted]";
+
+/** Fields of answers that are called like secrets and hold none: of errors and of two states that differ. */
+const harmless: ReadonlySet<string> = new Set(["code", "key", "concurrency_key"]);
+
+/** Links that act as a person. */
+const isLink = (name: string): boolean => /^(?:link|authorization_url|redirect_url|user_code)$/.test(name);
+
+const isSecret = (name: string): boolean => isLink(name) || (isSecretField(name) && !harmless.has(name));
+
+/** Variables whose values never stand in an answer, whatever repeats them. */
+const secretVariables =
+  /^(?:SVC_(?:CLIENT_SECRET|CLUSTER_KEY|TOKEN|BASIC_AUTH|WEBHOOK_HMAC_KEY|EMULATOR_TOKEN|STORE)|SVC_\w+_(?:SECRET|TOKEN|PASSWORD)|PGPASSWORD|OTEL_EXPORTER_OTLP_\w*HEADERS)$/;
+/** Shorter ones are part of ordinary words. */
+const shortestSecret = 6;
+
+/** The secrets of an environment; those of each cluster stand in a document. */
+function secretsIn(env: Readonly<Record<string, string | undefined>>): string[] {
+  const own = Object.entries(env).flatMap(([name, value]) =>
+    secretVariables.test(name) && value !== undefined ? [value] : [],
+  );
+  const ofClusters = [...(env.SVC_CLUSTERS ?? "").matchAll(/"(?:client_secret|cluster_key)"\s*:\s*"([^"]+)"/g)];
+  return [...own, ...ofClusters.map(([, value]) => value!)].filter((one) => one.length >= shortestSecret);
+}
+
+/** What a command printed, as it is but for secrets: by the names of fields, in URLs, and these. */
+function hideSecrets(text: string, secrets: readonly string[]): string {
+  const shown = hidden(text);
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), shown);
+}
+
+function hidden(text: string): string {
+  let value: unknown;
+  try {
+    value = restoreExactNumbers(text, parseJson(text));
+  } catch {
+    return redactText(text);
+  }
+  const found = { secrets: 0 };
+  const without = maskFields(value, "", found);
+  return found.secrets === 0 ? text : `${stringifyExact(without, text.includes("\n ") ? 2 : undefined)}\n`;
+}
+
+function maskFields(value: unknown, name: string, found: { secrets: number }): unknown {
+  if (typeof value === "string") {
+    const shown = isSecret(name) ? mask : redactText(redactUrl(value));
+    if (shown !== value) found.secrets += 1;
+    return shown;
+  }
+  if (Array.isArray(value)) return value.map((one) => maskFields(one, name, found));
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  // Of two states that differ, the name of a field stands beside its values.
+  const { field } = value as { readonly field?: unknown };
+  const inherited = isSecret(name) ? name : typeof field === "string" && isSecret(field) ? field : undefined;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      key === "field" ? inner : maskFields(inner, inherited ?? key, found),
+    ]),
+  );
+}

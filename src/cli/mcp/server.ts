@@ -11,7 +11,7 @@ import { type Tool, toolsFor } from "./tools.ts";
 export async function serve(context: Context, { allowWrites }: { readonly allowWrites: boolean }): Promise<void> {
   const { host, signal } = context;
   const runner = new Runner(context);
-  const tools = await toolsFor(allowWrites, runner);
+  const tools = toolsFor(allowWrites);
   const server = new Server({ name: "svc", version: host.version }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listed) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }) => {

@@ -185,11 +185,7 @@ function word(value: string, name: string): string {
 }
 
 /** The tools of a server that only reads, or of one that may change something. */
-export async function toolsFor(allowWrites: boolean, runner: Runner): Promise<readonly Tool[]> {
-  if (!allowWrites) {
-    return [find, describe, call(false), contractStatus, clockShown, trace, why, snapshots, requests];
-  }
-  const certifies = (await runner.commands()).some(({ command }) => command === "webhooks certify");
-  const all = [find, describe, call(true), contractJourney, clockMoved, trace, why, snapshot, requests];
-  return certifies ? [...all, certify] : all;
-}
+export const toolsFor = (allowWrites: boolean): readonly Tool[] =>
+  allowWrites
+    ? [find, describe, call(true), contractJourney, clockMoved, trace, why, snapshot, requests, certify]
+    : [find, describe, call(false), contractStatus, clockShown, trace, why, snapshots, requests];

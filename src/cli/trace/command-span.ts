@@ -1,6 +1,7 @@
 import { type OtelSettings, readOtelSettings } from "../../base/tracing/otel-settings.ts";
 import { otlpDocument } from "../../base/tracing/otlp.ts";
-import { newSpan, type TraceContext, writeTraceparent } from "../../base/tracing/trace-context.ts";
+import { type TraceContext, writeTraceparent } from "../../base/tracing/trace-context.ts";
+import { newSpan } from "../../base/tracing/trace-ids.ts";
 import { svcVersion } from "../../base/version.ts";
 import { explainError } from "../exit.ts";
 import type { Host } from "../host.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -11,8 +12,9 @@ const folder = join(dist, "console");
 
 describe("the console that ships", () => {
   it("is served by the emulator that ships, as a module and as CommonJS", async (t) => {
-    for (const file of ["emulator.js", "emulator.cjs"]) {
-      const { startEmulator } = await import(pathToFileURL(join(dist, file)).href);
+    const asModule = await import(pathToFileURL(join(dist, "emulator.js")).href);
+    const asCommonJs = createRequire(import.meta.url)(join(dist, "emulator.cjs"));
+    for (const { startEmulator } of [asModule, asCommonJs]) {
       const emulator: Emulator = await startEmulator({});
       t.after(() => emulator.close());
       const page = await (await fetch(`${emulator.controlUrl}/ui/`)).text();

@@ -3,7 +3,8 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
@@ -32,6 +33,8 @@ const java = await installed({
     [...maven, "test", "-Dtest=None", "-Dsurefire.failIfNoSpecifiedTests=false"],
   ],
 });
+
+const gson = join(homedir(), ".m2/repository/com/google/code/gson/gson/2.11.0/gson-2.11.0.jar");
 
 /** Where the example of docs/languages.md stands among those of its language. */
 const documented = {
@@ -125,5 +128,25 @@ func TestStuck(t *testing.T) {
     );
     assert.match(reports[0]!, /Tests run: 4, Failures: 0, Errors: 0, Skipped: 0/);
     assert.match(reports[1]!, /Tests run: 1, Failures: 0, Errors: 0, Skipped: 0/);
+  });
+
+  it("JUnit: no emulator is left when the tests are killed", { skip: java.missing }, async (t) => {
+    const place = await workshop(t, "java");
+    const program = `import svctest.Emulator;
+
+class Stuck {
+  public static void main(String[] args) throws Exception {
+    new Emulator().fork();
+    System.out.println("stuck");
+    Thread.sleep(600_000);
+  }
+}
+`;
+    await writeFile(join(place.cwd, "Stuck.java"), program);
+    const sources = ["Emulator", "Receiver"].map((name) => `src/main/java/svctest/${name}.java`);
+    await run("javac", ["-d", "classes", "-cp", gson, ...sources], { cwd: place.cwd });
+    // Java takes its folder for temporary files from no variable.
+    const temporary = `-Djava.io.tmpdir=${place.temporary}`;
+    await killed(t, "java", [temporary, "-cp", ["classes", gson].join(delimiter), "Stuck.java"], place);
   });
 });

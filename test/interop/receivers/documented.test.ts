@@ -46,11 +46,16 @@ async function pythonReceiver(): Promise<BuiltReceiver> {
   return { command: `exec '${join(installed.folder, "bin/python")}' -B '${join(folder, "receiver.py")}'` };
 }
 
+/** By .NET, or by Mono, which takes the same source. */
 async function csharpReceiver(): Promise<BuiltReceiver> {
-  if (!(await works("dotnet", "--version"))) return { missing: ".NET is not installed." };
   const project = await mkdtemp(join(tmpdir(), "svc-receiver-cs-"));
-  await run("dotnet", ["new", "web", "--name", "receiver", "--output", project], { cwd: project });
-  await copyFile(join(folder, "Receiver.cs"), join(project, "Program.cs"));
-  await run("dotnet", ["build", "--configuration", "Release", "--output", join(project, "out")], { cwd: project });
-  return { command: `exec dotnet '${join(project, "out", "receiver.dll")}'` };
+  if (await works("dotnet", "--version")) {
+    await run("dotnet", ["new", "console", "--name", "receiver", "--output", project], { cwd: project });
+    await copyFile(join(folder, "Receiver.cs"), join(project, "Program.cs"));
+    await run("dotnet", ["build", "--configuration", "Release", "--output", join(project, "out")], { cwd: project });
+    return { command: `exec dotnet '${join(project, "out", "receiver.dll")}'` };
+  }
+  if (!(await works("mcs", "--version"))) return { missing: "Neither .NET nor Mono is installed." };
+  await run("mcs", [`-out:${join(project, "receiver.exe")}`, join(folder, "Receiver.cs")], { cwd: project });
+  return { command: `exec mono '${join(project, "receiver.exe")}'` };
 }
