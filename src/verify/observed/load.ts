@@ -9,7 +9,7 @@ import { type Observations, observationsFrom, readObservations } from "./rules.t
 
 /** Where a replay stores what it has derived from a corpus. */
 export const observationsName = "observations.json";
-const version = 1;
+const version = 2;
 
 /** Reads a corpus, and what follows from it: as the last replay stored it, else by a replay now. */
 export async function loadObservations(

@@ -2,6 +2,7 @@ import type { Activity } from "../../api/activities.ts";
 import type { Operation } from "../../api/operation.ts";
 import { webhookPayloads } from "../../api/registry.ts";
 import { isObject, tryParseJson } from "../../base/object.ts";
+import type { ObservedClaims } from "../../derive/observed.ts";
 import type { Corpus } from "../corpus.ts";
 import { operationNamed } from "../operations.ts";
 import { isTime, timeFormatOf } from "../replay/compare-text.ts";
@@ -45,8 +46,8 @@ export interface RejectedObservation {
 export interface Observations {
   readonly rules: readonly ObservedRule[];
   readonly rejected: readonly RejectedObservation[];
-  /** How often each claim was seen, and when last: what was confirmed as well. */
-  readonly seen: Readonly<Record<string, { readonly count: number; readonly at: string; readonly confirmed: boolean }>>;
+  /** What was confirmed as well. */
+  readonly seen: ObservedClaims;
 }
 
 /** Derives what is to be changed from what a replay found. */
@@ -63,16 +64,11 @@ export function observationsFrom(report: VerifyReport, corpus: Corpus): Observat
     if (typeof change === "object") rules.push({ id, claim, operation, path, change, count, at });
     else rejected.push({ id, reason: refusal ?? change ?? "it cannot be applied" });
   }
-  const last = corpus.exchanges.at(-1)?.at ?? 0;
-  const seen = Object.fromEntries(
-    report.claims
-      .filter(({ verdict }) => verdict === "confirmed" || verdict === "refuted")
-      .map(({ claim, exchanges, verdict }) => [
-        claim,
-        { count: exchanges, at: new Date(last).toISOString(), confirmed: verdict === "confirmed" },
-      ]),
-  );
-  return { rules, rejected, seen };
+  const seen = report.claims.flatMap(({ claim, verdict, exchanges: count, at }) => {
+    if (at === null || (verdict !== "confirmed" && verdict !== "refuted")) return [];
+    return [[claim, { count, at, differs: rules.filter((rule) => rule.claim === claim).map(({ id }) => id) }] as const];
+  });
+  return { rules, rejected, seen: Object.fromEntries(seen) };
 }
 
 /** In what way an observation contradicts the specification; undefined: it does not. */

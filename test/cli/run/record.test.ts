@@ -94,7 +94,7 @@ steps:
 
   it("opens a receiver where a webhook was created, and repeats the time that passed", async (t) => {
     const stage = await cliEmulator(t, { clock: { mode: "manual" } });
-    const { send } = caller(stage, stage.emulator.url);
+    const { send } = caller(stage, stage.emulator.routerUrl);
     const app = await receiver(t);
     app.answer(500);
     for (let i = 0; i < 5; i += 1) await send("POST", "contracts/", contract);
