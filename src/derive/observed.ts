@@ -18,7 +18,10 @@ export function findObservedFailure(claims: ObservedClaims, code: string): Obser
   if (found.length === 0) return undefined;
   return {
     count: found.reduce((sum, { count }) => sum + count, 0),
-    at: found.reduce((last, { at }) => (last < at ? at : last), ""),
+    at: found
+      .map((one) => one.at)
+      .sort()
+      .at(-1)!,
     differs: found.flatMap(({ differs }) => differs),
   };
 }

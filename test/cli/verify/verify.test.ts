@@ -110,7 +110,7 @@ describe("svc verify replay", () => {
     assert.match(await readFile(join(cwd, "verify.md"), "utf8"), /^### svc verify: 1 differences\n/);
     assert.equal((await svc("verify replay corpus --accept contracts.list:200:limit:value")).exit, 2);
     const { err } = await svc("verify replay corpus --against staging --reference reference.md");
-    assert.equal(err, "error: --reference cannot be used with --against\n");
+    assert.equal(err, "error: --reference cannot be used with --against\n  See svc verify replay --help.\n");
     const argv = ["verify", "replay", "corpus", "--accept", "contracts.list:200:limit:value", "--reason", "known"];
     assert.equal((await svc(argv)).exit, 0);
     const { exit, out } = await svc("verify replay corpus --json");
@@ -240,6 +240,9 @@ describe("--observed", () => {
     ]);
 
     assert.equal((await svc("verify replay corpus --reference reference.md")).exit, 3);
+    const stored = join(cwd, "corpus", "observations.json");
+    await writeFile(stored, (await readFile(stored, "utf8")).replace('"differs": [', '"differs": [7,'));
+    assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).out)), seen, "damaged");
     const page = await readFile(join(cwd, "reference.md"), "utf8");
     const section = page.split("### contracts.list\n")[1]!.split("\n### ")[0]!;
     assert.ok(section.includes(`- Known from: observed 1 time, last at ${list}; differs: ${differs}\n`), section);

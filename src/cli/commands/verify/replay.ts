@@ -4,12 +4,9 @@ import type { Corpus } from "../../../verify/corpus.ts";
 import type { Observations } from "../../../verify/observed/rules.ts";
 import type { VerifyReport } from "../../../verify/report.ts";
 import { type Context, defineCommand } from "../../command.ts";
-import { groupNames, loadDeclarations } from "../../command-tree.ts";
-import { exitCodes } from "../../exit.ts";
 import { UsageError } from "../../failure.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
-import { globalFlags } from "../../parse/globals.ts";
 import { readAccepted, writeAccepted } from "../../verify/accepted.ts";
 import { corpusProblem } from "../../verify/open-recorder.ts";
 import { describeDifference, formatReplayJUnit, formatReplayMarkdown } from "../../verify/replay-reports.ts";
@@ -135,14 +132,15 @@ async function store(corpus: Corpus, report: VerifyReport): Promise<Observations
   return observations;
 }
 
-/** The reference page, where what was observed replaces what is assumed. */
+/** The reference page of the services, where what was observed replaces what is assumed. */
 async function renderObserved({ seen: observed }: Observations): Promise<string> {
-  const [{ renderReference }, { registry }] = await Promise.all([
+  const [{ renderReference }, { registry }, { deriveSpecs }] = await Promise.all([
     import("../../../derive/reference.ts"),
     import("../../../api/registry.ts"),
+    import("../../../derive/specs.ts"),
   ]);
-  const commands = (await Promise.all((await groupNames()).map(loadDeclarations))).flat();
-  return renderReference({ registry, commands, globalFlags, exitCodes, observed });
+  const commands = Object.values(deriveSpecs()).flat();
+  return renderReference({ registry, commands, globalFlags: [], exitCodes: [], observed });
 }
 
 function linesOf({ differences, summary, compared, exchanges, drift }: VerifyReport): StyledLine[] {
