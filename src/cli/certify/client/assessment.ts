@@ -1,10 +1,8 @@
+import type { CheckResult } from "../check.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 
-/** `not_checked`: the run does not show it. `warning`: allowed, and yet likely to hurt. */
-export type CheckStatus = "passed" | "failed" | "not_checked" | "warning";
-
 export interface Assessment {
-  readonly verdict: CheckStatus;
+  readonly result: CheckResult;
   /** What was seen, one sentence. */
   readonly detail: string;
   /** What to change. */

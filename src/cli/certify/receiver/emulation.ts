@@ -1,8 +1,8 @@
-import type { Activity } from "../../api/activities.ts";
-import { isObject } from "../../base/object.ts";
-import type { Context } from "../command.ts";
-import type { EmulatorAccess } from "../connection/emulator-access.ts";
-import { toStartError } from "../connection/start-error.ts";
+import type { Activity } from "../../../api/activities.ts";
+import { isObject } from "../../../base/object.ts";
+import type { Context } from "../../command.ts";
+import type { EmulatorAccess } from "../../connection/emulator-access.ts";
+import { toStartError } from "../../connection/start-error.ts";
 import type { CheckRun } from "./check.ts";
 import { Deliveries } from "./deliveries.ts";
 
@@ -27,9 +27,9 @@ const outageMs = 155 * 60_000;
 /** Starts a deterministic emulator in this process. It ends with the run. */
 export async function startEmulation({ url, activity, key }: EmulationOptions, context: Context): Promise<Emulation> {
   const [{ startEmulator }, { fireActivity }, { withControlClient }] = await Promise.all([
-    import("../../../emulator/index.ts"),
-    import("../../api/emulator/activities.ts"),
-    import("../connection/emulator-access.ts"),
+    import("../../../../emulator/index.ts"),
+    import("../../../api/emulator/activities.ts"),
+    import("../../connection/emulator-access.ts"),
   ]);
   const emulator = await startEmulator({
     deterministic: true,
@@ -51,11 +51,11 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   const retryLate: CheckRun["retryLate"] = async (number) => {
     const [{ createWebhook }, { addFault }, { showDelivery }, { createClient }, { createTransport }] =
       await Promise.all([
-        import("../../api/contracts/webhooks.ts"),
-        import("../../api/emulator/faults.ts"),
-        import("../../api/emulator/deliveries.ts"),
-        import("../../client/client.ts"),
-        import("../../client/transport.ts"),
+        import("../../../api/contracts/webhooks.ts"),
+        import("../../../api/emulator/faults.ts"),
+        import("../../../api/emulator/deliveries.ts"),
+        import("../../../client/client.ts"),
+        import("../../../client/transport.ts"),
       ]);
     const { url: baseUrl, clientId, clientSecret } = clusters[0]!;
     const client = createClient({

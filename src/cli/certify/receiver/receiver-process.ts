@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { connect } from "node:net";
-import type { WallClock } from "../../base/clock.ts";
-import type { Context } from "../command.ts";
-import { CommandFailedError } from "../failure.ts";
+import type { WallClock } from "../../../base/clock.ts";
+import type { Context } from "../../command.ts";
+import { CommandFailedError } from "../../failure.ts";
+import { endGroup, hasProcessGroups } from "../check.ts";
 
 /** The receiver that --command runs. */
 export interface ReceiverProcess {
@@ -52,7 +53,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
         cwd: host.cwd,
         env: { ...env, PORT: portOf(url) },
         shell: true,
-        detached: process.platform !== "win32",
+        detached: hasProcessGroups,
         stdio: ["ignore", "pipe", "pipe"],
       });
       child = started;
@@ -98,17 +99,6 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     },
   };
   return receiver;
-}
-
-/** Ends a process with its group; one that is gone is no error. */
-function endGroup(child: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
-  if (child.pid === undefined) return;
-  try {
-    if (process.platform === "win32") child.kill(name);
-    else process.kill(-child.pid, name);
-  } catch {
-    // It has ended.
-  }
 }
 
 function notStarted(how: string, printed: string): CommandFailedError {

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { WallClock } from "../../base/clock.ts";
+import type { WallClock } from "../../../base/clock.ts";
 
 /** One HTTP request, byte for byte: names of headers are sent as they are written here. */
 export interface Delivery {

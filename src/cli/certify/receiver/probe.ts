@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { CommandFailedError } from "../failure.ts";
-import type { Host } from "../host.ts";
+import { CommandFailedError } from "../../failure.ts";
+import type { Host } from "../../host.ts";
 
 /** The command that prints what the receiver has stored. */
 export interface Probe {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { isObject } from "../../base/object.ts";
+import { isObject } from "../../../base/object.ts";
 
 export type Fields = Readonly<Record<string, string>>;
 

@@ -1,12 +1,14 @@
-import type { Activity } from "../../api/activities.ts";
-import type { Context } from "../command.ts";
-import type { EmulatorAccess } from "../connection/emulator-access.ts";
-import { canPrompt } from "../context.ts";
-import { CommandFailedError, UsageError } from "../failure.ts";
-import { annotate, maskSecrets, shouldAnnotate } from "../output/github-actions.ts";
-import { findAcceptedMistakes } from "./candidates.ts";
+import { join } from "node:path";
+import type { Activity } from "../../../api/activities.ts";
+import { writeFileAtomic } from "../../../files/atomic-write.ts";
+import { makeFolder } from "../../../files/make-folder.ts";
+import type { Context } from "../../command.ts";
+import type { EmulatorAccess } from "../../connection/emulator-access.ts";
+import { canPrompt } from "../../context.ts";
+import { CommandFailedError, UsageError } from "../../failure.ts";
+import { annotate, maskSecrets, shouldAnnotate } from "../../output/github-actions.ts";
 import { type Check, describeReply } from "./check.ts";
-import { type Diagnosis, diagnose } from "./diagnosis.ts";
+import { type Diagnosis, diagnose, findAcceptedMistakes } from "./diagnosis.ts";
 import { type Emulation, startEmulation } from "./emulation.ts";
 import type { Language } from "./language.ts";
 import { createProbe } from "./probe.ts";
@@ -14,7 +16,6 @@ import { createReceiverProcess, listens, type ReceiverProcess } from "./receiver
 import { type CertifyReport, checkColumns, checkLine, createReport, findingLines, junitOf } from "./report.ts";
 import { acceptsAny, type CheckedItem, runChecks } from "./run.ts";
 import { isAccepted } from "./sender.ts";
-import { SentFiles } from "./sent-files.ts";
 
 /** What one run is asked for. */
 export interface CertifyPlan {
@@ -31,7 +32,8 @@ export interface CertifyPlan {
   readonly language: Language | undefined;
   /** Absolute. */
   readonly keep: string | undefined;
-  readonly report: string | undefined;
+  /** Writes the file of --report. */
+  writeReport(xml: string): Promise<void>;
 }
 
 type EnvironmentOf = (access: EmulatorAccess) => Record<string, string>;
@@ -105,7 +107,7 @@ async function openReceiver(
     // Under --quiet, too: without the key there is nothing to wait for.
     await output.warn("Start the receiver with this key:");
     await output.warn(`  SVC_WEBHOOK_HMAC_KEY=${deliveries.key}`);
-    const { askText } = await import("../terminal/ask.ts");
+    const { askText } = await import("../../terminal/ask.ts");
     await askText("Press Enter when it listens", host, signal);
   }
   if (!(await listens(url, host.wall))) {
@@ -140,14 +142,11 @@ async function explain(
 async function writeReports(
   report: CertifyReport,
   items: readonly CheckedItem[],
-  { report: file, checks }: CertifyPlan,
+  { writeReport, checks }: CertifyPlan,
   context: Context,
 ): Promise<void> {
   const { output, host, argv } = context;
-  if (file !== undefined) {
-    const { writeOutput } = await import("../output/file.ts");
-    await writeOutput(host, file, [Buffer.from(junitOf(report))]);
-  }
+  await writeReport(junitOf(report));
   if (output.format === "ndjson") {
     for (const check of report.checks) await output.document({ type: "check", ...check });
     for (const finding of report.findings) await output.document({ type: "finding", ...finding });
@@ -164,3 +163,39 @@ async function writeReports(
     await annotate(host, { code: mistake, message, hint: fix });
   }
 }
+
+/**
+ * Writes what checks sent into a folder: the body of each delivery as `<check>.json`, or `<check>-2.json` for the second
+ * one, and its headers beside it. The files of another run are replaced.
+ */
+class SentFiles {
+  readonly #folder: string;
+  readonly #files = new Map<string, string[]>();
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  static async open(folder: string): Promise<SentFiles> {
+    await makeFolder(folder);
+    return new SentFiles(folder);
+  }
+
+  async add({ check, exchanges }: CheckedItem): Promise<void> {
+    const files: string[] = [];
+    for (const [i, { delivery }] of exchanges.entries()) {
+      const path = join(this.#folder, i === 0 ? check.id : `${check.id}-${i + 1}`);
+      const headers = delivery.headers.map(([name, value]) => `${name}: ${value}\n`).join("");
+      await writeFileAtomic(`${path}.headers`, headers, notDurable);
+      await writeFileAtomic(`${path}.json`, delivery.body, notDurable);
+      files.push(`${path}.json`);
+    }
+    this.#files.set(check.id, files);
+  }
+
+  of(id: string): readonly string[] {
+    return this.#files.get(id) ?? [];
+  }
+}
+
+const notDurable = { durable: false };

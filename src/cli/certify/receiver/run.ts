@@ -1,4 +1,4 @@
-import type { WallClock } from "../../base/clock.ts";
+import type { WallClock } from "../../../base/clock.ts";
 import { responseTimeCheck } from "./behavior-checks.ts";
 import { type Check, type CheckFinding, type CheckRun, describeReply, type Exchange } from "./check.ts";
 import { allChecks } from "./checks.ts";

@@ -1,7 +1,20 @@
-import { assessDelivery, assessSecrets, assessShownAddress, assessShownCode } from "./assess-approval.ts";
-import { assessContinuation, assessExitCode, assessStop } from "./assess-ends.ts";
-import { assessEncoding, assessFields } from "./assess-requests.ts";
-import { assessAddition, assessEachAddition, assessInterval, assessLastingAddition } from "./assess-timing.ts";
+import {
+  assessDelivery,
+  assessEncoding,
+  assessFields,
+  assessSecrets,
+  assessShownAddress,
+  assessShownCode,
+} from "./assess-requests.ts";
+import {
+  assessAddition,
+  assessContinuation,
+  assessEachAddition,
+  assessExitCode,
+  assessInterval,
+  assessLastingAddition,
+  assessStop,
+} from "./assess-timing.ts";
 import type { Assess } from "./assessment.ts";
 
 export interface Check {

@@ -1,14 +1,14 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Emulator } from "../../../emulator/index.ts";
-import { createDeviceCode, redeemDeviceCode } from "../../api/router/device-grant.ts";
-import { exchangeToken } from "../../api/router/oidc.ts";
-import { systemWallClock } from "../../base/clock.ts";
-import { fieldsOf } from "../../base/object.ts";
-import { withControlClient } from "../connection/emulator-access.ts";
-import type { Heartbeat } from "./heartbeat.ts";
+import { basename } from "node:path";
+import type { Emulator } from "../../../../emulator/index.ts";
+import { createDeviceCode, redeemDeviceCode } from "../../../api/router/device-grant.ts";
+import { exchangeToken } from "../../../api/router/oidc.ts";
+import { systemWallClock } from "../../../base/clock.ts";
+import { fieldsOf } from "../../../base/object.ts";
+import { withControlClient } from "../../connection/emulator-access.ts";
 import { type OAuthRequest, parseOAuthRequest } from "./oauth-request.ts";
-import { findArguments } from "./process-arguments.ts";
 import { intervalSeconds, type Step } from "./scenarios.ts";
 
 /** What the server saw of a client. All times are monotonic milliseconds. */
@@ -51,7 +51,10 @@ const devicePath = createDeviceCode.path;
 const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path];
 
 /** A fresh emulator behind a server that answers the polls of one client by a script, and everything else as it is. */
-export async function startScriptedServer(script: readonly Step[], heartbeat: Heartbeat): Promise<ScriptedServer> {
+export async function startScriptedServer(
+  script: readonly Step[],
+  heartbeat: { readonly earliest: number },
+): Promise<ScriptedServer> {
   const observation: Observation = { deviceRequests: [], polls: [], hasTokens: false };
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
@@ -60,7 +63,7 @@ export async function startScriptedServer(script: readonly Step[], heartbeat: He
     server.once("error", reject).listen(0, "127.0.0.1", resolve);
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const { startEmulator } = await import("../../../emulator/index.ts");
+  const { startEmulator } = await import("../../../../emulator/index.ts");
   const emulator = await startEmulator({ publicUrl: url, clock: { mode: "manual" }, seed: "demo" });
   const steps = [...script];
   const secrets: string[] = [];
@@ -143,7 +146,7 @@ export async function startScriptedServer(script: readonly Step[], heartbeat: He
   }
 
   async function decide(status: "AUTHORIZED" | "DENIED"): Promise<void> {
-    const { approveDevice } = await import("../../api/emulator/device-grants.ts");
+    const { approveDevice } = await import("../../../api/emulator/device-grants.ts");
     const params = { user_code: observation.challenge?.userCode ?? "" };
     await withControlClient(emulator.routerUrl, emulator.token, (client) =>
       client.call(approveDevice, { params, body: { status, email: "ada@northwind.example" } }),
@@ -221,4 +224,36 @@ async function readBody(stream: IncomingMessage): Promise<Buffer> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/**
+ * The name of a running program that has one of these texts among its arguments, where every user of the machine can read
+ * it; null where none has, undefined where the system does not show arguments as files. These files are in memory, and the
+ * client waits: to read them at once takes milliseconds, by threads much longer on a busy machine.
+ */
+function findArguments(texts: readonly string[]): string | null | undefined {
+  const pids = listProcesses();
+  if (pids.length === 0) return undefined;
+  for (const pid of pids) {
+    const line = readArguments(pid);
+    if (texts.some((text) => line.includes(text))) return basename(line.split("\0")[0]!);
+  }
+  return null;
+}
+
+function listProcesses(): readonly string[] {
+  try {
+    return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+}
+
+/** Empty where the process has ended or is another user's. */
+function readArguments(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
 }

@@ -1,7 +1,6 @@
-import { pluralize } from "../../base/pluralize.ts";
-import { formatJUnit } from "../output/junit.ts";
-import { bold, cyan, dim, green, red, type StyledLine, type StyledText, yellow } from "../output/styled.ts";
-import type { CheckResult } from "./check.ts";
+import { formatJUnit } from "../../output/junit.ts";
+import { bold, cyan, dim, green, red, type StyledLine, type StyledText, yellow } from "../../output/styled.ts";
+import { type CheckCounts, type CheckResult, countResults, describeCounts } from "../check.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { Language } from "./language.ts";
 import { mistakes } from "./mistakes.ts";
@@ -12,7 +11,7 @@ export interface CertifyReport {
   readonly url: string;
   readonly result: "passed" | "failed";
   readonly language: Language | null;
-  readonly counts: Readonly<Record<CheckResult, number>>;
+  readonly counts: CheckCounts;
   readonly seconds: number;
   readonly findings: readonly ReportedFinding[];
   readonly checks: readonly ReportedCheck[];
@@ -56,13 +55,7 @@ interface Outcome {
 export const checkColumns = ["id", "result", { name: "detail", cut: 1, least: 16 }, "basis", "mistake"] as const;
 
 export function createReport({ url, language, items, diagnoses, seconds, filesOf }: Outcome): CertifyReport {
-  const count = (result: CheckResult) => items.filter((item) => item.result === result).length;
-  const counts = {
-    passed: count("passed"),
-    failed: count("failed"),
-    warning: count("warning"),
-    not_checked: count("not_checked"),
-  };
+  const counts = countResults(items);
   const mistakeOf = new Map(diagnoses.flatMap(({ mistake, checks }) => checks.map((id) => [id, mistake] as const)));
   const hasFailed = ({ checks }: Diagnosis) =>
     items.some(({ check, result }) => result === "failed" && checks.includes(check.id));
@@ -131,13 +124,7 @@ export function findingLines({ findings, counts, seconds, url }: CertifyReport):
     ...(code === null ? [] : [["  ", cyan(code)]]),
     [dim(`  Checks: ${shortList(checks)}`)],
   ]);
-  const parts = [
-    `${counts.passed} passed`,
-    `${counts.failed} failed`,
-    pluralize(counts.warning, "warning"),
-    `${counts.not_checked} not checked`,
-  ];
-  return [...lines, "", [bold(`${url}: ${parts.join(", ")}`), ` in ${seconds} s`]];
+  return [...lines, "", [bold(`${url}: ${describeCounts(counts)}`), ` in ${seconds} s`]];
 }
 
 const maxListed = 5;

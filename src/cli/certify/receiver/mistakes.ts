@@ -1,4 +1,4 @@
-import { lookupTable } from "../../base/lookup-table.ts";
+import { lookupTable } from "../../../base/lookup-table.ts";
 import type { Language } from "./language.ts";
 
 /** What is likely wrong with a receiver, and what to change. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { contentHash } from "../../schemes/webhook.ts";
+import { contentHash } from "../../../schemes/webhook.ts";
 import { type Check, type CheckRun, describeReply } from "./check.ts";
 import { contentType } from "./deliveries.ts";
 import { type Delivery, isAccepted, type Reply } from "./sender.ts";

@@ -1,10 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemWallClock } from "../../base/clock.ts";
-import type { Context } from "../command.ts";
-import { emulatorVariables } from "../connection/emulator-variables.ts";
-import { type ClientProcess, startClient } from "./client-process.ts";
+// On Windows npm is a batch file, which Node's own spawn does not start.
+import spawn from "cross-spawn";
+import { runAfterDelay, systemWallClock } from "../../../base/clock.ts";
+import type { Context } from "../../command.ts";
+import { emulatorVariables } from "../../connection/emulator-variables.ts";
+import { CommandFailedError } from "../../failure.ts";
+import { endGroup, hasProcessGroups } from "../check.ts";
 import type { Observation, ScriptedServer } from "./scripted-server.ts";
 
 /** What one run of the client showed. */
@@ -88,4 +91,49 @@ function environmentOf(server: ScriptedServer, folder: string, { host }: Context
   return Object.fromEntries(
     Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
+}
+
+/** A run of the client that is assessed. */
+export interface ClientProcess {
+  /** What it has printed on both streams. */
+  readonly output: () => string;
+  /** Undefined while it runs; 128 + n when a signal ended it. */
+  readonly exitCode: () => number | undefined;
+  /** Resolves when it has ended; rejects where it cannot be run. */
+  readonly ended: Promise<void>;
+  /** Signals its whole group. */
+  kill(signal: "SIGTERM" | "SIGKILL"): void;
+}
+
+/** Of what it prints: a code and an address stand at the beginning. */
+const maxOutputCharacters = 1_000_000;
+const outputGraceMs = 500;
+
+/** Starts a client in a process group of its own, with nothing to read. */
+export function startClient(
+  [program, ...args]: readonly [string, ...string[]],
+  { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+): ClientProcess {
+  const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: hasProcessGroups });
+  let output = "";
+  let exitCode: number | undefined;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      if (output.length < maxOutputCharacters) output += text;
+    });
+  }
+  const ended = new Promise<void>((resolve, reject) => {
+    child.once("error", (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === "ENOENT" ? "there is no such program" : (cause.code ?? cause.message);
+      reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${program}: ${why}`, { cause }));
+    });
+    child.once("exit", (code, name) => {
+      exitCode = code ?? 128 + (name ? constants.signals[name] : 0);
+      // Its output is complete at "close", which waits for children of it that hold the pipes.
+      runAfterDelay(outputGraceMs, resolve);
+    });
+    child.once("close", () => resolve());
+  });
+  ended.catch(() => {});
+  return { output: () => output, exitCode: () => exitCode, ended, kill: (signal) => endGroup(child, signal) };
 }

@@ -1,5 +1,5 @@
-import { writeJson } from "../../base/json-forms.ts";
-import { contentHashHeader } from "../../schemes/webhook.ts";
+import { writeJson } from "../../../base/json-forms.ts";
+import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Check, type CheckRun, describeReply } from "./check.ts";
 import { contentType, sortKeys } from "./deliveries.ts";
 import { type Delivery, isAccepted } from "./sender.ts";
