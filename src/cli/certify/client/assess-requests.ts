@@ -4,7 +4,7 @@ import type { ScenarioResult } from "./run-scenario.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-export const notAsked: Assessment = { result: "not_checked", detail: "The client requested no device code." };
+const notAsked: Assessment = { result: "not_checked", detail: "The client requested no device code." };
 
 /** Of the client that got a code and never polled. */
 export const notPolled = (result: ScenarioResult): Assessment =>

@@ -12,7 +12,7 @@ const waitSlackMs = 750;
 const maxDelayMs = 1_500;
 
 /** The longest time that can have passed between the arrivals of two requests. */
-export const maxWait = (first: OAuthRequest, second: OAuthRequest): number => second.at - first.earliestAt;
+const maxWait = (first: OAuthRequest, second: OAuthRequest): number => second.at - first.earliestAt;
 
 /** The assessment of a poll that was perhaps seen too late to measure from. */
 function assessDelay({ at, earliestAt }: OAuthRequest): Assessment | undefined {

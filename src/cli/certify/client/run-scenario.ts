@@ -94,7 +94,7 @@ function environmentOf(server: ScriptedServer, folder: string, { host }: Context
 }
 
 /** A run of the client that is assessed. */
-export interface ClientProcess {
+interface ClientProcess {
   /** What it has printed on both streams. */
   readonly output: () => string;
   /** Undefined while it runs; 128 + n when a signal ended it. */
@@ -110,7 +110,7 @@ const maxOutputCharacters = 1_000_000;
 const outputGraceMs = 500;
 
 /** Starts a client in a process group of its own, with nothing to read. */
-export function startClient(
+function startClient(
   [program, ...args]: readonly [string, ...string[]],
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): ClientProcess {

@@ -1,5 +1,9 @@
-import { resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { isObject, tryParseJson } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { writeFileAtomic } from "../../../files/atomic-write.ts";
+import { isFsError } from "../../../files/fs-errors.ts";
 import type { Corpus } from "../../../verify/corpus.ts";
 import type { Observations } from "../../../verify/observed/rules.ts";
 import type { VerifyReport } from "../../../verify/report.ts";
@@ -7,10 +11,9 @@ import { type Context, defineCommand } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
-import { readAccepted, writeAccepted } from "../../verify/accepted.ts";
 import { corpusProblem } from "../../verify/open-recorder.ts";
 import { describeDifference, formatReplayJUnit, formatReplayMarkdown } from "../../verify/replay-reports.ts";
-import { corpusFolder } from "./corpus-folder.ts";
+import { corpusFolder } from "./scan.ts";
 
 const flags = [
   {
@@ -169,3 +172,20 @@ const shown = ({ differences, claims, ...rest }: VerifyReport): object => ({
   })),
   claims: claims.filter(({ verdict }) => verdict !== "unseen"),
 });
+
+const acceptedName = "accepted.json";
+
+/** The differences of a corpus that are known, with the reason of each. */
+async function readAccepted(folder: string): Promise<Record<string, string>> {
+  const text = await readFile(join(folder, acceptedName), "utf8").catch((error: unknown) => {
+    if (isFsError(error) && error.code === "ENOENT") return "{}";
+    throw error;
+  });
+  const value = tryParseJson(text);
+  if (!isObject(value) || Object.values(value).some((reason) => typeof reason !== "string"))
+    throw new UsageError(`${join(folder, acceptedName)} is not a JSON object of reasons by the ids of differences`);
+  return value as Record<string, string>;
+}
+
+const writeAccepted = (folder: string, accepted: Readonly<Record<string, string>>): Promise<void> =>
+  writeFileAtomic(join(folder, acceptedName), `${JSON.stringify(accepted, undefined, 2)}\n`);
