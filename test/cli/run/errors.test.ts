@@ -141,6 +141,7 @@ describe("svc run, files that are wrong", () => {
     );
   });
 
+  // SEED=7 npm test -- cli/run/errors breaks others.
   it("names the line of 200 files that are broken at random", async (t) => {
     const cwd = await testFolder(t);
     const random = seeded(Number(process.env.SEED ?? 43));
