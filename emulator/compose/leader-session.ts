@@ -213,6 +213,7 @@ async function open(
     sessions,
     tokens,
     readConsole: consoleReader(),
+    observedClaims: context.observer?.observations.seen,
   };
   const told = clusters.map(({ id, url }) => ({ id, url }));
   await runFile.tell({ clusters: told, token });

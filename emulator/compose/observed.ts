@@ -1,4 +1,5 @@
 import type { Operation } from "../../src/api/operation.ts";
+import { pluralize } from "../../src/base/pluralize.ts";
 import type { Observer } from "../../src/verify/observed/apply.ts";
 import type { HttpResponse, ObserveAnswer } from "../http/response.ts";
 
@@ -10,6 +11,8 @@ export const observeWith =
     if (answer.isForeign || (body !== undefined && typeof body !== "string")) return undefined;
     const found = observer.response(operation, { status, headers, body });
     if (!found) return undefined;
-    const finding = found.rules.map(({ id, count, at }) => `${id} (seen ${count} times, last at ${at})`).join("; ");
+    const finding = found.rules
+      .map(({ id, count, at }) => `${id} (observed ${pluralize(count, "time")}, last at ${at})`)
+      .join("; ");
     return { answer: { ...answer, ...found.response }, finding };
   };

@@ -1,5 +1,6 @@
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import type { IdsOf } from "../../src/api/registry.ts";
+import type { ObservedClaims } from "../../src/derive/observed.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { Inbox } from "../cluster/forwarded/inbox.ts";
@@ -44,6 +45,8 @@ export interface ControlContext extends HandlerContext {
   readonly tokens: ControlTokens;
   readonly feed: FollowableEvents;
   readonly readConsole: ReadConsole;
+  /** Undefined: the emulator observes no recorded service. */
+  readonly observedClaims: ObservedClaims | undefined;
 }
 
 /** This emulator, as something that can be started and stopped. */

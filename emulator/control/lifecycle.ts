@@ -1,6 +1,7 @@
 import { hiddenFrom } from "../../src/api/control-roles.ts";
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import * as declarations from "../../src/api/registry.ts";
+import { markObserved } from "../../src/derive/observed.ts";
 import { buildOpenApi, type DocumentedService, type Server } from "../../src/derive/openapi.ts";
 import type { BufferUsage } from "../http/byte-bounded-log.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
@@ -55,9 +56,11 @@ const sumOf = (amounts: readonly BufferUsage[]): BufferUsage =>
 
 /** The documents; `/docs` and `/openapi.json` are paths like any other (DECISIONS.md, R17). */
 export const openApiHandlers = {
-  "emulator.openapi": ({ params }, { clusters, request }) => {
+  "emulator.openapi": ({ params }, { clusters, request, observedClaims }) => {
     const name = params.document.replace(/\.json$/, "") as DocumentedService;
-    return { openapi: "3.1.0", ...documentOf(name), servers: serversOf(name, clusters, request.origin) };
+    const declared = documentOf(name);
+    const document = observedClaims ? markObserved(declared, observedClaims) : declared;
+    return { openapi: "3.1.0", ...document, servers: serversOf(name, clusters, request.origin) };
   },
 } satisfies ControlHandlers;
 

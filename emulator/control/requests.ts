@@ -124,6 +124,7 @@ export function toRequestRecord(entry: LoggedRequest) {
       detail === undefined ? { code } : { code, detail: redactText(detail) },
     ),
     duration_ms: entry.durationMs,
+    ...(entry.cause !== undefined && { cause: entry.cause }),
     ...(entry.fault !== undefined && { fault: entry.fault }),
     ...(entry.left && { left: true as const }),
   };

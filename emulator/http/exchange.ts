@@ -211,6 +211,7 @@ export class Exchange implements Cause {
       status,
       failure,
       caller: this.#caller,
+      cause: this.#link?.cause.id,
       findings: this.#findings ?? noFindings,
       fault: this.#fault,
       at: this.#at,

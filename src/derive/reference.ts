@@ -1,5 +1,6 @@
 import type { Operation } from "../api/operation.ts";
 import type { CommandDeclaration, FlagSpec } from "./command-spec.ts";
+import type { ObservedClaims } from "./observed.ts";
 import { activitySection, failureSection, renderUnemulatedSection } from "./reference/catalogue.ts";
 import { describeCommand, flagTable, usage } from "./reference/commands.ts";
 import { lifecycleSection } from "./reference/lifecycle.ts";
@@ -12,10 +13,11 @@ export interface ReferenceParts {
   readonly commands: readonly CommandDeclaration[];
   readonly globalFlags: readonly FlagSpec[];
   readonly exitCodes: readonly { readonly code: number; readonly meaning: string }[];
+  readonly observed?: ObservedClaims;
 }
 
 /** The reference page: every operation, command, flag, failure, activity and exit code, as Markdown. */
-export function renderReference({ registry, commands, globalFlags, exitCodes }: ReferenceParts): string {
+export function renderReference({ registry, commands, globalFlags, exitCodes, observed = {} }: ReferenceParts): string {
   const byWords = new Map(commands.map((command) => [command.words.join(" "), command]));
   const commandFor = ({ cli }: Operation) => byWords.get("by" in cli ? cli.by : cli.command);
   const standing = new Set(registry.map(commandFor));
@@ -29,7 +31,7 @@ export function renderReference({ registry, commands, globalFlags, exitCodes }: 
       service.failures.length > 0 ? `Any operation may also respond with ${codes(service.failures)}.` : "",
       ...registry
         .filter((operation) => operation.service === service)
-        .map((operation) => operationSection(operation, commandFor(operation))),
+        .map((operation) => operationSection(operation, commandFor(operation), observed[operation.id])),
     ]),
     globalFlags.length > 0 ? "## Flags of every command" : "",
     flagTable(globalFlags),
@@ -43,7 +45,7 @@ export function renderReference({ registry, commands, globalFlags, exitCodes }: 
     renderUnemulatedSection(),
     lifecycleSection(),
     activitySection(registry),
-    failureSection(),
+    failureSection(observed),
     exitCodes.length > 0 ? "## Exit codes" : "",
     renderMarkdownTable(
       ["Code", "Meaning"],

@@ -67,7 +67,7 @@ export function formatExchange(exchange: RecordedExchange): string {
 }
 
 const formatHeaders = ({ headers }: Message): string[] =>
-  headers.map(([name, value]) => `${name}: ${value.replace(/[\r\n]/g, " ")}`);
+  headers.map(([name, value]) => `${name}: ${value.replace(/[^\t\x20-\x7e\x80-\xff]/g, " ")}`);
 
 interface BodyText {
   readonly encoding: "text" | "base64";
@@ -89,6 +89,9 @@ export class ExchangeFormatError extends Error {
   override readonly name = "ExchangeFormatError";
 }
 
+/** Virtual time ends with the year 9999, and a replay goes on after the last exchange. */
+const endOfTime = Date.UTC(9000, 0);
+
 /** Reads the text of an exchange. Throws ExchangeFormatError. */
 export function parseExchange(text: string): RecordedExchange {
   const bytes = Buffer.from(text);
@@ -102,11 +105,12 @@ export function parseExchange(text: string): RecordedExchange {
   if (callee === undefined) throw new ExchangeFormatError("its callee is missing or unknown");
   const at = Date.parse(metadata.get("at") ?? "");
   const durationMs = Number(metadata.get("duration-ms"));
-  if (Number.isNaN(at) || !(durationMs >= 0)) throw new ExchangeFormatError("its time is missing or malformed");
+  if (!(at >= 0 && at < endOfTime && durationMs >= 0))
+    throw new ExchangeFormatError("its time is missing or malformed");
   const sent = lengthOf(metadata.get("request-body"));
   const received = lengthOf(metadata.get("response-body"));
 
-  const [, method, target] = /^([A-Z]{1,16}) (\/\S*) HTTP\/1\.1$/.exec(reader.line()) ?? [];
+  const [, method, target] = /^(?!CONNECT )([A-Z]{1,16}) (\/\S*) HTTP\/1\.1$/.exec(reader.line()) ?? [];
   if (method === undefined || target === undefined) throw new ExchangeFormatError("its request line is malformed");
   const request = { method, target, headers: reader.headers(), body: reader.body(sent) };
   const [, status] = /^HTTP\/1\.1 ([1-5]\d\d)$/.exec(reader.line()) ?? [];
@@ -153,7 +157,7 @@ class Reader {
       const colon = line.indexOf(": ");
       const name = line.slice(0, Math.max(colon, 0));
       // Neither a control nor a second line gets into a header that is sent again.
-      if (!/^[\w!#$%&'*+.^`|~-]{1,200}$/.test(name) || hasControls(line))
+      if (!/^[\w!#$%&'*+.^`|~-]{1,200}$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(line))
         throw new ExchangeFormatError(`the line "${line.slice(0, 40)}" is not a header`);
       headers.push([name, line.slice(colon + 2)]);
     }

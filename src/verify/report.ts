@@ -33,6 +33,8 @@ export interface ClaimReport {
   readonly basis: string;
   readonly decisions: readonly string[];
   readonly exchanges: number;
+  /** When the last of them was recorded. */
+  readonly at: string | null;
   readonly differences: readonly string[];
   /** Why it cannot be compared, or not in all exchanges. */
   readonly reasons: readonly string[];
@@ -145,6 +147,7 @@ function reportClaims(
       basis: basisName(basis),
       decisions,
       exchanges: own.length,
+      at: own.length === 0 ? null : new Date(Math.max(...own.map((one) => one.at))).toISOString(),
       differences: refuting.map(({ id }) => id),
       reasons,
     };

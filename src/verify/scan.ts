@@ -87,9 +87,10 @@ class ExchangeScan {
     }
     editJson(text, {
       string: ({ isKey, path, value }) => {
-        const name = path.filter((one) => one !== "").at(-1) ?? "";
+        // The end of a path says enough: hostile JSON may be nested a hundred thousand times.
+        const keys = path.slice(-20).filter((one) => one !== "");
         if (isKey) this.#text(`${place} key`, value);
-        else this.#named(`${place} ${path.filter((one) => one !== "").join(".")}`, name, value);
+        else this.#named(`${place} ${keys.join(".")}`, keys.at(-1) ?? "", value);
         return value;
       },
       number: ({ text: number }) => number,

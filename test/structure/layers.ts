@@ -123,7 +123,7 @@ export const layers: readonly Layer[] = [
 
 /** Packages with a home: their code is imported there alone (types may be named anywhere). */
 export const homes: Readonly<Record<string, readonly string[]>> = {
-  zod: ["src/api", "emulator", "src/cli/bulk", "src/cli/scenarios", "src/cli/mcp"],
+  zod: ["src/api", "emulator", "src/cli/bulk", "src/cli/scenarios", "src/cli/mcp", "src/verify"],
   fastify: ["emulator/http"],
   "content-disposition": ["emulator/http"],
   undici: ["src/client/transport.ts", "src/client/tunnels.ts", "emulator/http/outgoing"],

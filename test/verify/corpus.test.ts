@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { readCorpus } from "../../src/verify/corpus.ts";
 import { Recorder } from "../../src/verify/recorder.ts";
+import { scanCorpus } from "../../src/verify/scan.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 
 const request = { method: "GET", target: "/api/v2.1/public/templates/", headers: [], body: Buffer.alloc(0) };
@@ -134,16 +135,29 @@ describe("a corpus", () => {
       );
     };
     const head = "svc-exchange: 1\ncallee: contracts\nat: 2030-01-01T00:00:00Z\nduration-ms: 1\n";
-    assert.equal(await hostile(""), "it ends too early");
-    assert.equal(await hostile("GET / HTTP/1.1\n\n"), 'the line "GET / HTTP/1.1" is not a header');
-    assert.equal(
-      await hostile(`${head}request-body: text 999999999\nresponse-body: text 0\n\nGET / HTTP/1.1\n\n\n`),
-      "it ends too early",
-    );
-    assert.equal(
-      await hostile(`${head}request-body: text 0\nresponse-body: text 0\n\nGET http://other.example/ HTTP/1.1\n\n\n`),
-      "its request line is malformed",
-    );
-    assert.equal(await hostile(head.replace("contracts", "toString")), "it ends too early");
+    const lengths = "request-body: text 0\nresponse-body: text 0\n\n";
+    const rest = "\n\n\nHTTP/1.1 200\n\n\n";
+    const refused = [
+      ["", "it ends too early"],
+      ["GET / HTTP/1.1\n\n", 'the line "GET / HTTP/1.1" is not a header'],
+      [head.replace("contracts", "toString"), "it ends too early"],
+      [`${head}request-body: text 999999999\nresponse-body: text 0\n\nGET / HTTP/1.1${rest}`, "it ends too early"],
+      [`${head}${lengths}GET http://other.example/ HTTP/1.1${rest}`, "its request line is malformed"],
+      [`${head}${lengths}CONNECT /x HTTP/1.1${rest}`, "its request line is malformed"],
+      [`${head}${lengths}GET / HTTP/1.1\nx: y\rz: 1${rest}`, 'the line "x: y\rz: 1" is not a header'],
+      [`${head}${lengths}GET / HTTP/1.1\nx: \u4f60${rest}`, 'the line "x: \u4f60" is not a header'],
+      [`${head}${lengths}GET / HTTP/1.1${rest.replace("200", "999")}`, "its status line is malformed"],
+      [`${head}${lengths}GET / HTTP/1.1${rest}more`, "it has more than its lengths say"],
+      [`${head.replace("2030", "9999")}${lengths}GET / HTTP/1.1${rest}`, "its time is missing or malformed"],
+      [
+        `${head.replace("exchange: 1", "exchange: 9")}${lengths}`,
+        "its format is version 9, and this svc reads version 1",
+      ],
+    ] as const;
+    const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
+    const nested = `${lengths.replace("response-body: text 0", `response-body: text ${deep.length}`)}GET / HTTP/1.1${rest}`;
+    assert.equal(await hostile(`${head}${nested.slice(0, -1)}${deep}\n`), "read");
+    assert.deepEqual(scanCorpus(await readCorpus(folder)), []);
+    for (const [text, message] of refused) assert.equal(await hostile(text), message, text);
   });
 });

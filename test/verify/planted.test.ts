@@ -1,20 +1,28 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
 import { replayOnEmulator } from "../../src/verify/replay/on-emulator.ts";
 import { buildReport } from "../../src/verify/report.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
+import { request } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
 import { deviatingService } from "../support/verify/deviating-service.ts";
-import { deviateResponses, deviateWebhooks, plantedResponses, plantedWebhooks } from "../support/verify/planted.ts";
+import {
+  contradictInResponses,
+  contradictInWebhooks,
+  deviateResponses,
+  deviateWebhooks,
+  plantedResponses,
+  plantedWebhooks,
+} from "../support/verify/planted.ts";
 import { journey, lookAround, recordSession, subscribe } from "../support/verify/recorded.ts";
 
 const planted = [...Object.keys(plantedResponses), ...Object.keys(plantedWebhooks)].sort();
 const activities = ["CONTRACT_CREATED", "COUNTER_PARTY_CREATED"];
 
 /** Records a service that differs from the emulator in twenty ways. */
-async function recordPlanted(t: Parameters<typeof emulator>[0]): Promise<string> {
+async function recordPlanted(t: TestContext): Promise<string> {
   const folder = `${await testFolder(t)}/corpus`;
   const service = await emulator(t, { clock: { mode: "manual", start: "2026-03-04T05:06:07Z" } });
   const before = await deviatingService(t, service.clusters[0]!.url, deviateResponses, "responses");
@@ -45,6 +53,10 @@ describe("a service with 20 planted differences", () => {
       log: (line) => lines.push(line),
       clock: { mode: "manual", start: "2029-01-01T00:00:00Z" },
     });
+    const { body: document } = await observing.ask("GET", "/openapi/contracts.json");
+    const { post } = (document as { webhooks: Record<string, { post: Record<string, unknown> }> }).webhooks
+      .CONTRACT_CREATED!;
+    assert.deepEqual([post["x-basis"], (post["x-observed"] as { times: number }).times], ["observed", 2]);
     const again = `${await testFolder(t)}/corpus`;
     const session = await recordSession(t, observing, again);
     await lookAround(session);
@@ -55,5 +67,59 @@ describe("a service with 20 planted differences", () => {
     const report = buildReport(await replayOnEmulator(await readCorpus(again), startEmulator), {});
     assert.deepEqual(lines, []);
     assert.deepEqual(report.differences.map(({ id }) => id).sort(), planted);
+  });
+});
+
+describe("a service that contradicts the specification", () => {
+  /** Records a contract whose webhook fails once, and is sent again after 25 minutes, not 5. */
+  async function recordContradictions(t: TestContext): Promise<string> {
+    const folder = `${await testFolder(t)}/corpus`;
+    const service = await emulator(t);
+    let attempts = 0;
+    const to = await deviatingService(t, service.clusters[0]!.url, contradictInResponses, "responses");
+    const session = await recordSession(t, service, folder, to, (_, at) => {
+      attempts += 1;
+      return attempts === 1 ? { status: 500, at } : { status: 200, at: at + 20 * 60_000 };
+    });
+    await lookAround(session);
+    await subscribe(
+      session,
+      await deviatingService(t, session.receiverUrl, contradictInWebhooks, "requests"),
+      "CONTRACT_CREATED",
+    );
+    await journey(session, "Zelda");
+    await service.clock.advance({ by: "PT1H" });
+    await session.end();
+    return folder;
+  }
+
+  it("is shown as it is, the time of retries included", async (t) => {
+    const corpus = await readCorpus(await recordContradictions(t));
+    const { differences } = buildReport(await replayOnEmulator(corpus, startEmulator), {});
+    assert.deepEqual(
+      differences.map(({ id, recorded, emulated }) => [id, recorded, emulated]),
+      [
+        ["contracts.create:201:status", 202, 201],
+        ["contracts.status:200:contract_status:type", 7, "DRAFT"],
+        ["webhook:CONTRACT_CREATED:contract_id:type", "1", 1],
+        ["webhook:CONTRACT_CREATED:retry.1:retry-time", "25 min", "5 min"],
+      ],
+    );
+  });
+
+  it("is not what an emulator with --observed is, which says why", async (t) => {
+    const lines: string[] = [];
+    const observing = await emulator(t, { observed: await recordContradictions(t), log: (line) => lines.push(line) });
+    const of = (id: string, contradicted: string) =>
+      `Observation ${id} is not applied: it contradicts the specification${contradicted}.`;
+    assert.deepEqual(lines, [
+      of("contracts.create:201:status", ", in which contracts.create does not return 202"),
+      of("contracts.status:200:contract_status:type", " of contracts.status at contract_status"),
+      of("webhook:CONTRACT_CREATED:contract_id:type", " of the payload at contract_id"),
+      of("webhook:CONTRACT_CREATED:retry.1:retry-time", ", which fixes the retry schedule"),
+    ]);
+    const created = await observing.api("POST", "/api/v2.1/public/contracts/", { body: request() });
+    const shown = await observing.api("GET", "/api/v2.1/public/contracts/T-1/status");
+    assert.deepEqual([created.status, shown.body], [201, { contract_name: "NDA with Acme", contract_status: "DRAFT" }]);
   });
 });

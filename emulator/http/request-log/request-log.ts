@@ -25,6 +25,8 @@ export interface LoggedRequest {
   readonly failure: string | undefined;
   /** Name of who called, where the credentials say so. */
   readonly caller: string | undefined;
+  /** What made another listener of this emulator send it. */
+  readonly cause?: string | undefined;
   readonly findings: readonly Finding[];
   /** The scripted trouble that it met, in a few words, and what scripted it. */
   readonly fault?: string | undefined;

@@ -29,6 +29,10 @@ export const LoggedRequest = z.strictObject({
     .describe("Findings: relaxed checks that the real service may enforce"),
   duration_ms: z.int().describe("Duration in wall milliseconds"),
   body: z.unknown().optional().describe("JSON body without secrets, up to 16 KiB; only if bodies are requested"),
+  cause: z
+    .string()
+    .optional()
+    .describe("Why the emulator itself sent it, such as request:12; omitted for the requests of others"),
   fault: z
     .string()
     .optional()

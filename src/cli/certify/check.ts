@@ -1,54 +1,74 @@
-import type { Deliveries } from "./deliveries.ts";
-import type { Probe } from "./probe.ts";
-import type { Delivery, Reply } from "./sender.ts";
+import type { ChildProcess } from "node:child_process";
+import { pluralize } from "../../base/pluralize.ts";
+import { didYouMean } from "../../base/suggest.ts";
+import { UsageError } from "../failure.ts";
+import type { Host } from "../host.ts";
+import { checkOutputFile, writeOutput } from "../output/file.ts";
 
-/** What a check comes to. A warning does not fail a run. */
+/** What a check comes to. `not_checked`: the run does not show it. `warning`: allowed, and yet likely to hurt; it fails no run. */
 export type CheckResult = "passed" | "failed" | "warning" | "not_checked";
 
-/** How sure it is that the real service sends this, or requires that. */
-export type CheckBasis = "specified" | "public" | "assumed";
-
-/** One thing that a receiver must do. */
-export interface Check {
-  /** Stable, for --only and --skip: `raw-body.spaced`. */
-  readonly id: string;
-  /** What a good receiver does, in the present tense: "Accepts JSON with blanks". */
-  readonly summary: string;
-  readonly expects: "accept" | "reject" | "other";
-  readonly basis: CheckBasis;
-  /** Why a receiver must do so. */
-  readonly reason: string;
-  /** Only what --probe prints shows it. */
-  readonly requires?: "probe";
-  /** How it is found out; left out: by the only delivery. */
-  readonly run: (run: CheckRun) => Promise<CheckFinding>;
+interface Selection {
+  readonly only: readonly string[] | undefined;
+  readonly skip: readonly string[] | undefined;
+  /** That lists the checks. */
+  readonly list: readonly string[];
 }
 
-export interface CheckFinding {
-  readonly result: CheckResult;
-  /** What was seen, in a sentence without a full stop. */
-  readonly detail: string;
+/** The checks that --only and --skip leave: by ID, or by what their IDs begin with (`signature`); commas may stand between. */
+export function selectChecks<C extends { readonly id: string }>(
+  all: readonly C[],
+  { only, skip, list }: Selection,
+): readonly C[] {
+  const isNamed = (names: readonly string[], { id }: C) =>
+    names.some((name) => id === name || id.startsWith(`${name}.`));
+  const read = (flag: string, given: readonly string[] = []) => {
+    const names = given.flatMap((text) => text.split(",")).flatMap((text) => text.trim() || []);
+    const unknown = names.find((name) => !all.some((check) => isNamed([name], check)));
+    if (unknown === undefined) return names;
+    const known = new Set(all.flatMap(({ id }) => [id, id.split(".")[0]!]));
+    const hint = didYouMean(unknown, [...known]);
+    throw new UsageError(`${flag} must be a check, got "${unknown}"`, { next: list, ...(hint && { hint }) });
+  };
+  const [chosen, skipped] = [read("--only", only), read("--skip", skip)];
+  const left = all.filter((check) => (chosen.length === 0 || isNamed(chosen, check)) && !isNamed(skipped, check));
+  if (left.length === 0) throw new UsageError("--skip leaves no check to run");
+  return left;
 }
 
-/** What a check may use. */
-export interface CheckRun {
-  readonly deliveries: Deliveries;
-  /** Sends it, and records it for the report and for --keep. */
-  send(delivery: Delivery): Promise<Reply>;
-  /** The number of the event that is this check's own, or of a further one. */
-  numberOf(further?: number): number;
-  /** How long one delivery takes, and whether that is so long that many at once prove nothing. */
-  readonly pace: { readonly bestMs: number; readonly isSlow: boolean };
-  /** Sends an event through the webhooks of the emulator, which fail for 155 virtual minutes. */
-  retryLate(number: number): Promise<{ readonly reply: Reply; readonly delivery: Delivery }>;
-  readonly probe: Probe | undefined;
+export type CheckCounts = Readonly<Record<CheckResult, number>>;
+
+export function countResults(checks: readonly { readonly result: CheckResult }[]): CheckCounts {
+  const count = (result: CheckResult) => checks.filter((check) => check.result === result).length;
+  return {
+    passed: count("passed"),
+    failed: count("failed"),
+    warning: count("warning"),
+    not_checked: count("not_checked"),
+  };
 }
 
-/** One delivery that was made, and what came back. */
-export interface Exchange {
-  readonly delivery: Delivery;
-  readonly reply: Reply;
+/** `9 passed, 1 failed, 2 warnings, 3 not checked`. */
+export const describeCounts = ({ passed, failed, warning, not_checked }: CheckCounts): string =>
+  `${passed} passed, ${failed} failed, ${pluralize(warning, "warning")}, ${not_checked} not checked`;
+
+/** Checks the file of --report before anything runs. Returns what writes it. */
+export async function openReport(path: string | undefined, host: Host): Promise<(xml: string) => Promise<void>> {
+  if (path === undefined) return async () => {};
+  await checkOutputFile(host, path, "--report", { isOurs: (text) => text === "" || text.startsWith("<?xml") });
+  return (xml) => writeOutput(host, path, [Buffer.from(xml)]);
 }
 
-export const describeReply = ({ status, error }: Reply): string =>
-  error ? (status === undefined ? error.message : `status ${status}, but ${error.message}`) : `status ${status}`;
+/** Whether a process can have a group of its own, which is ended with it. */
+export const hasProcessGroups = process.platform !== "win32";
+
+/** Ends a process with its group; one that has ended is no error. */
+export function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
+  if (child.pid === undefined) return;
+  try {
+    if (hasProcessGroups) process.kill(-child.pid, signal);
+    else child.kill(signal);
+  } catch {
+    // The whole group has ended.
+  }
+}

@@ -31,15 +31,21 @@ const dev = defineCommand({
   ],
   async run(input, context) {
     const plan = planOf(input, context);
-    const [{ startOrJoin }, { contextOfFolder }, { Screen }, { Session }, { receive }, { canPrompt }] =
-      await Promise.all([
-        import("./dev/start-or-join.ts"),
-        import("./dev/folder-context.ts"),
-        import("./dev/screen.ts"),
-        import("./dev/session.ts"),
-        import("./dev/receive.ts"),
-        import("../context.ts"),
-      ]);
+    const [
+      { startOrJoin, readyDocument, readyLines },
+      { contextOfFolder },
+      { Screen },
+      { Session },
+      { receive },
+      { canPrompt },
+    ] = await Promise.all([
+      import("./dev/start.ts"),
+      import("./dev/folder-context.ts"),
+      import("./dev/screen.ts"),
+      import("./dev/session.ts"),
+      import("./dev/receive.ts"),
+      import("../context.ts"),
+    ]);
     const { host, globals, output } = context;
     const isText = output.format === "table";
     const isInteractive = isText && host.stdout.isTTY === true && canPrompt(host, globals);
@@ -50,7 +56,6 @@ const dev = defineCommand({
     const onDelivery = (delivery: Parameters<typeof session.onDelivery>[0]) => session.onDelivery(delivery);
     const receiver = await receive({ ...plan, onDelivery }, own);
     await session.subscribe(receiver);
-    const { readyDocument, readyLines } = await import("./dev/ready.ts");
     const ready = { emulator, receiverUrl: receiver.url, webhookId: session.webhookId, forwardTo: plan.forwardTo };
     if (isText) await screen.print(...readyLines(ready, isInteractive, host));
     else await output.document(readyDocument(ready));

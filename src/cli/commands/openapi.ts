@@ -43,7 +43,7 @@ const openapi = defineCommand({
 async function marked(document: object, folder: string, { host, signal }: Context): Promise<object> {
   const [{ loadObservations }, { markObserved }, { startEmulator }, { corpusProblem }] = await Promise.all([
     import("../../verify/observed/load.ts"),
-    import("../../verify/observed/document.ts"),
+    import("../../derive/observed.ts"),
     import("../../../emulator/index.ts"),
     import("../verify/open-recorder.ts"),
   ]);
@@ -52,7 +52,7 @@ async function marked(document: object, folder: string, { host, signal }: Contex
       throw corpusProblem(cause, "--observed");
     },
   );
-  return markObserved(document, observations);
+  return markObserved(document, observations.seen);
 }
 
 /** Undefined: nothing here says where the service is. */

@@ -4,12 +4,12 @@ import type { Context } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
 import { annotateAt, shouldAnnotate } from "../output/github-actions.ts";
 import { formatJUnit } from "../output/junit.ts";
+import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
 import { ScenarioEmulators } from "./emulators.ts";
-import { endLines, headingLine, stepLines, summaryLine } from "./lines.ts";
 import { loadScenarios, WrongScenarios } from "./load.ts";
 import type { ParsedScenario } from "./parse.ts";
 import { runInProcesses } from "./processes.ts";
-import type { ScenarioResult } from "./result.ts";
+import type { ScenarioResult, StepResult } from "./result.ts";
 import { runScenario } from "./run-scenario.ts";
 
 export interface RunSettings {
@@ -148,3 +148,35 @@ const junitOf = (results: readonly ScenarioResult[]): string =>
 
 const writeText = (path: string, text: string, { host }: Context): Promise<void> =>
   writeOutput(host, path, [Buffer.from(text)]);
+
+/** The heading of a scenario. */
+const headingLine = (file: string, name: string): StyledLine =>
+  name === "" ? [bold(file)] : [bold(file), `  ${name}`];
+
+/** A step, and what is wrong with it. */
+function stepLines(file: string, { number, title, outcome, ok, problems }: StepResult): StyledLine[] {
+  const mark = ok ? green("ok    ") : red("failed");
+  return [
+    ["  ", mark, ` ${number.padStart(3)}  `, title, ...(outcome === "" ? [] : [dim(`  ${outcome}`)])],
+    ...problems.map(
+      ({ message, line, column }): StyledLine => ["              ", red(message), dim(`  (${file}:${line}:${column})`)],
+    ),
+  ];
+}
+
+/** What follows the steps of a scenario that failed: why things are as they are. */
+function endLines({ ok, skipped, traced, trace }: ScenarioResult): StyledLine[] {
+  if (ok) return [""];
+  return [
+    ...(skipped > 0 ? [[dim(`  ${pluralize(skipped, "step was", "steps were")} not run`)]] : []),
+    ...(traced === undefined ? [] : [["  ", cyan(`trace of ${traced}`)], ...trace.map((line) => `    ${line}`)]),
+    "",
+  ];
+}
+
+/** The last line of a run. */
+function summaryLine(results: readonly ScenarioResult[], seconds: string): StyledLine {
+  const failed = results.filter(({ ok }) => !ok).length;
+  const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;
+  return [failed === 0 ? green(counts) : red(counts), dim(`, ${seconds} s`)];
+}

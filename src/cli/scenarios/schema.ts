@@ -28,7 +28,9 @@ const reference = z.string().regex(/\$/, { error: notSaved, abort: true }).descr
 
 const saved = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
 
-const isTime = (text: string): boolean => /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text));
+/** With its offset, as RFC 3339 has it: another machine may be in another zone. */
+const isTime = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/i.test(text) && !Number.isNaN(Date.parse(text));
 
 const target = z
   .string()

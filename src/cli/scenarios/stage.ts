@@ -1,10 +1,11 @@
 import type { Emulator } from "../../../emulator/index.ts";
+import { isSecretName, redactText } from "../../api/secrets.ts";
 import { type Client, createClient } from "../../client/client.ts";
 import type { CapturedRun, Context } from "../command.ts";
 import { collectSecrets, emulatorVariables, mainCluster } from "../connection/emulator-variables.ts";
-import { openStoryReceiver, receiverAt, type StoryReceiver } from "./receivers.ts";
+import { openReceiver, type ReceivedPost, type Receiver } from "../connection/receiver.ts";
+import { mask } from "../connection/redact.ts";
 import type { Values } from "./references.ts";
-import { Secrets } from "./secrets.ts";
 
 type Answers = Parameters<typeof openStoryReceiver>[0];
 
@@ -95,3 +96,98 @@ export class Stage {
     await this.#client.close();
   }
 }
+
+/** A receiver of webhooks in a story, as its steps refer to it: `$app.url`. */
+interface StoryReceiver {
+  readonly url: string;
+  /** Id of the webhook to it; undefined where no step has created one. */
+  webhook: number | undefined;
+  readonly count: number;
+  readonly last: { readonly body: string; readonly signature: string } | undefined;
+}
+
+type Answer = number | "down";
+
+/** Nothing listens at this address: the port is that of the discard service, which only the system may have. */
+const closedAddress = "http://127.0.0.1:9/hooks";
+
+/** Opens a built-in receiver that answers these statuses, the last one for good; `close` ends it. */
+async function openStoryReceiver(
+  answers: readonly Answer[],
+): Promise<{ readonly receiver: StoryReceiver; close(): Promise<void> }> {
+  if (answers[0] === "down") return { receiver: receiverAt(closedAddress), close: async () => {} };
+  const received: ReceivedPost[] = [];
+  const opened: Receiver = await openReceiver({
+    async answer(post) {
+      received.push(post);
+      const status = answers[Math.min(received.length, answers.length) - 1] ?? 200;
+      // Nothing can stop to listen for a while: what is no answer to the sender comes near it.
+      const code = status === "down" ? 503 : status;
+      return { status: code, body: code < 300 ? "ok" : "no" };
+    },
+  });
+  return { receiver: receiverAt(`${opened.url}/hooks`, received), close: () => opened.close() };
+}
+
+/** A receiver at an address. Of a program nothing is known that it received. */
+const receiverAt = (url: string, received: readonly ReceivedPost[] = []): StoryReceiver => ({
+  url,
+  webhook: undefined,
+  get count() {
+    return received.length;
+  },
+  get last() {
+    const post = received.at(-1);
+    if (post === undefined) return undefined;
+    return {
+      body: post.body.toString("utf8"),
+      signature: String(post.headers["x-svc-webhook-content-hash"] ?? ""),
+    };
+  },
+});
+
+/** Shorter ones are part of ordinary words. */
+const minLength = 6;
+
+/** The secrets that a story has met: none of them is printed. */
+class Secrets {
+  readonly #values = new Set<string>();
+
+  constructor(values: Iterable<string | undefined>) {
+    for (const value of values) this.#add(value);
+  }
+
+  /** Adds what goes by the name of a secret in a result, or under the name by which a story saves it. */
+  learn(value: unknown, name = ""): void {
+    if (typeof value === "string") {
+      if (isSecretName(name) && !isWord(value)) this.#add(value);
+    } else if (typeof value === "object" && value !== null) {
+      const isList = Array.isArray(value);
+      for (const [key, inner] of Object.entries(value)) this.learn(inner, isList ? name : key);
+    }
+  }
+
+  #add(value: string | undefined): void {
+    if (value !== undefined && value.length >= minLength) this.#values.add(value);
+  }
+
+  /** A text without any of them, and without what looks like one. */
+  hide(text: string): string {
+    const shown = [...this.#values]
+      .sort((one, other) => other.length - one.length)
+      .reduce((now, secret) => now.replaceAll(secret, mask), text);
+    return redactText(shown, { mask });
+  }
+
+  /** A value of JSON without any of them. */
+  hideIn<T>(value: T): T;
+  hideIn(value: unknown): unknown {
+    if (typeof value === "string") return this.hide(value);
+    if (Array.isArray(value)) return value.map((one) => this.hideIn(one));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, this.hideIn(one)]));
+  }
+}
+
+/** Codes of failures and names of states are words. */
+const isWord = (text: string): boolean => /^[a-z]+(?:[-_ ][a-z]+)*$/i.test(text) && !/[a-z][A-Z]/.test(text);

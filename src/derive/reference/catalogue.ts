@@ -3,18 +3,25 @@ import { unemulatedFeatures, unemulatedRoutes } from "../../api/contracts/unemul
 import type { Failure } from "../../api/failure.ts";
 import { failures } from "../../api/failures.ts";
 import type { Operation } from "../../api/operation.ts";
+import { findObservedFailure, type ObservedClaims } from "../observed.ts";
 import { basisWords } from "./basis.ts";
 import { blocks, code, codes, renderMarkdownTable } from "./markdown.ts";
 
 /** Every declared failure once, by code. */
-export const failureSection = (): string =>
+export const failureSection = (observed: ObservedClaims): string =>
   blocks(
     "## Failures",
     renderMarkdownTable(
       ["Code", "Status", "Form", "When", "Known from"],
       Object.entries(failures as Readonly<Record<string, Failure<unknown>>>)
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, { status, shape, when, basis }]) => [code(name), String(status), shape, when, basisWords(basis)]),
+        .map(([name, { status, shape, when, basis }]) => [
+          code(name),
+          String(status),
+          shape,
+          when,
+          basisWords(basis, findObservedFailure(observed, name)),
+        ]),
     ),
   );
 

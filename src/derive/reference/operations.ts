@@ -1,11 +1,16 @@
 import { type Operation, roleOf } from "../../api/operation.ts";
 import type { CommandDeclaration } from "../command-spec.ts";
+import type { ObservedClaim } from "../observed.ts";
 import { basisWords } from "./basis.ts";
 import { describeCommand, flagTable, usage } from "./commands.ts";
 import { blocks, code, codes } from "./markdown.ts";
 
 /** One operation with its command; `command` is undefined while the hand-written one is missing. */
-export function operationSection(operation: Operation, command: CommandDeclaration | undefined): string {
+export function operationSection(
+  operation: Operation,
+  command: CommandDeclaration | undefined,
+  seen: ObservedClaim | undefined,
+): string {
   const {
     id,
     summary,
@@ -32,7 +37,7 @@ export function operationSection(operation: Operation, command: CommandDeclarati
     ["Failures", codes(failures)],
     ["Failures of its cluster", codes(clusterFailures)],
     ["Emits", codes(emits ?? [])],
-    ["Known from", basisWords(basis)],
+    ["Known from", basisWords(basis, seen)],
   ];
   return blocks(
     `### ${id}`,

@@ -1,15 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fieldsOf, tryParseJson } from "../../base/object.ts";
+import * as z from "zod";
+import { tryParseJson } from "../../base/object.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { type Corpus, readCorpus } from "../corpus.ts";
 import { replayOnEmulator, type StartReplayEmulator } from "../replay/on-emulator.ts";
 import { buildReport } from "../report.ts";
-import { type Observations, observationsFrom, readObservations } from "./rules.ts";
+import { Observations, observationsFrom } from "./rules.ts";
 
 /** Where a replay stores what it has derived from a corpus. */
 export const observationsName = "observations.json";
 const version = 1;
+const Stored = Observations.extend({ version: z.literal(version), corpus: z.string() });
 
 /** Reads a corpus, and what follows from it: as the last replay stored it, else by a replay now. */
 export async function loadObservations(
@@ -19,12 +21,9 @@ export async function loadObservations(
 ): Promise<Observations> {
   const corpus = await readCorpus(folder);
   const text = await readFile(join(folder, observationsName), "utf8").catch(() => "");
-  const stored = fieldsOf(tryParseJson(text));
-  const observations =
-    stored.version === version && stored.corpus === corpus.digest ? readObservations(stored) : undefined;
-  return (
-    observations ?? observationsFrom(buildReport(await replayOnEmulator(corpus, startEmulator, signal), {}), corpus)
-  );
+  const stored = Stored.safeParse(tryParseJson(text)).data;
+  if (stored?.corpus === corpus.digest) return stored;
+  return observationsFrom(buildReport(await replayOnEmulator(corpus, startEmulator, signal), {}), corpus);
 }
 
 export const storeObservations = ({ folder, digest }: Corpus, observations: Observations): Promise<void> =>

@@ -1,58 +1,61 @@
+import * as z from "zod";
 import type { Activity } from "../../api/activities.ts";
+import { dictionary } from "../../api/dictionary.ts";
 import type { Operation } from "../../api/operation.ts";
 import { webhookPayloads } from "../../api/registry.ts";
-import { isObject, tryParseJson } from "../../base/object.ts";
+import { tryParseJson } from "../../base/object.ts";
 import type { Corpus } from "../corpus.ts";
 import { operationNamed } from "../operations.ts";
 import { isTime, timeFormatOf } from "../replay/compare-text.ts";
 import type { ReportedDifference, VerifyReport } from "../report.ts";
 
 /** How a response or a webhook of the emulator is changed, so that it is as the service was observed. */
-export type Change =
-  | { readonly to: "status"; readonly status: number }
-  | { readonly to: "set"; readonly value: unknown }
-  | { readonly to: "remove" }
-  | { readonly to: "convert"; readonly type: "string" | "number" | "boolean" | "null" }
-  | { readonly to: "map"; readonly pairs: readonly (readonly [from: unknown, to: unknown])[] }
-  | { readonly to: "template"; readonly from: readonly string[]; readonly text: readonly string[] }
-  | { readonly to: "order"; readonly keys: readonly string[] }
-  | { readonly to: "reverse" }
-  | { readonly to: "header"; readonly value: string | undefined }
-  | { readonly to: "time-format"; readonly format: string }
-  | { readonly to: "shift"; readonly ms: number }
-  | { readonly to: "spell"; readonly spelling: string }
-  | { readonly to: "silence" };
+const Change = z.discriminatedUnion("to", [
+  z.strictObject({ to: z.literal("status"), status: z.int().min(200).max(599) }),
+  z.strictObject({ to: z.literal("set"), value: z.unknown() }),
+  z.strictObject({ to: z.literal("remove") }),
+  z.strictObject({ to: z.literal("convert"), type: z.enum(["string", "number", "boolean", "null"]) }),
+  /** From the emulator's values to those of the service. */
+  z.strictObject({ to: z.literal("map"), pairs: z.array(z.tuple([z.unknown(), z.unknown()])) }),
+  z.strictObject({ to: z.literal("template"), from: z.array(z.string()), text: z.array(z.string()) }),
+  z.strictObject({ to: z.literal("order"), keys: z.array(z.string()) }),
+  z.strictObject({ to: z.literal("reverse") }),
+  z.strictObject({ to: z.literal("header"), value: z.string().optional() }),
+  z.strictObject({ to: z.literal("time-format"), format: z.string() }),
+  z.strictObject({ to: z.literal("shift"), ms: z.number() }),
+  z.strictObject({ to: z.literal("spell"), spelling: z.string() }),
+  z.strictObject({ to: z.literal("silence") }),
+]);
+export type Change = z.infer<typeof Change>;
 
 /** An observation that replaces an assumption. */
-export interface ObservedRule {
+const ObservedRule = z.strictObject({
   /** Of the difference that it comes from. */
-  readonly id: string;
+  id: z.string(),
   /** `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
-  readonly claim: string;
-  readonly operation: string;
-  readonly path: string;
-  readonly change: Change;
-  readonly count: number;
-  readonly at: string;
-}
+  claim: z.string(),
+  operation: z.string(),
+  path: z.string(),
+  change: Change,
+  count: z.int(),
+  at: z.string(),
+});
+export type ObservedRule = Readonly<z.infer<typeof ObservedRule>>;
 
-/** An observation that is not applied, and why. */
-export interface RejectedObservation {
-  readonly id: string;
-  readonly reason: string;
-}
-
-export interface Observations {
-  readonly rules: readonly ObservedRule[];
-  readonly rejected: readonly RejectedObservation[];
-  /** How often each claim was seen, and when last: what was confirmed as well. */
-  readonly seen: Readonly<Record<string, { readonly count: number; readonly at: string; readonly confirmed: boolean }>>;
-}
+/** What follows from a corpus, as a file stores it. */
+export const Observations = z.strictObject({
+  rules: z.array(ObservedRule),
+  /** What is not applied, and why. */
+  rejected: z.array(z.strictObject({ id: z.string(), reason: z.string() })),
+  /** What was confirmed as well. */
+  seen: dictionary(z.strictObject({ count: z.int(), at: z.string(), differs: z.array(z.string()) })),
+});
+export type Observations = Readonly<z.infer<typeof Observations>>;
 
 /** Derives what is to be changed from what a replay found. */
 export function observationsFrom(report: VerifyReport, corpus: Corpus): Observations {
   const rules: ObservedRule[] = [];
-  const rejected: RejectedObservation[] = [];
+  const rejected: Observations["rejected"] = [];
   const delivered = new Set(
     corpus.exchanges.filter(({ callee }) => callee === "receiver").map(({ operation }) => operation),
   );
@@ -63,16 +66,11 @@ export function observationsFrom(report: VerifyReport, corpus: Corpus): Observat
     if (typeof change === "object") rules.push({ id, claim, operation, path, change, count, at });
     else rejected.push({ id, reason: refusal ?? change ?? "it cannot be applied" });
   }
-  const last = corpus.exchanges.at(-1)?.at ?? 0;
-  const seen = Object.fromEntries(
-    report.claims
-      .filter(({ verdict }) => verdict === "confirmed" || verdict === "refuted")
-      .map(({ claim, exchanges, verdict }) => [
-        claim,
-        { count: exchanges, at: new Date(last).toISOString(), confirmed: verdict === "confirmed" },
-      ]),
-  );
-  return { rules, rejected, seen };
+  const seen = report.claims.flatMap(({ claim, verdict, exchanges: count, at }) => {
+    if (at === null || (verdict !== "confirmed" && verdict !== "refuted")) return [];
+    return [[claim, { count, at, differs: rules.filter((rule) => rule.claim === claim).map(({ id }) => id) }] as const];
+  });
+  return { rules, rejected, seen: Object.fromEntries(seen) };
 }
 
 /** In what way an observation contradicts the specification; undefined: it does not. */
@@ -172,7 +170,7 @@ function conversionFor(recorded: readonly unknown[], isConstant: boolean, path: 
 }
 
 function mapFor(pairs: Pairs): Change | string {
-  const map = new Map<string, readonly [unknown, unknown]>();
+  const map = new Map<string, [unknown, unknown]>();
   for (const { recorded, emulated } of pairs) {
     const key = JSON.stringify(emulated);
     const known = map.get(key);
@@ -214,15 +212,4 @@ function shiftFor(pairs: Pairs): Change | string {
   const middle = apart.toSorted((a, b) => a - b)[Math.floor(apart.length / 2)]!;
   if (apart.some((one) => !(Math.abs(one - middle) <= 5_000))) return "it varies";
   return { to: "shift", ms: typeof pairs[0]!.recorded === "number" ? middle : Math.round(middle / 1_000) * 1_000 };
-}
-
-/** Observations as a file holds them; undefined where they are none. */
-export function readObservations(value: unknown): Observations | undefined {
-  if (!isObject(value) || !Array.isArray(value.rules) || !Array.isArray(value.rejected) || !isObject(value.seen))
-    return undefined;
-  const isRule = (rule: unknown): boolean =>
-    isObject(rule) &&
-    ["id", "claim", "operation", "path", "at"].every((key) => typeof rule[key] === "string") &&
-    isObject(rule.change);
-  return value.rules.every(isRule) ? (value as unknown as Observations) : undefined;
 }

@@ -1,8 +1,7 @@
 import { lookupTable } from "../../base/lookup-table.ts";
 import { fieldsOf } from "../../base/object.ts";
 import { headerOf, type RecordedExchange } from "../exchange.ts";
-import { bodyOf, type Caller, type Row, rowsOf } from "./recorded-rows.ts";
-import { WorkspaceSeed } from "./workspace-seed.ts";
+import { bodyOf, type Caller, type Row, rowsOf, WorkspaceSeed } from "./workspace-seed.ts";
 
 /** A seed as the emulator reads it; it checks the fields itself. */
 export interface CorpusSeed {

@@ -77,7 +77,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
   it("names a grant type that does not exist, and what follows from it", async (t) => {
     const { rows } = await certify(t, ownClient("grant-type"), ["--only", "request"]);
     assert.deepEqual(
-      rows.map(({ check, verdict, detail }) => [check, verdict, detail]),
+      rows.map(({ id, result, detail }) => [id, result, detail]),
       [
         ["request.encoding", "passed", "All requests are form-encoded."],
         ["request.fields", "failed", 'A poll has grant_type "device_code".'],
@@ -134,7 +134,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     const { exit, out } = await runCli(["auth", "certify", "--list", "--json", "--only", "slow-down"]);
     assert.equal(exit, 0);
     assert.deepEqual(
-      (JSON.parse(out) as { check: string; basis: string }[]).map(({ check, basis }) => [check, basis]),
+      (JSON.parse(out) as { id: string; basis: string }[]).map(({ id, basis }) => [id, basis]),
       [
         ["slow-down.added", "RFC 8628, 3.5"],
         ["slow-down.for-good", "RFC 8628, 3.5"],

@@ -6,7 +6,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
-import type { CertifyReport } from "../../../src/cli/certify/report.ts";
+import type { CertifyReport } from "../../../src/cli/certify/receiver/report.ts";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { contractDocument } from "../../../src/cli/tour/documents.ts";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
@@ -10,11 +11,16 @@ import { receiver } from "../../support/receiver.ts";
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 
 /** A session at a terminal of that width, which forwards to a receiver. */
-async function session(t: TestContext, columns: number, flags: readonly string[] = []) {
+async function session(
+  t: TestContext,
+  columns: number,
+  flags: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+) {
   const folder = await testFolder(t);
   const app = await receiver(t);
   const argv = ["dev", "--port", "0", "--forward-to", app.url, "--activities", "CONTRACT_CREATED", ...flags];
-  const opened = await svcTerminal(t, argv, { folder, columns, env: { SVC_CONFIG_DIR: folder } });
+  const opened = await svcTerminal(t, argv, { folder, columns, env: { SVC_CONFIG_DIR: folder, ...env } });
   await opened.until("all keys");
   return { ...opened, app, folder };
 }
@@ -51,6 +57,21 @@ describe("svc dev at a terminal", { skip }, () => {
       assert.equal(existsSync(join(folder, ".svc/emulator.json.run")), false);
     });
   }
+
+  it("opens the console by a key", async (t) => {
+    const folder = await testFolder(t);
+    const browser = join(folder, "browser");
+    await writeFile(browser, `#!/bin/sh\necho "$1" > "${folder}/opened"\n`, { mode: 0o755 });
+    const { keys, until } = await session(t, 120, [], { BROWSER: browser, CI: "", SSH_CONNECTION: "" });
+    await keys("o");
+    const shown = await until(/Opened http:\S+ in the browser/);
+    assert.match(shown, /\$ svc emulator open\n/);
+    const opened = await readFile(join(folder, "opened"), "utf8");
+    const page = /Opened (\S+) in/.exec(shown)![1];
+    assert.deepEqual(opened.replace(/=[\w-]+\n$/, "=…"), `${page}#code=…`);
+    await keys("q");
+    await until("exit=0");
+  });
 
   it("fits its status line when the window becomes narrower, and wider again", async (t) => {
     const { keys, until, resize } = await session(t, 120);

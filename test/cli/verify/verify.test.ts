@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { following } from "../../support/cli/following.ts";
-import { sender } from "../../support/emulator.ts";
+import { emulator, sender } from "../../support/emulator.ts";
 import { deviatingService } from "../../support/verify/deviating-service.ts";
 import { plantedResponses } from "../../support/verify/planted.ts";
 
@@ -13,8 +13,8 @@ const base = "/api/v2.1/public";
 /** A corpus of five exchanges with a service whose lists have another limit; everything through commands. */
 async function recorded(t: TestContext): Promise<CliEmulator> {
   const started = await cliEmulator(t);
-  const { emulator, svc } = started;
-  const first = emulator.clusters[0]!;
+  const { svc } = started;
+  const first = started.emulator.clusters[0]!;
   const service = await deviatingService(
     t,
     first.url,
@@ -109,6 +109,8 @@ describe("svc verify replay", () => {
     );
     assert.match(await readFile(join(cwd, "verify.md"), "utf8"), /^### svc verify: 1 differences\n/);
     assert.equal((await svc("verify replay corpus --accept contracts.list:200:limit:value")).exit, 2);
+    const { err } = await svc("verify replay corpus --against staging --reference reference.md");
+    assert.equal(err, "error: --reference cannot be used with --against\n  See svc verify replay --help.\n");
     const argv = ["verify", "replay", "corpus", "--accept", "contracts.list:200:limit:value", "--reason", "known"];
     assert.equal((await svc(argv)).exit, 0);
     const { exit, out } = await svc("verify replay corpus --json");
@@ -215,14 +217,35 @@ describe("--observed", () => {
     assert.match(err, /nowhere is not a corpus: it has no index\.ndjson/);
   });
 
-  it("is shown by svc openapi", async (t) => {
-    const { svc } = await recorded(t);
-    const { out } = await svc("openapi contracts --observed corpus");
-    const { get } = JSON.parse(out).paths[`${base}/contracts/`];
-    assert.equal(get["x-basis"], "observed");
-    assert.deepEqual(
-      { ...get["x-observed"], last: null },
-      { times: 1, last: null, differs: ["contracts.list:200:limit:value"] },
-    );
+  it("is shown by svc openapi, by the document of the emulator, by its findings and in the reference", async (t) => {
+    const { cwd, svc } = await recorded(t);
+    const marked = (document: unknown) => {
+      const { paths } = document as { paths: Record<string, { get: Record<string, unknown> }> };
+      const { get } = paths[`${base}/contracts/`]!;
+      return [get["x-basis"], get["x-observed"]];
+    };
+    const timeOf = async (file: string) =>
+      /^at: (.*)$/m.exec(await readFile(join(cwd, "corpus", `${file}.http`), "utf8"))![1];
+    const [list, status] = [await timeOf("00004-contracts.list"), await timeOf("00005-contracts.status")];
+    const differs = ["contracts.list:200:limit:value"];
+    const seen = ["observed", { times: 1, last: list, differs }];
+    assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).out)), seen);
+
+    const observing = await emulator(t, { observed: join(cwd, "corpus") });
+    assert.deepEqual(marked((await observing.ask("GET", "/openapi/contracts.json")).body), seen);
+    await observing.api("GET", `${base}/contracts/`);
+    const { body } = await observing.ask("GET", "/requests?operation=contracts.list");
+    assert.deepEqual((body as { items: readonly { findings: unknown }[] }).items[0]!.findings, [
+      { code: "observed", detail: `contracts.list:200:limit:value (observed 1 time, last at ${list})` },
+    ]);
+
+    assert.equal((await svc("verify replay corpus --reference reference.md")).exit, 3);
+    const stored = join(cwd, "corpus", "observations.json");
+    await writeFile(stored, (await readFile(stored, "utf8")).replace('"differs": [', '"differs": [7,'));
+    assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).out)), seen, "damaged");
+    const page = await readFile(join(cwd, "reference.md"), "utf8");
+    const section = page.split("### contracts.list\n")[1]!.split("\n### ")[0]!;
+    assert.ok(section.includes(`- Known from: observed 1 time, last at ${list}; differs: ${differs}\n`), section);
+    assert.match(page, new RegExp(`^\\| \`not-found\` .* \\| observed 1 time, last at ${status} \\|$`, "m"));
   });
 });

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import type { CertifyReport } from "../../../src/cli/certify/report.ts";
+import type { CertifyReport } from "../../../src/cli/certify/receiver/report.ts";
 import { contentHash } from "../../../src/schemes/webhook.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { enter, person } from "../../support/cli/person.ts";
@@ -121,7 +121,7 @@ describe("svc webhooks certify", () => {
       "duplicate.after-hang-up": "passed",
     });
     const unknown = await certify(["--only", "signature.mising"]);
-    const message = '--only: unknown check "signature.mising". Did you mean signature.missing?';
+    const message = '--only must be a check, got "signature.mising"';
     assert.deepEqual([unknown.exit, unknown.err.includes(message)], [2, true], unknown.err);
   });
 

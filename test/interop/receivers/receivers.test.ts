@@ -27,7 +27,9 @@ const warnings = ["case-insensitive", "slow-work"];
 describe("svc webhooks certify and receivers as frameworks document them", () => {
   for (const [name, receiver] of Object.entries(receivers)) {
     it(`finds nothing wrong with ${name}`, { skip: receiver.missing }, async (t) => {
+      const begin = performance.now();
       const { exit, report, mistakes } = await certified(t, commandOf(receiver));
+      t.diagnostic(`${report.seconds} s of checks, ${((performance.now() - begin) / 1_000).toFixed(1)} s in all`);
       const wrong = report.checks.filter(({ result }) => result !== "passed");
       assert.deepEqual([exit, mistakes, wrong], [0, [], []]);
     });

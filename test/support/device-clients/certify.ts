@@ -6,8 +6,8 @@ import { testFolder } from "../cli/cli-emulator.ts";
 import { runCli } from "../cli/run-cli.ts";
 
 interface Row {
-  readonly check: string;
-  readonly verdict: string;
+  readonly id: string;
+  readonly result: string;
   readonly detail: string;
 }
 
@@ -26,7 +26,7 @@ export async function certify(t: Pick<TestContext, "after">, client: readonly st
   const { exit, out, err } = await runCli(argv, { cwd, env });
   const rows: readonly Row[] = out === "" ? [] : JSON.parse(out);
   const findings = Object.fromEntries(
-    rows.filter(({ verdict }) => verdict !== "passed").map(({ check, verdict }) => [check, verdict]),
+    rows.filter(({ result }) => result !== "passed").map(({ id, result }) => [id, result]),
   );
   return { exit, err, rows, findings, report: await readFile(join(cwd, "report.xml"), "utf8").catch(() => "") };
 }

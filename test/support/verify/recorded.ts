@@ -13,12 +13,16 @@ export interface RecordedSession {
   end(): Promise<void>;
 }
 
+/** What the recording receiver answers to a webhook, and when that is said to have been. */
+export type AnswerWebhook = (activity: string, at: number) => { readonly status: number; readonly at: number };
+
 /** Records what passes to a service in a folder, as `svc verify proxy` and `svc webhooks listen --save` do. */
 export async function recordSession(
   t: Pick<TestContext, "after">,
   emulator: TestEmulator,
   folder: string,
   to = emulator.clusters[0]!.url,
+  answer: AnswerWebhook = (_, at) => ({ status: 200, at }),
 ): Promise<RecordedSession> {
   const recorder = await Recorder.open(folder);
   const stored: Promise<unknown>[] = [];
@@ -38,18 +42,19 @@ export async function recordSession(
       const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
       const { activity } = JSON.parse(body.toString()) as { activity: string };
       const request = { method: "POST", target: path, headers: pairs, body };
-      const response = { status: 200, headers: [], body: Buffer.from("") };
+      const { status, at } = answer(activity, emulator.clock.now());
+      const response = { status, headers: [], body: Buffer.from("") };
       stored.push(
         recorder.add({
           callee: "receiver",
           operation: activity,
-          at: emulator.clock.now(),
+          at,
           durationMs: 1,
           request,
           response,
         }),
       );
-      return { status: 200 };
+      return { status };
     },
   });
   t.after(() => receiver.close());

@@ -1,5 +1,5 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { defineCommand } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 
@@ -49,36 +49,31 @@ export const authCertify = defineCommand({
     { title: "Check how it slows down", argv: ["auth", "certify", "--only", "slow-down", "--", "node", "sign-in.js"] },
   ],
   async run(input, context) {
-    const { chooseChecks } = await import("../../device-certify/choose-checks.ts");
-    const chosen = chooseChecks(input.flags.only, input.flags.skip);
+    const [{ selectChecks, openReport }, { checks }] = await Promise.all([
+      import("../../certify/check.ts"),
+      import("../../certify/client/checks.ts"),
+    ]);
+    const { only, skip } = input.flags;
+    const chosen = selectChecks(checks, { only, skip, list: ["auth", "certify", "--list"] });
     if (input.flags.list) {
-      const rows = chosen.map(({ id, scenario, summary, basis }) => ({ check: id, scenario, summary, basis }));
-      await context.output.show(rows, { fields: ["check", "scenario", "summary", "basis"] });
+      const rows = chosen.map(({ id, scenario, summary, basis }) => ({ id, scenario, summary, basis }));
+      await context.output.show(rows, { fields: ["id", "scenario", "summary", "basis"] });
       return undefined;
     }
     const argv = checkedCommand(input.positionals.command);
     const maxWaitMs = parseDurationFlag(input.flags["client-timeout"] ?? "60s", "--client-timeout");
-    const report = await openReport(input.flags.report, context);
-    const { runChecks } = await import("../../device-certify/run-checks.ts");
+    const writeReport = await openReport(input.flags.report, context.host);
+    const { runChecks } = await import("../../certify/client/run-checks.ts");
     const results = await runChecks(chosen, argv, maxWaitMs, context);
-    const { showResults } = await import("../../device-certify/report.ts");
-    await report?.(results);
+    const { formatReport, showResults } = await import("../../certify/client/report.ts");
+    await writeReport(formatReport(results));
     await showResults(results, context);
     const fails = input.flags.strict ? ["failed", "warning"] : ["failed"];
-    return results.some(({ verdict }) => fails.includes(verdict)) ? "failed" : undefined;
+    return results.some(({ result }) => fails.includes(result)) ? "failed" : undefined;
   },
 });
 
 function checkedCommand([program, ...args]: readonly string[] = []): readonly [string, ...string[]] {
   if (program !== undefined) return [program, ...args];
   throw new UsageError("<command> is required", { hint: "For example: svc auth certify -- node sign-in.js" });
-}
-
-/** Checks the file before the client is run; returns what writes the report. */
-async function openReport(path: string | undefined, { host }: Context) {
-  if (path === undefined) return undefined;
-  const { checkOutputFile, writeOutput } = await import("../../output/file.ts");
-  await checkOutputFile(host, path, "--report", { isOurs: (text) => text === "" || text.startsWith("<?xml") });
-  const { formatReport } = await import("../../device-certify/report.ts");
-  return (results: Parameters<typeof formatReport>[0]) => writeOutput(host, path, [Buffer.from(formatReport(results))]);
 }

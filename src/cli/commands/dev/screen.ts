@@ -1,4 +1,11 @@
+import type { showClock } from "../../../api/emulator/clock.ts";
+import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import { describeDuration } from "../../../base/duration.ts";
+import { pluralize } from "../../../base/pluralize.ts";
 import type { Context } from "../../command.ts";
+import { InterruptedError } from "../../failure.ts";
+import type { InputStream } from "../../host.ts";
 import { escapeControlCharacters } from "../../output/control-characters.ts";
 import { type StyledLine, stripStyles } from "../../output/styled.ts";
 import { measureWidth } from "../../output/width.ts";
@@ -83,11 +90,84 @@ export class Screen {
 }
 
 /** As many parts as fit, without those that do not. */
-export function fitParts(parts: readonly string[], columns: number): string {
+function fitParts(parts: readonly string[], columns: number): string {
   let line = "";
   for (const part of parts.map(escapeControlCharacters)) {
     const longer = line === "" ? part : `${line}${separator}${part}`;
     if (measureWidth(longer) <= columns) line = longer;
   }
   return line;
+}
+
+type RawInput = InputStream & { setRawMode?(isRaw: boolean): unknown };
+
+const ctrlC = "\x03";
+const ctrlD = "\x04";
+
+/**
+ * Reads single keys until the run ends, or the terminal goes away. Resolves at `q` and Ctrl-D; rejects with Interrupted at
+ * Ctrl-C, which the terminal gives no signal for meanwhile.
+ */
+export async function readKeys({ host, signal }: Context, onKey: (key: string) => void): Promise<void> {
+  const stdin: RawInput = host.stdin;
+  const setRaw = (isRaw: boolean) => {
+    // A terminal that has gone away takes no mode.
+    if (!stdin.destroyed) stdin.setRawMode?.(isRaw);
+  };
+  let onData: (chunk: Buffer | string) => void = () => {};
+  let onEnd = () => {};
+  try {
+    setRaw(true);
+    await new Promise<void>((resolve, reject) => {
+      onData = (chunk) => {
+        const text = String(chunk);
+        // Arrows and other keys of several characters mean nothing here.
+        if (text.startsWith("\x1b")) return;
+        for (const key of text) {
+          if (key === ctrlC) return reject(new InterruptedError());
+          if (key === ctrlD || key === "q") return resolve();
+          onKey(key);
+        }
+      };
+      onEnd = resolve;
+      if (signal.aborted) return resolve();
+      signal.addEventListener("abort", onEnd, { once: true });
+      stdin.on("data", onData).once("end", onEnd).once("close", onEnd).resume();
+    });
+  } finally {
+    signal.removeEventListener("abort", onEnd);
+    stdin.off("data", onData).off("end", onEnd).off("close", onEnd).pause();
+    setRaw(false);
+  }
+}
+
+type Clock = ResultOf<typeof showClock>;
+export type Webhooks = ResultOf<typeof listControlWebhooks>;
+
+/** The clock of an emulator, as it was seen at a moment of this machine. */
+export interface SeenClock extends Clock {
+  readonly seenAt: number;
+}
+
+/** Virtual milliseconds at a monotonic time of this machine. */
+function virtualNow({ now, mode, speed, seenAt }: SeenClock, at: number): number {
+  return Date.parse(now) + (mode === "real" ? (at - seenAt) * speed : 0);
+}
+
+/** What the status line says, the most important first: a narrow window shows only that. */
+export function statusParts(clock: SeenClock | undefined, webhooks: Webhooks, isAppDown: boolean, at: number) {
+  if (clock === undefined) return ["emulator not running", "q quits"];
+  const now = virtualNow(clock, at);
+  const failing = webhooks.filter(({ status, failure_count }) => status !== "ACTIVE" || failure_count > 0).length;
+  const dueMs = clock.next_due === null ? undefined : Math.max(0, Date.parse(clock.next_due) - now);
+  const due = dueMs === undefined ? "nothing due" : `next due in ${describeDuration(Math.ceil(dueMs / 1_000) * 1_000)}`;
+  return [
+    new Date(now).toISOString().slice(11, 19),
+    ...(failing > 0 ? [`${pluralize(failing, "webhook")} failing`] : []),
+    due,
+    ...(isAppDown ? ["app down"] : []),
+    "? keys",
+    "q quits",
+    `virtual date ${new Date(now).toISOString().slice(0, 10)}`,
+  ];
 }

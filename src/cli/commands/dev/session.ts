@@ -5,14 +5,12 @@ import type { Receiver } from "../../connection/receiver.ts";
 import type { StyledLine } from "../../output/styled.ts";
 import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { subscribe } from "../webhooks/registration.ts";
+import { isRefused } from "../webhooks/stale-listeners.ts";
 import { watchSubscription } from "../webhooks/subscription-watch.ts";
 import { type ActionState, actions, createTools, keyLines } from "./actions.ts";
-import { AppWatch } from "./app-watch.ts";
 import { attemptEvent, attemptLine, deliveryEvent, deliveryLine, requestEvent, requestLine } from "./event-lines.ts";
 import { followEmulator, type SessionEvent } from "./follow-emulator.ts";
-import { readKeys } from "./keys.ts";
-import type { Screen } from "./screen.ts";
-import { type SeenClock, statusParts, type Webhooks } from "./status-line.ts";
+import { readKeys, type Screen, type SeenClock, statusParts, type Webhooks } from "./screen.ts";
 
 export interface SessionOptions {
   readonly forwardTo: string | undefined;
@@ -184,3 +182,43 @@ const untilAborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) return resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
+
+const probeMs = 300;
+
+/** Says when the app that webhooks are forwarded to refuses connections, and when it accepts them again. */
+class AppWatch {
+  readonly #url: string;
+  readonly #context: Context;
+  readonly #report: (event: "app_down" | "app_up", line: string) => void;
+  #isDown = false;
+
+  constructor(url: string, context: Context, report: (event: "app_down" | "app_up", line: string) => void) {
+    this.#url = url;
+    this.#context = context;
+    this.#report = report;
+  }
+
+  get isDown(): boolean {
+    return this.#isDown;
+  }
+
+  /** Looks now. While it is down, it is looked at until it is back. */
+  async check(): Promise<void> {
+    if (this.#isDown || !(await isRefused(this.#url))) return;
+    if (this.#isDown) return;
+    this.#isDown = true;
+    this.#report("app_down", `${this.#url} refuses connections: webhooks fail until your app runs there.`);
+    void this.#waitUntilBack();
+  }
+
+  async #waitUntilBack(): Promise<void> {
+    const { host, signal } = this.#context;
+    while (!signal.aborted) {
+      await host.wall.sleep(probeMs, signal);
+      if (signal.aborted || (await isRefused(this.#url))) continue;
+      this.#isDown = false;
+      this.#report("app_up", `${this.#url} accepts connections again.`);
+      return;
+    }
+  }
+}

@@ -1,15 +1,19 @@
-import { resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { isObject, tryParseJson } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { writeFileAtomic } from "../../../files/atomic-write.ts";
+import { isFsError } from "../../../files/fs-errors.ts";
 import type { Corpus } from "../../../verify/corpus.ts";
+import type { Observations } from "../../../verify/observed/rules.ts";
 import type { VerifyReport } from "../../../verify/report.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
-import { readAccepted, writeAccepted } from "../../verify/accepted.ts";
 import { corpusProblem } from "../../verify/open-recorder.ts";
 import { describeDifference, formatReplayJUnit, formatReplayMarkdown } from "../../verify/replay-reports.ts";
-import { corpusFolder } from "./corpus-folder.ts";
+import { corpusFolder } from "./scan.ts";
 
 const flags = [
   {
@@ -29,6 +33,7 @@ const flags = [
   { flag: "reason", type: "text", placeholder: "TEXT", description: "Why it is accepted" },
   { flag: "junit", type: "text", placeholder: "FILE", description: "Write a JUnit XML report" },
   { flag: "markdown", type: "text", placeholder: "FILE", description: "Write a report for a pull request" },
+  { flag: "reference", type: "text", placeholder: "FILE", description: "Write the reference, with what was observed" },
 ] as const satisfies readonly FlagSpec[];
 
 export const verifyReplay = defineCommand({
@@ -60,9 +65,13 @@ export const verifyReplay = defineCommand({
     if (accept.length > 0 && (reason === undefined || reason.trim() === ""))
       throw new UsageError("--reason is required with --accept");
     if (accept.length === 0 && reason !== undefined) throw new UsageError("--accept is required with --reason");
+    if (given.reference !== undefined && against !== "emulator")
+      throw new UsageError("--reference cannot be used with --against");
     const junit = given.junit === undefined ? undefined : await checkOutputFile(host, given.junit, "--junit");
     const markdown =
       given.markdown === undefined ? undefined : await checkOutputFile(host, given.markdown, "--markdown");
+    const reference =
+      given.reference === undefined ? undefined : await checkOutputFile(host, given.reference, "--reference");
     const folder = resolve(host.cwd, positionals.folder);
     const accepted = await readAccepted(folder);
     const { readCorpus } = await import("../../../verify/corpus.ts");
@@ -77,9 +86,11 @@ export const verifyReplay = defineCommand({
     const unknown = accept.find((id) => !report.differences.some((one) => one.id === id));
     if (unknown !== undefined) throw new UsageError(`--accept: ${unknown} is not a difference of this corpus`);
     if (accept.length > 0) await writeAccepted(folder, { ...accepted, ...known });
-    if (against === "emulator") await store(corpus, report);
+    const observations = against === "emulator" ? await store(corpus, report) : undefined;
     if (junit !== undefined) await writeOutput(host, junit, [Buffer.from(formatReplayJUnit(report))]);
     if (markdown !== undefined) await writeOutput(host, markdown, [Buffer.from(formatReplayMarkdown(report))]);
+    if (reference !== undefined && observations)
+      await writeOutput(host, reference, [Buffer.from(await renderObserved(observations))]);
     if (output.format === "table") await output.print(...linesOf(report));
     else await output.show(shown(report));
     return report.drift > 0 ? "partial" : undefined;
@@ -114,12 +125,25 @@ async function againstProfile(corpus: Corpus, profile: string, { globals, host, 
   });
 }
 
-async function store(corpus: Corpus, report: VerifyReport): Promise<void> {
+async function store(corpus: Corpus, report: VerifyReport): Promise<Observations> {
   const [{ storeObservations }, { observationsFrom }] = await Promise.all([
     import("../../../verify/observed/load.ts"),
     import("../../../verify/observed/rules.ts"),
   ]);
-  await storeObservations(corpus, observationsFrom(report, corpus));
+  const observations = observationsFrom(report, corpus);
+  await storeObservations(corpus, observations);
+  return observations;
+}
+
+/** The reference page of the services, where what was observed replaces what is assumed. */
+async function renderObserved({ seen: observed }: Observations): Promise<string> {
+  const [{ renderReference }, { registry }, { deriveSpecs }] = await Promise.all([
+    import("../../../derive/reference.ts"),
+    import("../../../api/registry.ts"),
+    import("../../../derive/specs.ts"),
+  ]);
+  const commands = Object.values(deriveSpecs()).flat();
+  return renderReference({ registry, commands, globalFlags: [], exitCodes: [], observed });
 }
 
 function linesOf({ differences, summary, compared, exchanges, drift }: VerifyReport): StyledLine[] {
@@ -148,3 +172,20 @@ const shown = ({ differences, claims, ...rest }: VerifyReport): object => ({
   })),
   claims: claims.filter(({ verdict }) => verdict !== "unseen"),
 });
+
+const acceptedName = "accepted.json";
+
+/** The differences of a corpus that are known, with the reason of each. */
+async function readAccepted(folder: string): Promise<Record<string, string>> {
+  const text = await readFile(join(folder, acceptedName), "utf8").catch((error: unknown) => {
+    if (isFsError(error) && error.code === "ENOENT") return "{}";
+    throw error;
+  });
+  const value = tryParseJson(text);
+  if (!isObject(value) || Object.values(value).some((reason) => typeof reason !== "string"))
+    throw new UsageError(`${join(folder, acceptedName)} is not a JSON object of reasons by the ids of differences`);
+  return value as Record<string, string>;
+}
+
+const writeAccepted = (folder: string, accepted: Readonly<Record<string, string>>): Promise<void> =>
+  writeFileAtomic(join(folder, acceptedName), `${JSON.stringify(accepted, undefined, 2)}\n`);

@@ -1,10 +1,16 @@
-import { resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { dirname, join, resolve } from "node:path";
 import { type Activity, activities } from "../../../api/activities.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { CertifyPlan } from "../../certify/certify.ts";
-import { type Language, languages } from "../../certify/language.ts";
+import { writeFileAtomic } from "../../../files/atomic-write.ts";
+import { makeFolder } from "../../../files/make-folder.ts";
+import type { CertifyPlan } from "../../certify/receiver/certify.ts";
+import { type Language, languages } from "../../certify/receiver/language.ts";
 import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
-import { InputRequiredError } from "../../failure.ts";
+import { stateFolder } from "../../config/folders.ts";
+import { readPrivateFile } from "../../config/private-file.ts";
+import { InputRequiredError, UsageError } from "../../failure.ts";
+import type { Host } from "../../host.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { givenByEnvironment, readKeyFile } from "./key.ts";
 import { parseReceiverUrl } from "./post.ts";
@@ -150,7 +156,7 @@ export const webhooksCertify = defineCommand({
   async run(input, context) {
     const { output } = context;
     if (input.flags.list) {
-      const { allChecks } = await import("../../certify/checks.ts");
+      const { allChecks } = await import("../../certify/receiver/checks.ts");
       const rows = allChecks.map(({ id, summary, basis, reason, requires }) => ({
         id,
         summary,
@@ -164,9 +170,8 @@ export const webhooksCertify = defineCommand({
     }
     const given = await flagsOf(input.flags, context);
     const plan = await planOf(given, context);
-    const [{ certify }, { storeLastRun }, { buildChildEnvironment }] = await Promise.all([
-      import("../../certify/certify.ts"),
-      import("../../certify/last-run.ts"),
+    const [{ certify }, { buildChildEnvironment }] = await Promise.all([
+      import("../../certify/receiver/certify.ts"),
       import("../emulator/exec.ts"),
     ]);
     await storeLastRun(context.host, given);
@@ -177,29 +182,26 @@ export const webhooksCertify = defineCommand({
 /** The flags of the run: those of the last one, with what is given now. */
 async function flagsOf({ last, ...given }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
   if (!last) return given;
-  const { readLastRun } = await import("../../certify/last-run.ts");
   return { ...(await readLastRun(host)), ...given };
 }
 
 /** Everything that can be wrong with the command line, before anything is started. */
 async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
-  const [{ selectChecks }, { guessLanguage }, { SavedDeliveries }, { checkOutputFile }] = await Promise.all([
-    import("../../certify/checks.ts"),
-    import("../../certify/language.ts"),
+  const [{ openReport, selectChecks }, { allChecks }, { guessLanguage }, { SavedDeliveries }] = await Promise.all([
+    import("../../certify/check.ts"),
+    import("../../certify/receiver/checks.ts"),
+    import("../../certify/receiver/language.ts"),
     import("./saved-deliveries.ts"),
-    import("../../output/file.ts"),
   ]);
   const { host } = context;
-  const { to, command, probe, report } = flags;
+  const { to, command, probe, only, skip } = flags;
   if (to === undefined) throw new InputRequiredError("to", "--to is required");
   const keep = flags.keep === undefined ? undefined : resolve(host.cwd, flags.keep);
   if (keep !== undefined) await SavedDeliveries.check(keep, "--keep");
-  if (report !== undefined) {
-    await checkOutputFile(host, report, "--report", { isOurs: (beginning) => beginning.startsWith("<?xml") });
-  }
+  const writeReport = await openReport(flags.report, host);
   return {
     url: parseReceiverUrl(to, "--to"),
-    checks: selectChecks({ only: listOf(flags.only), skip: listOf(flags.skip) }),
+    checks: selectChecks(allChecks, { only, skip, list: ["webhooks", "certify", "--list"] }),
     activity: parseActivity(flags.activity ?? "CONTRACT_SIGNED") as Activity,
     maxMs: parseDurationFlag(flags["time-limit"] ?? "8s", "--time-limit"),
     readyTimeoutMs: parseDurationFlag(flags["ready-timeout"] ?? "30s", "--ready-timeout"),
@@ -208,13 +210,10 @@ async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPla
     command,
     probe,
     keep,
-    report,
     console: flags.console === true,
+    writeReport,
   };
 }
-
-const listOf = (given: readonly string[] = []): readonly string[] =>
-  given.flatMap((text) => text.split(",")).flatMap((text) => text.trim() || []);
 
 /** The key that the receiver has already; undefined: it gets one. */
 async function givenKey(flags: CertifyFlags, { host }: Context): Promise<string | undefined> {
@@ -222,3 +221,37 @@ async function givenKey(flags: CertifyFlags, { host }: Context): Promise<string 
   if (file !== undefined) return readKeyFile(host, file, "--hmac-key-file");
   return flags.command === undefined ? givenByEnvironment(host) : undefined;
 }
+
+type Flags = Readonly<Record<string, unknown>>;
+
+/**
+ * The flags of the last run in a folder. They are stored with the user's own files, never in the folder: a cloned one
+ * must not choose a command that --last runs.
+ */
+async function readLastRun(host: Host): Promise<Flags> {
+  const found = await readPrivateFile<Flags>(pathOf(host), checkFlags);
+  if (found) return found;
+  throw new UsageError("--last: no run in this folder", { next: ["webhooks", "certify", "--to", "URL"] });
+}
+
+/** A run that cannot be stored is a run all the same. */
+async function storeLastRun(host: Host, flags: Flags): Promise<void> {
+  try {
+    const path = pathOf(host);
+    await makeFolder(dirname(path));
+    await writeFileAtomic(path, `${JSON.stringify(flags)}\n`, { mode: 0o600, durable: false });
+  } catch {
+    // There is no --last, then.
+  }
+}
+
+const isFlagValue = (value: unknown): boolean =>
+  Array.isArray(value) ? value.every(isFlagValue) : ["string", "number", "boolean"].includes(typeof value);
+
+const checkFlags = (flags: Flags): string | undefined => {
+  const [name] = Object.keys(flags).filter((each) => !isFlagValue(flags[each]));
+  return name === undefined ? undefined : `--${name} must be a string, a number, a boolean or a list`;
+};
+
+const pathOf = ({ env, cwd }: Host): string =>
+  join(stateFolder(env), "certify", `${createHash("sha256").update(cwd).digest("hex").slice(0, 16)}.json`);

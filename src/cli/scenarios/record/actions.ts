@@ -1,11 +1,9 @@
 import { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import { listRequests } from "../../../api/emulator/requests.ts";
-import { showTrace } from "../../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Operation, ResultOf } from "../../../api/operation.ts";
 import { operationAt } from "../../../api/operation-at.ts";
 import type { Client } from "../../../client/client.ts";
-import { ServiceError } from "../../../client/errors.ts";
 
 export type Logged = ResultOf<typeof listRequests>["items"][number];
 export type LoggedDelivery = ResultOf<typeof listDeliveries>["items"][number];
@@ -43,14 +41,18 @@ export async function readRecording(client: Client, operations: readonly Operati
   const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
   const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
   const webhooks = (await client.call(listControlWebhooks, {})).map(({ id }) => id);
-  const asked = [...items].filter(({ left, operation }) => !left && !leftOut.test(operation ?? "catch-all"));
+  // The router passes calls of the contract API on: what the cluster then gets is the request of the program.
+  const passedOn = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
+  const isInner = (cause?: string): boolean => cause !== undefined && !passedOn.has(cause);
+  const asked = items.filter(
+    ({ left, cause, operation }) => !left && !isInner(cause) && !leftOut.test(operation ?? "catch-all"),
+  );
   asked.sort((one, other) => one.id - other.id);
   const actions: Action[] = [];
   let created = 0;
   for (const one of asked) {
     const operation = operations.find(({ id }) => id === one.operation);
-    if (!operation || (await isInner(one, client))) continue;
-    const action = actionOf(one, operation);
+    const action = operation && actionOf(one, operation);
     if (!action) continue;
     if (operation.id !== "webhooks.create" || one.status >= 400) {
       actions.push(action);
@@ -62,20 +64,6 @@ export async function readRecording(client: Client, operations: readonly Operati
     actions.push({ ...action, webhook: { id, answers: answersOf(id, deliveries) } });
   }
   return { actions, deliveries, requests: asked.length };
-}
-
-/** Whether one service has sent it to another, because of a request that came before. */
-async function isInner({ id, service, status }: Logged, client: Client): Promise<boolean> {
-  if (service === "emulator" || status >= 400) return false;
-  try {
-    const { nodes } = await client.call(showTrace, { params: { ref: `request:${id}` } });
-    const parent = nodes.find((node) => node.id === `request:${id}`)?.parent ?? null;
-    return parent !== null;
-  } catch (error) {
-    // What changed nothing is in no trace.
-    if (error instanceof ServiceError) return false;
-    throw error;
-  }
 }
 
 function actionOf({ id, at, target, body, status, failure }: Logged, operation: Operation): Action | undefined {

@@ -1,0 +1,140 @@
+import {
+  assessDelivery,
+  assessEncoding,
+  assessFields,
+  assessSecrets,
+  assessShownAddress,
+  assessShownCode,
+} from "./assess-requests.ts";
+import {
+  assessAddition,
+  assessContinuation,
+  assessEachAddition,
+  assessExitCode,
+  assessInterval,
+  assessLastingAddition,
+  assessStop,
+} from "./assess-timing.ts";
+import type { Assess } from "./assessment.ts";
+
+export interface Check {
+  /** Stable: scripts name it. */
+  readonly id: string;
+  readonly scenario: string;
+  readonly summary: string;
+  /** Where the rule stands. */
+  readonly basis: string;
+  readonly assess: Assess;
+}
+
+const advice = "advice of svc; RFC 8628 does not require it";
+
+const endings = [
+  ["expired", "expired_token"],
+  ["denied", "access_denied"],
+] as const;
+
+const disturbances = [
+  ["reset", "a connection reset"],
+  ["html-503", "a 503 with an HTML page"],
+  ["lost-answer", "a response that breaks off"],
+] as const;
+
+/** All checks, in the order of the report. */
+export const checks: readonly Check[] = [
+  {
+    id: "request.encoding",
+    scenario: "approval",
+    summary: "Sends POST requests with application/x-www-form-urlencoded",
+    basis: "RFC 8628, 3.1 and 3.4; the routing service also accepts JSON",
+    assess: assessEncoding,
+  },
+  {
+    id: "request.fields",
+    scenario: "approval",
+    summary: "Sends client_id, grant_type and device_code",
+    basis: "RFC 8628, 3.1 and 3.4",
+    assess: assessFields,
+  },
+  {
+    id: "shown.code",
+    scenario: "approval",
+    summary: "Shows the user code",
+    basis: "RFC 8628, 3.3",
+    assess: assessShownCode,
+  },
+  {
+    id: "shown.address",
+    scenario: "approval",
+    summary: "Shows the verification address",
+    basis: "RFC 8628, 3.3",
+    assess: assessShownAddress,
+  },
+  {
+    id: "poll.interval",
+    scenario: "approval",
+    summary: "Polls no faster than the interval",
+    basis: "RFC 8628, 3.2 and 3.5",
+    assess: assessInterval,
+  },
+  {
+    id: "approval.tokens",
+    scenario: "approval",
+    summary: "Accepts the tokens, and stops polling",
+    basis: "RFC 8628, 3.5",
+    assess: assessDelivery,
+  },
+  {
+    id: "secrets.arguments",
+    scenario: "approval",
+    summary: "Has no device code or token among the arguments of a process",
+    basis: "RFC 8628, 5.2; every user of a machine can read arguments",
+    assess: assessSecrets,
+  },
+  {
+    id: "slow-down.added",
+    scenario: "slow-down",
+    summary: "Adds 5 s at slow_down",
+    basis: "RFC 8628, 3.5",
+    assess: assessAddition,
+  },
+  {
+    id: "slow-down.for-good",
+    scenario: "slow-down",
+    summary: "Keeps the longer interval for all later polls",
+    basis: "RFC 8628, 3.5",
+    assess: assessLastingAddition,
+  },
+  {
+    id: "slow-down.each",
+    scenario: "slow-down",
+    summary: "Adds another 5 s at each slow_down",
+    basis: "RFC 8628, 3.5",
+    assess: assessEachAddition,
+  },
+  ...endings.flatMap(([scenario, error]): readonly Check[] => [
+    {
+      id: `${scenario}.stops`,
+      scenario,
+      summary: `Stops polling at ${error}`,
+      basis: "RFC 8628, 3.5",
+      assess: assessStop(error),
+    },
+    {
+      id: `${scenario}.exit-code`,
+      scenario,
+      summary: `Exits with another code than 0 at ${error}`,
+      basis: advice,
+      assess: assessExitCode(error),
+    },
+  ]),
+  ...disturbances.map(
+    ([scenario, what]): Check => ({
+      id: `${scenario}.continues`,
+      scenario,
+      summary: `Polls again after ${what}`,
+      basis: advice,
+      assess: assessContinuation(what),
+    }),
+  ),
+];

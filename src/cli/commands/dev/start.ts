@@ -1,0 +1,82 @@
+import { relative } from "node:path";
+import type { Context } from "../../command.ts";
+import { type EmulatorAccess, findLocalEmulator } from "../../connection/emulator-access.ts";
+import { mainCluster } from "../../connection/emulator-variables.ts";
+import { stateFile } from "../../connection/run-file.ts";
+import { defaultPort } from "../../connection/state-folder.ts";
+import { CommandFailedError } from "../../failure.ts";
+import type { Host } from "../../host.ts";
+import { bold, type StyledLine } from "../../output/styled.ts";
+import { openEmulator } from "../emulator/open.ts";
+import { requireTrust } from "../emulator/start/trust.ts";
+
+/** The emulator that a session works with. */
+export interface SessionEmulator extends EmulatorAccess {
+  readonly state: string;
+  /** It ends with the session. */
+  readonly isOwn: boolean;
+}
+
+/** Joins the emulator of this folder, or starts it: on the usual ports, or on free ones where others use those. */
+export async function startOrJoin(port: number | undefined, context: Context): Promise<SessionEmulator> {
+  const here = await findLocalEmulator(context.host);
+  if (here) return { ...here, isOwn: false };
+  const state = stateFile(context.host, undefined);
+  await requireTrust(state, false, context);
+  const log = (line: string) => void context.output.warn(line);
+  const open = (at: number) => openEmulator({ port: at, file: state }, context, { toldAt: state, log });
+  const emulator = await open(port ?? defaultPort).catch((error: unknown) => {
+    if (port !== undefined || !(error instanceof CommandFailedError) || error.code !== "port_taken") throw error;
+    return open(0);
+  });
+  const { routerUrl, controlUrl, token, clusters } = emulator;
+  return { routerUrl, controlUrl, token, clusters, state, isOwn: true };
+}
+
+interface Ready {
+  readonly emulator: SessionEmulator;
+  readonly receiverUrl: string;
+  readonly webhookId: number | undefined;
+  readonly forwardTo: string | undefined;
+}
+
+/** The first line for programs. The keys are those of an emulator, which protect nothing. */
+export function readyDocument({ emulator, receiverUrl, webhookId, forwardTo }: Ready) {
+  const cluster = mainCluster(emulator);
+  return {
+    type: "ready",
+    ui: "1.0",
+    started: emulator.isOwn,
+    router_url: emulator.routerUrl,
+    contracts_url: cluster?.url ?? null,
+    control_url: emulator.controlUrl,
+    client_id: cluster?.clientId ?? null,
+    client_secret: cluster?.clientSecret ?? null,
+    hmac_key: cluster?.hmacKey ?? null,
+    state: emulator.state,
+    receiver_url: receiverUrl,
+    webhook_id: webhookId ?? null,
+    forward_to: forwardTo ?? null,
+  };
+}
+
+export function readyLines(
+  { emulator, webhookId, forwardTo }: Ready,
+  hasKeys: boolean,
+  host: Host,
+): readonly StyledLine[] {
+  const cluster = mainCluster(emulator);
+  const state = relative(host.cwd, emulator.state) || emulator.state;
+  const target =
+    forwardTo === undefined ? "shown here; --forward-to 3000 forwards to your app" : `forwarded to ${forwardTo}`;
+  return [
+    [bold("ready"), `  emulator ${emulator.isOwn ? "started" : "joined"}, state in ${state}`],
+    `  router       ${emulator.routerUrl}`,
+    `  contracts    ${cluster?.url ?? "none"}`,
+    `  client id    ${cluster?.clientId ?? "none"}`,
+    `  secret       ${cluster?.clientSecret ?? "none"}`,
+    `  signing key  ${cluster?.hmacKey ?? "none"}`,
+    `  webhook      ${webhookId ?? "none"}, ${target}`,
+    ...(hasKeys ? ["Press c to create a contract, s to send and sign it, ? for all keys, q to quit."] : []),
+  ];
+}

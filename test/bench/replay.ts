@@ -1,0 +1,63 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEmulator } from "../../emulator/index.ts";
+import { readCorpus } from "../../src/verify/corpus.ts";
+import { emulator, sender } from "../support/emulator.ts";
+import { journey, lookAround, recordSession, subscribe } from "../support/verify/recorded.ts";
+import { bundled } from "./support/bundled.ts";
+import { figure, inTurns, median, note, ratios } from "./support/measure.ts";
+
+/**
+ * `svc verify replay` of 2,000 exchanges, as a process, against a client that sends their requests to a fresh emulator one
+ * by one, and only reads what comes.
+ */
+const exchanges = 2_000;
+const closers: (() => unknown)[] = [];
+const t = { after: (close: () => unknown) => closers.push(close) };
+const folder = await mkdtemp(join(tmpdir(), "svc-bench-replay-"));
+const { folder: bundle, remove } = await bundled();
+try {
+  const corpus = join(folder, "corpus");
+  const service = await emulator(t, { clock: { mode: "manual", start: "2026-07-08T09:10:11Z" } });
+  const session = await recordSession(t, service, corpus);
+  await lookAround(session);
+  await subscribe(session, session.receiverUrl, "CONTRACT_CREATED");
+  // 10 requests and a webhook each.
+  for (let at = 0; at < exchanges / 11; at += 1) await journey(session, `Qx${at}`);
+  await session.end();
+  for (const close of closers) await close();
+  const recorded = await readCorpus(corpus);
+  const requests = recorded.exchanges.filter(({ callee }) => callee !== "receiver");
+
+  const bare = async (): Promise<number> => {
+    const started = await startEmulator({ ephemeral: true, clock: { mode: "manual" } });
+    const { url, clientId, clientSecret } = started.clusters[0]!;
+    const send = sender(url, {
+      "client-id": clientId!,
+      "client-secret": clientSecret!,
+      "content-type": "application/json",
+    });
+    const begin = performance.now();
+    for (const { request } of requests)
+      await send(request.method, request.target, request.body.length > 0 ? { body: request.body } : {});
+    const took = performance.now() - begin;
+    await started.close();
+    return took;
+  };
+  const replayed = (): number => {
+    const begin = performance.now();
+    const argv = [join(bundle, "bin", "svc.js"), "verify", "replay", corpus];
+    const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8" });
+    if (status !== 0) throw new Error(`svc verify replay: ${stdout}${stderr}`);
+    return performance.now() - begin;
+  };
+  const [bareMs, replayMs] = await inTurns(3, [bare, replayed]);
+  note(`${recorded.exchanges.length} exchanges, ${requests.length} of them requests`);
+  figure("2,000 exchanges replayed, against sending their requests one by one", ratios(replayMs, bareMs), "<= 10");
+  figure("2,000 exchanges replayed, seconds", median(replayMs) / 1_000, "< 10");
+} finally {
+  await rm(folder, { recursive: true, force: true });
+  await remove();
+}
