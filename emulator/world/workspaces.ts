@@ -147,11 +147,6 @@ const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row
 
 export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({
   name: "workspaces",
-  version: 3,
-  migrate: [
-    (row) => ({ ...row, industry: null, use_case: null }),
-    (row) => ({ ...row, chat_a_teams: [], chat_b_tenants: [], plan: null, is_suspended: false, billed_at: null }),
-  ],
   schema: Workspace,
   key: id,
   refersTo: ({ acting_user_id }) => ({ acting_user_id: { collection: "users", key: acting_user_id } }),

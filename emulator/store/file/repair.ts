@@ -4,7 +4,7 @@ import { freeName } from "../../../src/files/free-name.ts";
 import { startPosition } from "../../../src/files/log-line.ts";
 import type { State } from "../live/state.ts";
 import { type Collection, StateFormatError } from "../port.ts";
-import { CheckpointFile, type CheckpointHead, parseCheckpointHead } from "./base/checkpoint-file.ts";
+import { CheckpointFile, parseCheckpointHead } from "./base/checkpoint-file.ts";
 
 import { DocumentReader } from "./document-reader.ts";
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
@@ -109,11 +109,11 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
 }
 
 /** Of a base that may be damaged there: then its journals are taken from the oldest on, wherever they begin. */
-function headAsFarAsKnown(reader: DocumentReader, oldest: number): Omit<CheckpointHead, "format"> {
+function headAsFarAsKnown(reader: DocumentReader, oldest: number) {
   try {
     return parseCheckpointHead(reader.head);
   } catch {
-    return { generation: oldest, closed: undefined, position: undefined, past: undefined, moment: {} };
+    return { generation: oldest, closed: undefined, position: undefined };
   }
 }
 
