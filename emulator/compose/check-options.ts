@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { dictionary } from "../../src/api/dictionary.ts";
+import { retrySchedule } from "../../src/api/duration.ts";
 import { strictChecks } from "../../src/api/strict-checks.ts";
 import { hostForms, isHostPattern, suggestHostPattern } from "../../src/base/host-name.ts";
 import { webhookJsonForms } from "../../src/base/json-forms.ts";
@@ -75,6 +76,7 @@ const shape = {
       context.issues.push({ code: "custom", input: value, message });
     }),
   ),
+  retrySchedule,
   workerTick: z.boolean(),
   standardWebhooks: z.boolean(),
   traceWebhooks: z.boolean(),

@@ -1,4 +1,5 @@
 import type { StrictCheck } from "../../src/api/strict-checks.ts";
+import { type RetrySchedule, specifiedRetrySchedule } from "../../src/api/webhook-retries.ts";
 import type { WebhookJsonForm } from "../../src/base/json-forms.ts";
 import type { ReceiverRules } from "../http/outgoing/receiver-rules.ts";
 import { unreadResponseTimeoutMs } from "../http/sending/response-writer.ts";
@@ -19,6 +20,8 @@ export interface Settings {
   readonly rateLimit: number;
   /** Hosts beside loopback that webhooks may be sent to: `host`, `host:port` or `*.domain`. */
   readonly webhookAllow: readonly string[];
+  /** How long after a failed attempt of a webhook the next one is made, in workspaces that have no schedule of their own. */
+  readonly retrySchedule: RetrySchedule;
   /** Round attempts up to the next whole minute, as the real retry worker does (DECISIONS.md, C19). */
   readonly workerTick: boolean;
   /** Add the Standard Webhooks headers (DECISIONS.md, P20). */
@@ -55,6 +58,7 @@ export const defaultSettings: Settings = {
   chatUpstreamTimeoutMs: 2_500,
   rateLimit: 0,
   webhookAllow: [],
+  retrySchedule: specifiedRetrySchedule,
   workerTick: false,
   standardWebhooks: false,
   traceWebhooks: false,

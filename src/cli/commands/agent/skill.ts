@@ -1,3 +1,10 @@
+import {
+  describeRetrySchedule,
+  failuresUntilDisabled,
+  specifiedOutageMs,
+  specifiedRetrySchedule,
+} from "../../../api/webhook-retries.ts";
+import { formatDuration } from "../../../base/duration.ts";
 import { quoteShellWord } from "../../help/examples.ts";
 
 /** What is read of `svc help --json`. */
@@ -104,7 +111,7 @@ Only 75 may be repeated without a look at what happened.
 ## Move time
 
 The emulator's time is virtual. With \`--clock manual\` it stands until a command advances it; nothing is gained by waiting.
-Webhooks are retried after 5, 10, 20, 40 and 80 minutes: ${"`svc emulator clock advance --by PT2H35M`"} runs all retries at once.
+Webhooks are retried after ${describeRetrySchedule(specifiedRetrySchedule.slice(0, failuresUntilDisabled - 1))}: ${`\`svc emulator clock advance --by ${formatDuration(specifiedOutageMs)}\``} runs all retries at once.
 
 ${blockOf(time)}
 

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
 import { strictChecks } from "../../../api/strict-checks.ts";
+import { specifiedRetrySchedule } from "../../../api/webhook-retries.ts";
 import { hostForms, isHostPattern, suggestHostPattern } from "../../../base/host-name.ts";
 import { webhookJsonForms } from "../../../base/json-forms.ts";
 import { isOneOf } from "../../../base/one-of.ts";
@@ -145,6 +146,14 @@ export const emulatorFlags = (defaultPort: number) =>
       default: "compact",
     },
     {
+      flag: "retry-schedule",
+      section: "Webhooks",
+      type: "text",
+      placeholder: "DURATION,…",
+      description: "Delays before the retries of a webhook",
+      default: specifiedRetrySchedule.join(","),
+    },
+    {
       flag: "webhook-response-timeout",
       section: "Webhooks",
       type: "text",
@@ -209,6 +218,7 @@ export async function emulatorOptions({ flags }: CommandInputOf<EmulatorFlags>, 
     deterministic: flags.deterministic,
     rateLimit: flags["rate-limit"],
     webhookAllow: allowedReceivers(flags["webhook-allow"]),
+    retrySchedule: retryScheduleIn(flags["retry-schedule"]),
     webhookResponseTimeoutMs: duration("webhook-response-timeout"),
     standardWebhooks: headers?.includes("standard"),
     traceWebhooks: headers?.includes("trace"),
@@ -268,6 +278,12 @@ function allowedReceivers(hosts: readonly string[] | undefined): readonly string
   const likely = suggestHostPattern(wrong);
   const hint = likely === undefined ? {} : { hint: `Did you mean ${likely}?` };
   throw new UsageError(`--webhook-allow must be ${hostForms}, got "${wrong}"`, hint);
+}
+
+function retryScheduleIn(list: string | undefined): readonly string[] | undefined {
+  const delays = list?.split(",").map((delay) => delay.trim());
+  for (const delay of delays ?? []) parseDurationFlag(delay, "--retry-schedule");
+  return delays;
 }
 
 function speedOf(given: number | undefined): number | undefined {
