@@ -6,6 +6,7 @@ import { hostForms, isHostPattern, suggestHostPattern } from "../../src/base/hos
 import { webhookJsonForms } from "../../src/base/json-forms.ts";
 import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { didYouMean } from "../../src/base/suggest.ts";
+import { optionalWebhookSchemeNames } from "../../src/schemes/webhook-schemes.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
 import { isRange } from "../http/trusted-proxies.ts";
 import { type EmulatorOptions, InvalidOptionsError } from "./options.ts";
@@ -78,7 +79,7 @@ const shape = {
   ),
   retrySchedule,
   workerTick: z.boolean(),
-  standardWebhooks: z.boolean(),
+  webhookSchemes: z.array(z.enum(optionalWebhookSchemeNames)),
   traceWebhooks: z.boolean(),
   webhookJson: z.enum(webhookJsonForms),
   autoSignMs: milliseconds,

@@ -1,6 +1,7 @@
 import type { StrictCheck } from "../../src/api/strict-checks.ts";
 import { type RetrySchedule, specifiedRetrySchedule } from "../../src/api/webhook-retries.ts";
 import type { WebhookJsonForm } from "../../src/base/json-forms.ts";
+import type { WebhookSchemeName } from "../../src/schemes/webhook-schemes.ts";
 import type { ReceiverRules } from "../http/outgoing/receiver-rules.ts";
 import { unreadResponseTimeoutMs } from "../http/sending/response-writer.ts";
 
@@ -24,8 +25,8 @@ export interface Settings {
   readonly retrySchedule: RetrySchedule;
   /** Round attempts up to the next whole minute, as the real retry worker does (DECISIONS.md, C19). */
   readonly workerTick: boolean;
-  /** Add the Standard Webhooks headers (DECISIONS.md, P20). */
-  readonly standardWebhooks: boolean;
+  /** Sign webhooks by these schemes, too: `standard`, which is Standard Webhooks (DECISIONS.md, P20). */
+  readonly webhookSchemes: readonly WebhookSchemeName[];
   /** Add a W3C `traceparent` to webhooks (DECISIONS.md, E12). */
   readonly traceWebhooks: boolean;
   /** How the JSON of webhooks is written; `mixed`: in turn (DECISIONS.md, C17). */
@@ -60,7 +61,7 @@ export const defaultSettings: Settings = {
   webhookAllow: [],
   retrySchedule: specifiedRetrySchedule,
   workerTick: false,
-  standardWebhooks: false,
+  webhookSchemes: [],
   traceWebhooks: false,
   webhookJson: "compact",
   autoSignMs: undefined,

@@ -7,6 +7,7 @@ import { webhookJsonForms } from "../../../base/json-forms.ts";
 import { isOneOf } from "../../../base/one-of.ts";
 import { didYouMean } from "../../../base/suggest.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { optionalWebhookSchemeNames } from "../../../schemes/webhook-schemes.ts";
 import type { CommandInputOf } from "../../command.ts";
 import { resolveSnapshotFile } from "../../connection/snapshot-names.ts";
 import { UsageError } from "../../failure.ts";
@@ -133,7 +134,7 @@ export const emulatorFlags = (defaultPort: number) =>
       type: "text",
       placeholder: "LIST",
       repeatable: true,
-      choices: ["standard", "trace"],
+      choices: [...optionalWebhookSchemeNames, "trace"],
       description: "Add headers to webhooks: those of Standard Webhooks, or traceparent",
     },
     {
@@ -220,7 +221,7 @@ export async function emulatorOptions({ flags }: CommandInputOf<EmulatorFlags>, 
     webhookAllow: allowedReceivers(flags["webhook-allow"]),
     retrySchedule: retryScheduleIn(flags["retry-schedule"]),
     webhookResponseTimeoutMs: duration("webhook-response-timeout"),
-    standardWebhooks: headers?.includes("standard"),
+    webhookSchemes: headers && optionalWebhookSchemeNames.filter((name) => headers.includes(name)),
     traceWebhooks: headers?.includes("trace"),
     webhookJson: flags["webhook-json"],
     autoSignMs: duration("auto-sign"),
