@@ -12,7 +12,6 @@ import type { Observer } from "../../src/verify/observed/apply.ts";
 import { Counters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
 import { CausePropagator } from "../http/outgoing/cause-propagator.ts";
-import { probeInstanceId } from "../http/outgoing/probe-instance.ts";
 import { RequestLog } from "../http/request-log/request-log.ts";
 import { createCauseRowFactory } from "../store/causes.ts";
 import { explainUnusable } from "../store/file/file-store.ts";
@@ -110,7 +109,6 @@ async function begin(
     paths,
     run: aboutUs(),
     wall,
-    probe: (url) => probeInstanceId(url, wall),
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   const runFile: ClaimedRunFile = {
     ...claimed,

@@ -1,5 +1,4 @@
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { probeInstanceId } from "../../http/outgoing/probe-instance.ts";
 import { explainUnusable } from "../../store/file/file-store.ts";
 import { type Repair, repairFile } from "../../store/file/repair.ts";
 import { claimRunFile, listRunFilePaths } from "../../store/file/run-file.ts";
@@ -23,7 +22,6 @@ export async function repairState(path: string): Promise<Repair> {
       paths,
       run: undefined,
       wall: systemWallClock,
-      probe: (url) => probeInstanceId(url, systemWallClock),
     });
     try {
       return await repairFile({ path: state, collections });

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { lstat, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fieldsOf } from "../../base/object.ts";
-import { originalOf, readLock } from "../../files/holder.ts";
+import { originalOf, readLock } from "../../files/lock.ts";
 import { isOnThisMachine } from "../../files/machine.ts";
 import { hasOriginMarker } from "../../files/origin-marker.ts";
 import { resolveRealPath } from "../../files/real-path.ts";
