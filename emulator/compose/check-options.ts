@@ -9,7 +9,8 @@ import { didYouMean } from "../../src/base/suggest.ts";
 import { optionalWebhookSchemeNames } from "../../src/schemes/webhook-schemes.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
 import { isRange } from "../http/trusted-proxies.ts";
-import { type EmulatorOptions, InvalidOptionsError } from "./options.ts";
+import type { EmulatorOptions } from "../published.d.ts";
+import { InvalidOptionsError } from "./options.ts";
 
 const milliseconds = z.number().min(0);
 const bytes = z.int().min(0);

@@ -77,8 +77,10 @@ export type WebhookSchemeName = (typeof webhookSchemes)[number]["name"];
 
 export const webhookSchemeNames = webhookSchemes.map(({ name }) => name);
 
+const [, ...optionalSchemes] = webhookSchemes;
+
 /** Those that a webhook carries only on request. */
-export const optionalWebhookSchemeNames = webhookSchemeNames.slice(1);
+export const optionalWebhookSchemeNames = optionalSchemes.map(({ name }) => name);
 
 export const findWebhookScheme = (name: WebhookSchemeName): WebhookScheme =>
   webhookSchemes.find((scheme) => scheme.name === name)!;

@@ -1,11 +1,11 @@
 import { systemWallClock } from "../../../src/base/clock.ts";
+import type { Repair } from "../../published.d.ts";
 import { explainUnusable } from "../../store/file/file-store.ts";
-import { type Repair, repairFile } from "../../store/file/repair.ts";
+import { repairFile } from "../../store/file/repair.ts";
 import { claimRunFile, listRunFilePaths } from "../../store/file/run-file.ts";
 import { resolveStatePath } from "../../store/file/stored-state.ts";
 import { collections } from "./collections.ts";
 
-export type { Repair } from "../../store/file/repair.ts";
 export { StateLockedError } from "../../store/file/run-file.ts";
 export { StateAccessError, StateFormatError } from "../../store/port.ts";
 
