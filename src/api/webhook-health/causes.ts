@@ -84,7 +84,7 @@ function byStatus(status: number, schedule: RetrySchedule | undefined): Partial<
 }
 
 const byError = new Map<string, Partial<Cause>>([
-  ["response_timeout", { steps: [fix("Respond before processing the event, or raise --webhook-response-timeout.")] }],
+  ["response_timeout", { steps: [fix("Respond before processing the event, or raise SVC_WEBHOOK_TIMEOUT.")] }],
   ["connect_timeout", { steps: [fix("Check that the receiver is running and reachable from this machine.")] }],
   ["connection_refused", { means: "Last attempt: connection refused.", steps: [fix("Start the receiver.")] }],
   ["name_not_found", { steps: [fix("Fix the host name in the webhook's URL.")] }],

@@ -43,14 +43,6 @@ export const emulatorFlags = (defaultPort: number) =>
       description: "Start with a copy of this snapshot or state, on free ports and in memory by default",
     },
     {
-      flag: "history",
-      section: "State",
-      type: "text",
-      placeholder: "SIZE",
-      description: "Maximum size of the rewind history; 0 disables rewind",
-      default: "256MiB",
-    },
-    {
       flag: "clock",
       section: "Clock",
       type: "text",
@@ -105,14 +97,6 @@ export const emulatorFlags = (defaultPort: number) =>
       description: "Accept this name in the Host header",
     },
     {
-      flag: "trusted-proxy",
-      section: "Network",
-      type: "text",
-      placeholder: "CIDR",
-      repeatable: true,
-      description: "Trust X-Forwarded-* headers from this address or CIDR range",
-    },
-    {
       flag: "public-url",
       section: "Network",
       type: "text",
@@ -155,22 +139,6 @@ export const emulatorFlags = (defaultPort: number) =>
       default: specifiedRetrySchedule.join(","),
     },
     {
-      flag: "webhook-response-timeout",
-      section: "Webhooks",
-      type: "text",
-      placeholder: "DURATION",
-      description: "Maximum wait for the response to a delivery",
-      default: "60s",
-    },
-    {
-      flag: "rate-limit",
-      section: "Limits",
-      type: "integer",
-      least: 0,
-      description: "Contract API requests per second and workspace; 0 for no limit",
-      default: 0,
-    },
-    {
       flag: "strict",
       section: "Strictness",
       type: "text",
@@ -195,21 +163,20 @@ export const emulatorFlags = (defaultPort: number) =>
 
 type EmulatorFlags = ReturnType<typeof emulatorFlags>;
 
-/** The options of these flags. Paths are relative to the folder of the run; the token may come from the environment. */
+/** The options of these flags, and rare ones of the environment. Paths are relative to the folder of the run. */
 export async function emulatorOptions({ flags }: CommandInputOf<EmulatorFlags>, host: Host): Promise<EmulatorOptions> {
-  const duration = (name: "webhook-response-timeout" | "auto-sign") =>
-    flags[name] === undefined ? undefined : parseDurationFlag(flags[name], `--${name}`);
+  const { SVC_WEBHOOK_TIMEOUT: timeout, SVC_TRUSTED_PROXIES: proxies } = host.env;
   const clock = { mode: flags.clock, speed: speedOf(flags["clock-speed"]), start: clockStart(flags["clock-start"]) };
   const { file, from, observed, "webhook-headers": headers } = flags;
   const options = {
     port: flags.port ?? (from === undefined ? undefined : 0),
     host: flags.host,
     allowedHosts: flags["allowed-host"],
-    trustedProxies: flags["trusted-proxy"],
+    trustedProxies: proxies ? proxies.split(",").map((proxy) => proxy.trim()) : undefined,
     ...publicUrls(flags["public-url"] ?? []),
     file: file === undefined ? undefined : resolve(host.cwd, file),
     observed: observed === undefined ? undefined : resolve(host.cwd, observed),
-    historyBytes: historyOf(flags.history),
+    historyBytes: historyOf(host.env.SVC_HISTORY),
     from: from === undefined ? undefined : await resolveSnapshotFile(from, host),
     ephemeral: isStateless(flags) || undefined,
     seed: await seedOf(flags.seed ?? "demo", host),
@@ -217,14 +184,14 @@ export async function emulatorOptions({ flags }: CommandInputOf<EmulatorFlags>, 
     token: controlTokenSetting(host)?.value,
     strict: strictOf(flags.strict),
     deterministic: flags.deterministic,
-    rateLimit: flags["rate-limit"],
+    rateLimit: rateLimitOf(host.env.SVC_RATE_LIMIT),
     webhookAllow: allowedReceivers(flags["webhook-allow"]),
     retrySchedule: retryScheduleIn(flags["retry-schedule"]),
-    webhookResponseTimeoutMs: duration("webhook-response-timeout"),
+    webhookResponseTimeoutMs: timeout ? parseDurationFlag(timeout, "SVC_WEBHOOK_TIMEOUT") : undefined,
     webhookSchemes: headers && optionalWebhookSchemeNames.filter((name) => headers.includes(name)),
     traceWebhooks: headers?.includes("trace"),
     webhookJson: flags["webhook-json"],
-    autoSignMs: duration("auto-sign"),
+    autoSignMs: flags["auto-sign"] === undefined ? undefined : parseDurationFlag(flags["auto-sign"], "--auto-sign"),
   };
   return given(options) as EmulatorOptions;
 }
@@ -246,8 +213,14 @@ function publicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl"
 }
 
 function historyOf(size: string | undefined): number | undefined {
-  if (size === undefined) return undefined;
-  return size === "0" ? 0 : parseSizeFlag(size, "--history");
+  if (!size) return undefined;
+  return size === "0" ? 0 : parseSizeFlag(size, "SVC_HISTORY");
+}
+
+function rateLimitOf(limit: string | undefined): number | undefined {
+  if (!limit) return undefined;
+  if (/^\d+$/.test(limit)) return Number(limit);
+  throw new UsageError(`SVC_RATE_LIMIT must be a number at least 0, got "${limit}"`);
 }
 
 /** A copy has no state of its own to go on with: it is kept where a new file is named for it. */
