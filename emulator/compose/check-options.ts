@@ -43,7 +43,10 @@ const shape = {
   signal: z.instanceof(AbortSignal),
   ephemeral: z.boolean(),
   runFile: z.string(),
-  seed: z.union([z.string(), z.looseObject({})]),
+  seed: a<NonNullable<EmulatorOptions["seed"]>>(
+    (value) => typeof value === "string" || (typeof value === "object" && value !== null),
+    "must be a name or a document",
+  ),
   from: z.string(),
   historyBytes: bytes,
   clock: z.strictObject({
@@ -89,7 +92,7 @@ const shape = {
   requestLogBytes: bytes,
   inboxBytes: bytes,
   unreadAnswerTimeoutMs: milliseconds,
-} satisfies Record<keyof EmulatorOptions, z.ZodType>;
+} satisfies { readonly [Name in keyof EmulatorOptions]-?: z.ZodType<NonNullable<EmulatorOptions[Name]>> };
 
 const Options = z.strictObject(shape).partial();
 

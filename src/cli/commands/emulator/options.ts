@@ -192,7 +192,7 @@ export async function emulatorOptions({ flags }: CommandInputOf<EmulatorFlags>, 
     traceWebhooks: headers?.includes("trace"),
     webhookJson: flags["webhook-json"],
     autoSignMs: flags["auto-sign"] === undefined ? undefined : parseDurationFlag(flags["auto-sign"], "--auto-sign"),
-  };
+  } satisfies { readonly [Name in keyof EmulatorOptions]: EmulatorOptions[Name] | undefined };
   return given(options) as EmulatorOptions;
 }
 
