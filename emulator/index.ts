@@ -1,15 +1,11 @@
 import { resolve } from "node:path";
 import { checkOptions } from "./compose/check-options.ts";
-import type { Emulator } from "./compose/emulator.ts";
-import { type EmulatorOptions, resolveSeed } from "./compose/options.ts";
+import { resolveSeed } from "./compose/options.ts";
 import { startWithSeed } from "./compose/start-with-seed.ts";
 import { openFileSource } from "./compose/state-source.ts";
+import type { Emulator, EmulatorOptions } from "./published.d.ts";
 
-export type { EmulatorEvent } from "./compose/activity.ts";
 export { EmulatorClosedError } from "./compose/cleanup-stack.ts";
-export type { RunningCluster } from "./compose/cluster-parts.ts";
-export type { Emulator, Rewind, Snapshot } from "./compose/emulator.ts";
-export type { EmulatorOptions } from "./compose/options.ts";
 export { InvalidOptionsError } from "./compose/options.ts";
 export {
   HistoryUnavailableError,
@@ -20,7 +16,6 @@ export {
   SnapshotNotFoundError,
 } from "./compose/snapshot-api.ts";
 export {
-  type Repair,
   repairState,
   StateAccessError,
   StateFormatError,
@@ -28,6 +23,17 @@ export {
 } from "./compose/state/repair-state.ts";
 export type { Seed } from "./compose/state/seed.ts";
 export { seedSchema } from "./compose/state/seed.ts";
+export type {
+  AdvanceResult,
+  AdvanceTarget,
+  Emulator,
+  EmulatorEvent,
+  EmulatorOptions,
+  Repair,
+  Rewind,
+  RunningCluster,
+  Snapshot,
+} from "./published.d.ts";
 
 /**
  * Starts an emulator in this process: the router, a listener per cluster, the control plane. Any number may run at

@@ -1,5 +1,5 @@
-// The published types of svc-toolkit/emulator: they stand alone, without the schema library. A test compares them
-// with what emulator/index.ts exports.
+// The types of svc-toolkit/emulator. The code imports them from here, and the package publishes this file as it is, so it
+// stands alone. Functions and classes are compared with what emulator/index.ts exports (test/packaged/published.types.ts).
 
 declare global {
   // Known to newer compilers and to the types of Node; the same words again do no harm.
@@ -212,7 +212,7 @@ export interface EmulatorOptions {
   readonly ephemeral?: boolean;
   /** Where to write the run file too. That of a file stands beside it, always: it is the lock. */
   readonly runFile?: string | undefined;
-  /** The starting state of a new file: a name, or the document itself. */
+  /** The starting state of a new file: a name, or the document itself. A file that has a state keeps it. */
   readonly seed?: "demo" | "empty" | object;
   /**
    * Begins with a copy of the state in this file, which stays as it is: a snapshot, the state of another emulator, or an
@@ -229,7 +229,7 @@ export interface EmulatorOptions {
     readonly mode?: "real" | "manual" | "auto";
     /** Virtual seconds per second, in mode `real`. */
     readonly speed?: number;
-    /** ISO time at which a new state begins. */
+    /** ISO time at which a new state begins; default: now, or the seed's `time` with `deterministic`. */
     readonly start?: string;
   };
   /**
@@ -253,6 +253,7 @@ export interface EmulatorOptions {
    * it as spans. Default: nothing is sent.
    */
   readonly otel?: Readonly<Record<string, string | undefined>> | undefined;
+  /** What clients believe the router's URL to be, without a slash at the end: the issuer, links, signature bases. */
   readonly publicUrl?: string;
   /**
    * Origins at which clients find the listeners of clusters, by cluster id, as `publicUrl` says it of the router. Default:
@@ -260,28 +261,43 @@ export interface EmulatorOptions {
    */
   readonly clusterUrls?: Readonly<Record<string, string>>;
   /**
-   * Addresses and ranges (`10.0.0.0/8`) of proxies that are believed whom they ask for, by `X-Forwarded-For`, `-Proto` and
-   * `-Host`. Default: nobody, but programs of this machine may say who calls.
+   * Addresses and ranges (`10.0.0.0/8`) of proxies whose `X-Forwarded-For`, `-Proto` and `-Host` count. From others these
+   * headers are taken off. Default: none, but programs of this machine may say who calls.
    */
   readonly trustedProxies?: readonly string[];
+  /** Serve both spellings of a path instead of redirecting. */
   readonly lenientSlashes?: boolean;
-  /** Same seed, same calls and same `port` give the same bytes: addresses in answers hold the port. */
+  /**
+   * Ids, keys and times from the seed, one thing at a time: the same calls at the same `port` give the same bytes, since
+   * addresses in answers hold the port.
+   */
   readonly deterministic?: boolean;
+  /** How long the router waits for a cluster, wall time; default: 30 seconds. */
   readonly upstreamTimeoutMs?: number;
+  /** The same for requests of chats; default: 2.5 seconds. */
   readonly chatUpstreamTimeoutMs?: number;
-  /** Requests a second per workspace; 0 is no limit. */
+  /** Requests a second per workspace on the wall clock; 0 is no limit. */
   readonly rateLimit?: number;
   /** Hosts beside loopback that webhooks may be sent to: `host`, `host:port` or `*.domain`. */
   readonly webhookAllow?: readonly string[];
+  /**
+   * How long after a failed attempt of a webhook the next one is made, in workspaces whose seed has no schedule of their own:
+   * `["5m", "PT10M"]`. An empty list: no retries. Default: 5, 10, 20, 40, 80 and 160 minutes.
+   */
+  readonly retrySchedule?: readonly string[];
+  /** Round attempts up to the next whole minute, as the real retry worker does. */
   readonly workerTick?: boolean;
-  readonly standardWebhooks?: boolean;
+  /** Sign webhooks by these schemes, too: `standard`, which is Standard Webhooks. */
+  readonly webhookSchemes?: readonly "standard"[];
   /** Add a W3C `traceparent` to webhooks, so that receivers go on in the trace of what led to them. */
   readonly traceWebhooks?: boolean;
-  /** How the JSON of webhooks is written; `mixed` varies from event to event. Default: `compact`. */
+  /** How the JSON of webhooks is written; `mixed`: in turn. Default: `compact`. */
   readonly webhookJson?: "compact" | "spaced" | "escaped" | "mixed";
-  /** Let every signatory sign by itself after this much virtual time. */
+  /** Let every signatory sign by itself after this much virtual time; undefined: none does. */
   readonly autoSignMs?: number | undefined;
+  /** Of an attempt, on the wall clock; default: 5 seconds. */
   readonly webhookConnectTimeoutMs?: number;
+  /** The same for the whole response; default: 60 seconds. */
   readonly webhookResponseTimeoutMs?: number;
   /** How much of the requests received is kept in memory; default: 4 MiB. */
   readonly requestLogBytes?: number;

@@ -1,4 +1,5 @@
 import type { WallClock } from "../../src/base/clock.ts";
+import type { AdvanceResult } from "../published.d.ts";
 import type { Cause } from "../store/cause.ts";
 import { StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
 import { lastMoment } from "../store/stored-time.ts";
@@ -12,18 +13,6 @@ export type AdvanceTargetMs =
   | { readonly to: number }
   | { readonly next: true }
   | { readonly untilIdle: true };
-
-export interface AdvanceResult {
-  readonly from: number;
-  readonly to: number;
-  /** What was run after `from`, by (at, id). */
-  readonly ran: readonly FinishedEntry[];
-  readonly next_due: number | null;
-  readonly pending: number;
-  readonly status: "done" | "stopped";
-  /** Why it stopped before it got there; always between two times, never with a half-run entry. */
-  readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing" | "state_replaced" | "store_failed";
-}
 
 /** The target does not lie ahead of the present virtual time: it never goes backwards. */
 export class AdvanceTargetInPastError extends Error {

@@ -1,15 +1,9 @@
 import type { WallClock } from "../../src/base/clock.ts";
+import type { AdvanceResult } from "../published.d.ts";
 import type { Cause } from "../store/cause.ts";
 import { createCauseRowFactory, type MakeCauseRow } from "../store/causes.ts";
 import { StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
-import {
-  type AdvanceLimits,
-  type AdvanceResult,
-  type AdvanceTargetMs,
-  advance,
-  findFirstAfter,
-  readQueueStatus,
-} from "./advance.ts";
+import { type AdvanceLimits, type AdvanceTargetMs, advance, findFirstAfter, readQueueStatus } from "./advance.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import type { JobHandlers } from "./job-handler.ts";
 import { type ScheduledEntry, schedule } from "./schedule.ts";

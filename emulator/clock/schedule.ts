@@ -15,7 +15,7 @@ const ScheduledEntry = z.strictObject({
   /** Workspaces take turns; null: of none, such as what a cluster reports to the router. */
   workspace_id: z.int().nullable(),
   ref: z.string(),
-  /** Id of what put it there; null: nobody asked for it, or it is of a state in which causes were not kept. */
+  /** Id of what put it there; null: nothing did, such as a start. */
   cause: z.string().nullable(),
 });
 export type ScheduledEntry = z.infer<typeof ScheduledEntry>;
@@ -26,12 +26,6 @@ export const schedule = rows<ScheduledEntry, "turn" | "endable" | "asked_by">({
   schema: ScheduledEntry,
   key: (entry) => entry.id,
   numbers: { schedule: (entry) => entry.id },
-  version: 4,
-  migrate: [
-    ({ lane, ...entry }) => ({ ...entry, concurrency_key: lane }),
-    (entry) => ({ ...entry, cause: null }),
-    (entry) => ({ ...entry, workspace_id: null }),
-  ],
   indexes: {
     /** Its order: by due, then by id. */
     turn: (entry) => dueSortKey(entry.due, entry.id),

@@ -4,60 +4,10 @@ import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
 import { compositeIds } from "../cluster/contracts/rows.ts";
 import { redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
+import type { EmulatorEvent } from "../published.d.ts";
 import type { Store } from "../store/port.ts";
 import type { Delivery } from "../webhooks/deliveries.ts";
 import type { DeliveryNotifier, DeliveryUpdate } from "../webhooks/delivery-notifier.ts";
-
-/** Something that an emulator did, without secrets; times are virtual, ISO 8601, and durations wall milliseconds. */
-export type EmulatorEvent =
-  | {
-      readonly event: "request";
-      readonly at: string;
-      readonly listener: string;
-      readonly service: string;
-      /** Null: nothing is declared for the path. */
-      readonly operation: string | null;
-      readonly method: string;
-      readonly target: string;
-      /** 0: the connection ended without an answer. */
-      readonly status: number;
-      readonly failure: string | null;
-      /** Name of the token that the control plane was asked with; null: nobody said. */
-      readonly caller: string | null;
-      /** Codes of what was accepted by leniency. */
-      readonly findings: readonly string[];
-      readonly duration_ms: number;
-    }
-  | {
-      readonly event: "delivery";
-      readonly at: string;
-      readonly delivery_id: number;
-      readonly webhook_id: number;
-      readonly activity: string;
-      readonly contract_id: number | null;
-      /** The same as commands take it: `T-12` or `H-12`. */
-      readonly composite_id: string | null;
-      /** Null: it was passed over, see outcome. */
-      readonly attempt: number | null;
-      /** Null: no answer came, see error. */
-      readonly status: number | null;
-      readonly error: string | null;
-      readonly duration_ms: number | null;
-      readonly outcome: string;
-      readonly next_attempt_at: string | null;
-      /** The attempt at that time is skipped unless the webhook is enabled before. */
-      readonly webhook_disabled: boolean;
-    }
-  /** Another state took the place of the one before: a reset, an import, a restore, a rewind. */
-  | { readonly event: "state"; readonly at: string }
-  | {
-      /** Time was moved. */
-      readonly event: "clock";
-      readonly from: string;
-      readonly to: string;
-    }
-  /** So many more than could be told. */
-  | { readonly event: "dropped"; readonly count: number };
 
 interface Sources {
   readonly store: Store;

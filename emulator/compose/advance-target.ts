@@ -1,16 +1,7 @@
 import { parseDuration } from "../../src/base/duration.ts";
 import type { AdvanceTargetMs } from "../clock/advance.ts";
+import type { AdvanceTarget } from "../published.d.ts";
 import { InvalidOptionsError } from "./options.ts";
-
-/**
- * How far a program moves virtual time. `by`: milliseconds, or a duration as commands take it (`PT2H35M`, `2h35m`).
- * `to`: milliseconds since the epoch, or an ISO time. `untilIdle`: until nothing waits any more.
- */
-export type AdvanceTarget =
-  | { readonly by: number | string }
-  | { readonly to: number | string }
-  | { readonly next: true }
-  | { readonly untilIdle: true };
 
 const shape = "exactly one of by, to, next: true and untilIdle: true is required";
 

@@ -1,13 +1,16 @@
 import * as z from "zod";
 import { dictionary } from "../../src/api/dictionary.ts";
+import { retrySchedule } from "../../src/api/duration.ts";
 import { strictChecks } from "../../src/api/strict-checks.ts";
 import { hostForms, isHostPattern, suggestHostPattern } from "../../src/base/host-name.ts";
 import { webhookJsonForms } from "../../src/base/json-forms.ts";
 import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { didYouMean } from "../../src/base/suggest.ts";
+import { optionalWebhookSchemeNames } from "../../src/schemes/webhook-schemes.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
 import { isRange } from "../http/trusted-proxies.ts";
-import { type EmulatorOptions, InvalidOptionsError } from "./options.ts";
+import type { EmulatorOptions } from "../published.d.ts";
+import { InvalidOptionsError } from "./options.ts";
 
 const milliseconds = z.number().min(0);
 const bytes = z.int().min(0);
@@ -40,7 +43,10 @@ const shape = {
   signal: z.instanceof(AbortSignal),
   ephemeral: z.boolean(),
   runFile: z.string(),
-  seed: z.union([z.string(), z.looseObject({})]),
+  seed: a<NonNullable<EmulatorOptions["seed"]>>(
+    (value) => typeof value === "string" || (typeof value === "object" && value !== null),
+    "must be a name or a document",
+  ),
   from: z.string(),
   historyBytes: bytes,
   clock: z.strictObject({
@@ -75,8 +81,9 @@ const shape = {
       context.issues.push({ code: "custom", input: value, message });
     }),
   ),
+  retrySchedule,
   workerTick: z.boolean(),
-  standardWebhooks: z.boolean(),
+  webhookSchemes: z.array(z.enum(optionalWebhookSchemeNames)),
   traceWebhooks: z.boolean(),
   webhookJson: z.enum(webhookJsonForms),
   autoSignMs: milliseconds,
@@ -85,7 +92,7 @@ const shape = {
   requestLogBytes: bytes,
   inboxBytes: bytes,
   unreadAnswerTimeoutMs: milliseconds,
-} satisfies Record<keyof EmulatorOptions, z.ZodType>;
+} satisfies { readonly [Name in keyof EmulatorOptions]-?: z.ZodType<NonNullable<EmulatorOptions[Name]>> };
 
 const Options = z.strictObject(shape).partial();
 

@@ -5,6 +5,7 @@ import { contractApiHandlers, storageHandlers } from "../cluster/handlers.ts";
 import { apiKeyAuthenticator } from "../cluster/workspace/credentials.ts";
 import type { ServedParts } from "../http/listener.ts";
 import { createPart } from "../http/parts.ts";
+import type { RunningCluster } from "../published.d.ts";
 import type { Store } from "../store/port.ts";
 import type { Cluster } from "../world/clusters.ts";
 import { firstWorkspace } from "../world/workspaces.ts";
@@ -24,19 +25,6 @@ export const clusterParts = (world: ClusterContext, inbox: Inbox): Pick<ServedPa
   ],
   fallback: createForwardedHandler(world, inbox),
 });
-
-/** A cluster of a running emulator, with the API key of its first workspace. */
-export interface RunningCluster {
-  readonly id: string;
-  /** Origin of its listener: the base URL of the contract API. */
-  readonly url: string;
-  readonly clusterKey: string;
-  readonly external: boolean;
-  /** Undefined where the cluster has no workspace. */
-  readonly clientId: string | undefined;
-  readonly clientSecret: string | undefined;
-  readonly hmacKey: string | undefined;
-}
 
 /** A cluster as a program is told of it. */
 export async function toRunningCluster(

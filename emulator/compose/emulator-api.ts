@@ -2,15 +2,14 @@ import type { WallClock } from "../../src/base/clock.ts";
 import { runAfterDelay } from "../../src/base/clock.ts";
 import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
+import type { Emulator, EmulatorOptions } from "../published.d.ts";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
 import { watchActivity } from "./activity.ts";
 import { parseAdvanceTarget } from "./advance-target.ts";
 import { type CleanupStack, EmulatorClosedError } from "./cleanup-stack.ts";
-import type { Emulator } from "./emulator.ts";
 import type { LeadershipLifecycle } from "./leadership-lifecycle.ts";
-import type { EmulatorOptions } from "./options.ts";
 import { createSnapshotApi } from "./snapshot-api.ts";
 
 interface Parts {

@@ -1,8 +1,9 @@
 import { networkInterfaces } from "node:os";
 import { createListener, type Listener, type ListenerOptions } from "../http/listener.ts";
 import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
+import type { EmulatorOptions } from "../published.d.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
-import { type EmulatorOptions, InvalidOptionsError } from "./options.ts";
+import { InvalidOptionsError } from "./options.ts";
 import { readyPart } from "./router-parts.ts";
 
 interface Setup {

@@ -4,12 +4,12 @@ import type { Observer } from "../../src/verify/observed/apply.ts";
 import type { Counters } from "../control/metrics/counters.ts";
 import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
+import type { EmulatorOptions } from "../published.d.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import type { ClaimedRunFile } from "../store/file/run-file.ts";
 import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
 import type { Settings } from "../world/settings.ts";
 import type { Listeners } from "./listeners.ts";
-import type { EmulatorOptions } from "./options.ts";
 import type { HotStandby } from "./standby.ts";
 import type { Seed } from "./state/seed.ts";
 

@@ -1,8 +1,8 @@
 import { rewind, saveSnapshot } from "../../src/api/emulator/state/snapshots.ts";
 import { splitAtLineEnds } from "../../src/files/line-blocks.ts";
+import type { Emulator, Rewind } from "../published.d.ts";
 import type { RewindTarget } from "../travel/rewind.ts";
 import type { Snapshots } from "../travel/snapshots.ts";
-import type { Emulator, Rewind } from "./emulator.ts";
 import { InvalidOptionsError } from "./options.ts";
 
 /** What these fail with. */

@@ -12,8 +12,8 @@ import type { Observer } from "../../src/verify/observed/apply.ts";
 import { Counters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
 import { CausePropagator } from "../http/outgoing/cause-propagator.ts";
-import { probeInstanceId } from "../http/outgoing/probe-instance.ts";
 import { RequestLog } from "../http/request-log/request-log.ts";
+import type { Emulator, EmulatorOptions } from "../published.d.ts";
 import { createCauseRowFactory } from "../store/causes.ts";
 import { explainUnusable } from "../store/file/file-store.ts";
 import { type ClaimedRunFile, claimRunFile, listRunFilePaths, type RunFile } from "../store/file/run-file.ts";
@@ -22,12 +22,11 @@ import { StoreFailedError } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
 import { CleanupStack } from "./cleanup-stack.ts";
-import type { Emulator } from "./emulator.ts";
 import { createEmulatorApi } from "./emulator-api.ts";
 import { LeadershipLifecycle } from "./leadership-lifecycle.ts";
 import { Listeners } from "./listeners.ts";
 import { observeWith } from "./observed.ts";
-import { createSettings, deriveForkOptions, type EmulatorOptions, publicNames } from "./options.ts";
+import { createSettings, deriveForkOptions, publicNames } from "./options.ts";
 import { HotStandby } from "./standby.ts";
 import type { Seed } from "./state/seed.ts";
 import { openDocumentSource, type StateSource } from "./state-source.ts";
@@ -110,7 +109,6 @@ async function begin(
     paths,
     run: aboutUs(),
     wall,
-    probe: (url) => probeInstanceId(url, wall),
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   const runFile: ClaimedRunFile = {
     ...claimed,

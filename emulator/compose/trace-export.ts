@@ -3,9 +3,9 @@ import type { WallClock } from "../../src/base/clock.ts";
 import { readOtelSettings } from "../../src/base/tracing/otel-settings.ts";
 import { createCollector } from "../http/outgoing/collector.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
+import type { EmulatorOptions } from "../published.d.ts";
 import type { Store } from "../store/port.ts";
 import { exportTraces, type TraceExport } from "../trace/export.ts";
-import type { EmulatorOptions } from "./options.ts";
 
 interface Sources {
   readonly store: Store;

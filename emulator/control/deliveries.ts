@@ -1,34 +1,36 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import { formatDeliveryStatus } from "../../src/api/webhook-health/delivery-status.ts";
+import { maxAttempts } from "../../src/api/webhook-retries.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { compositeIds } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Attempt, type AttemptFault, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { dropExpired, type LoggedDelivery, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
+import { retryScheduleOf } from "../webhooks/retry-rule.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
 import type { Settings } from "../world/settings.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { streamWhileAllowed } from "./access/access-watch.ts";
-import type { ControlHandlers } from "./context.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
 import { type DeliveryEvent, deliveryEvents } from "./delivery-events.ts";
 
 export const deliveryHandlers = {
-  "deliveries.list": async ({ query }, { store, clock }) => {
+  "deliveries.list": async ({ query }, { store, clock, settings }) => {
     await dropExpired(store, clock.now());
     const { webhook, activity, contract, outcome, limit, offset } = query;
     const contract_id = contractNumber(contract);
     return store.read(async (view) => {
       const filter = { webhook_id: webhook, activity, contract_id, outcome };
       const { items, total } = await listDeliveries(view, filter, { limit, offset });
-      return { items: await toListRecords(view, items), total };
+      return { items: await toListRecords(view, items, settings), total };
     });
   },
 
   "deliveries.watch": ({ query }, world) =>
     streamWhileAllowed(world, async (signal) =>
-      watched(world.store, await deliveryEvents(world.store, world.clock, signal), query),
+      watched(world, await deliveryEvents(world.store, world.clock, signal), query),
     ),
 
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {
@@ -48,12 +50,12 @@ export const deliveryHandlers = {
   },
 } satisfies ControlHandlers;
 
+type ScheduleSettings = Pick<Settings, "retrySchedule">;
+
 /** Deliveries as lists show them. */
-export async function toListRecords(view: View, logged: readonly LoggedDelivery[]) {
-  const records = await toDeliveryRecords(
-    view,
-    logged.map(({ delivery }) => delivery),
-  );
+export async function toListRecords(view: View, logged: readonly LoggedDelivery[], settings: ScheduleSettings) {
+  const rows = logged.map(({ delivery }) => delivery);
+  const records = await toDeliveryRecords(view, rows, settings);
   return logged.map(({ attempts }, i) => ({ ...records[i]!, attempts: attempts.map(toAttemptRecord) }));
 }
 
@@ -64,7 +66,11 @@ interface Filters {
   readonly outcome?: string | undefined;
 }
 
-async function* watched(store: Store, events: AsyncIterable<DeliveryEvent>, filters: Filters) {
+async function* watched(
+  { store, settings }: Pick<ControlContext, "store" | "settings">,
+  events: AsyncIterable<DeliveryEvent>,
+  filters: Filters,
+) {
   const { webhook, activity, contract, outcome } = filters;
   const contract_id = contractNumber(contract);
   for await (const { delivery, attempt, at } of events) {
@@ -72,7 +78,7 @@ async function* watched(store: Store, events: AsyncIterable<DeliveryEvent>, filt
     if (activity !== undefined && delivery.activity !== activity) continue;
     if (contract_id !== undefined && delivery.contract_id !== contract_id) continue;
     if (outcome !== undefined && delivery.outcome !== outcome) continue;
-    const [record] = await store.read((view) => toDeliveryRecords(view, [delivery]));
+    const [record] = await store.read((view) => toDeliveryRecords(view, [delivery], settings));
     yield {
       ...record!,
       at: isoMillis(at),
@@ -85,15 +91,11 @@ async function* watched(store: Store, events: AsyncIterable<DeliveryEvent>, filt
 const contractNumber = (id: string | undefined): number | undefined =>
   id === undefined ? undefined : Number(id.replace(/^[TH]-/, ""));
 
-async function wholeDelivery(
-  store: Store,
-  id: number,
-  { webhookJson }: Pick<Settings, "webhookJson">,
-  fail: Fail<"no-such-delivery">,
-) {
+async function wholeDelivery(store: Store, id: number, settings: Settings, fail: Fail<"no-such-delivery">) {
   const { record, headers, requestBody, attempts } = await store.read(async (view) => {
-    const { delivery, ...found } = (await showDelivery(view, id, webhookJson)) ?? fail("no-such-delivery", { id });
-    const [record] = await toDeliveryRecords(view, [delivery]);
+    const { delivery, ...found } =
+      (await showDelivery(view, id, settings.webhookJson)) ?? fail("no-such-delivery", { id });
+    const [record] = await toDeliveryRecords(view, [delivery], settings);
     return { ...found, record: record!, headers: await headersOf(view, delivery, found.requestBody) };
   });
   return {
@@ -120,7 +122,8 @@ async function headersOf(view: View, { webhook_id, workspace_id }: Delivery, bod
 }
 
 /** With what decides about the attempt that is planned: the state of the subscription (DECISIONS.md, C18). */
-export async function toDeliveryRecords(view: View, rows: readonly Delivery[]) {
+export async function toDeliveryRecords(view: View, rows: readonly Delivery[], settings: ScheduleSettings) {
+  const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
   const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => webhook_id);
   const composites = await compositeIds(view, rows);
   return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, outcome, ...row }, i) => {
@@ -138,6 +141,7 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[]) {
       standing: formatDeliveryStatus({ outcome, webhook_status, next_attempt_at }, row.attempts),
       next_attempt_at,
       put_off: faultRecord(row.put_off),
+      max_attempts: maxAttempts(retryScheduleOf(owners[i], settings)),
       created_at: isoMillis(row.created_at),
     };
   });

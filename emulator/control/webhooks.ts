@@ -7,6 +7,7 @@ import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
 import type { Store } from "../store/port.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { type LoggedDelivery, resend, showDelivery } from "../webhooks/log.ts";
+import { retryScheduleOf } from "../webhooks/retry-rule.ts";
 import { type Subscription, subscriptions, switchSubscription } from "../webhooks/subscriptions.ts";
 import { receiverRules, type Settings } from "../world/settings.ts";
 import { type Workspace, workspaces } from "../world/workspaces.ts";
@@ -52,6 +53,7 @@ function webhookRecord(
     custom_headers: Object.keys(custom_headers),
     disabled_at: disabled && isoMillis(disabled.at),
     disabled_by: disabled?.by ?? null,
+    retry_schedule: [...retryScheduleOf(owner, settings)],
     forbidden: findForbiddenUrlReason(rest.url, receiverRules(settings))?.message ?? null,
     created_at: isoMillis(created_at),
   };
@@ -61,10 +63,12 @@ function webhookRecord(
 const mostAtOnce = 100;
 const longestMs = 20_000;
 
-type World = Pick<ControlContext, "store" | "clock" | "runner" | "wall"> & { readonly fail: Fail<"no-such-webhook"> };
+type World = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | "settings"> & {
+  readonly fail: Fail<"no-such-webhook">;
+};
 
 /** Oldest first, one after another: whoever is not there for one is spared the others. */
-async function resendAll(id: number, { store, clock, runner, wall, fail }: World) {
+async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: World) {
   const unsent = await store.read(async (view) => {
     const webhook = (await view.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
     const all = await view.list(deliveries, { by: "webhook", equals: id });
@@ -93,7 +97,7 @@ async function resendAll(id: number, { store, clock, runner, wall, fail }: World
     if (!last?.resend || !hasSucceeded(last)) break;
     passed += 1;
   }
-  return { items: await store.read((view) => toListRecords(view, made)), left: unsent.length - passed };
+  return { items: await store.read((view) => toListRecords(view, made, settings)), left: unsent.length - passed };
 }
 
 /** All that has not arrived, but what the schedule sends for the first time, now, or already. */

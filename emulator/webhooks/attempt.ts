@@ -2,8 +2,8 @@ import type { WallClock } from "../../src/base/clock.ts";
 import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json-forms.ts";
 import { writeTraceparent } from "../../src/base/tracing/trace-context.ts";
 import { spanId } from "../../src/base/tracing/trace-ids.ts";
-import { standardWebhookHeaders } from "../../src/schemes/standard-webhooks.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
+import { findWebhookScheme } from "../../src/schemes/webhook-schemes.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { OutgoingMessage, SendAttempt } from "../faults/faults.ts";
 import type { PostResult, WebhookSender } from "../http/outgoing/webhook-sender.ts";
@@ -52,6 +52,7 @@ export function createAttemptSender(
 ): (sendable: AttemptInput, otherwise?: SendAttempt) => Promise<AttemptResult> {
   const { clock, wall, settings, outgoing } = sender;
   const signed = new SignedEvents(settings.webhookJson);
+  const further = settings.webhookSchemes.map(findWebhookScheme);
 
   return (sendable, otherwise) => {
     const { subscription, event, delivery, number, hmacKey, trace } = sendable;
@@ -67,7 +68,11 @@ export function createAttemptSender(
           ...(webhookObserver(clock)?.webhookHeaders(event.activity, plainHeaders(subscription)) ??
             plainHeaders(subscription)),
           [contentHashHeader]: given === message ? message.hash : contentHash(given.hmacKey, given.body),
-          ...(settings.standardWebhooks && standardHeaders(delivery, given, wallAt)),
+          // Receivers compare times with their own clock, under --deterministic, too (DECISIONS.md, C17).
+          ...Object.assign(
+            {},
+            ...further.map(({ sign }) => sign({ key: given.hmacKey, body: given.body, id: delivery.id, at: wallAt })),
+          ),
           ...(trace !== undefined && traceHeaders(trace, attemptName(delivery.id, number))),
         },
         body: given.sent ?? given.body,
@@ -119,18 +124,6 @@ class SignedEvents {
     return fresh;
   }
 }
-
-/**
- * The id stays the same over all attempts; the time is that of the attempt, on the wall clock, since receivers compare it
- * with their own, under --deterministic, too (DECISIONS.md, C17, P20).
- */
-const standardHeaders = ({ id }: Delivery, { hmacKey, body }: OutgoingMessage, at: number) =>
-  standardWebhookHeaders({
-    secret: hmacKey,
-    id: `msg_${id}`,
-    timestamp: String(Math.floor(at / 1_000)),
-    body,
-  });
 
 /** What the receiver does hangs below the attempt. */
 const traceHeaders = (trace: string, attempt: string) => ({

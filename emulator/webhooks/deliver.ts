@@ -101,9 +101,8 @@ export function deliveryJobHandlers(world: DeliveryContext): {
     const delivery = tx.getSync(deliveries, Number(entry.ref));
     if (!delivery) return forget(tx, entry);
     if ("skip" in result) return skip(tx, { entry, delivery, outcome: result.skip, now: clock.now(), resend, news });
-    const { workerTick } = settings;
     const subscription = tx.getSync(subscriptions, delivery.webhook_id);
-    const made = { entry, delivery, subscription, attempted: result, resend, interference, workerTick, news };
+    const made = { entry, delivery, subscription, attempted: result, resend, interference, settings, news };
     // What scripted the trouble is kept with what came of it.
     if (interference)
       return tx.because(interference.cause, () => putAttempt(tx, made)).then(() => recordOutcome(tx, made));

@@ -17,7 +17,7 @@ export const WebhookEvent = z.strictObject({
   body: z.string(),
   /** When an event that nobody subscribed to may be dropped; others leave with their last delivery. */
   keep_until: z.int().nullable(),
-  /** Id of what it happened by; null where that was not kept. */
+  /** Id of what it happened by; null where there is none. */
   cause: z.string().nullable(),
 });
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
@@ -27,8 +27,6 @@ export const webhookEvents = rows<WebhookEvent, "contract" | "activity" | "keep_
   schema: WebhookEvent,
   key: (row) => row.id,
   numbers: { webhook_event: (row) => row.id },
-  version: 2,
-  migrate: [(row) => ({ ...row, cause: null })],
   indexes: {
     contract: (row) => row.contract_id ?? undefined,
     activity: (row) => row.activity,
@@ -40,7 +38,7 @@ export const webhookEvents = rows<WebhookEvent, "contract" | "activity" | "keep_
 export const Outcome = z.enum(deliveryOutcomes);
 export type Outcome = z.infer<typeof Outcome>;
 
-/** Scripted trouble: what was done, and the id of what scripted that; null where that was not kept. */
+/** Scripted trouble: what was done, and the id of what scripted that; null where there is none. */
 const AttemptFault = z.strictObject({ effect: z.string(), cause: z.string().nullable() });
 export type AttemptFault = z.infer<typeof AttemptFault>;
 
@@ -80,8 +78,6 @@ export const deliveries = rows<Delivery, "webhook" | "contract" | "outcome" | "e
   schema: Delivery,
   key: (row) => row.id,
   numbers: { delivery: (row) => row.id },
-  version: 2,
-  migrate: [(row) => ({ ...row, put_off: null })],
   indexes: {
     webhook: (row) => row.webhook_id,
     contract: (row) => row.contract_id ?? undefined,
@@ -100,9 +96,9 @@ export const Attempt = z.strictObject({
   /** Virtual milliseconds. */
   planned_at: storedDeadline(z.int()),
   at: storedTime(z.int()),
-  /** Milliseconds on the wall, under --deterministic the virtual ones; null where that was not kept. */
-  wall_at: storedTime(z.int()).nullable(),
-  /** Id of what put it into the queue: of what happened, or of what asked for a resend; null where that was not kept. */
+  /** Milliseconds on the wall, under --deterministic the virtual ones. */
+  wall_at: storedTime(z.int()),
+  /** Id of what put it into the queue: of what happened, or of what asked for a resend; null where there is none. */
   cause: z.string().nullable(),
   /** Id of the move of time by which it came due; null: nobody moved time. */
   moved_by: z.string().nullable(),
@@ -123,8 +119,6 @@ export const attempts = rows<Attempt, "asked_by" | "moved_by">({
   name: "webhook_attempts",
   schema: Attempt,
   key: (row) => attemptKey(row.delivery_id, row.number),
-  version: 3,
-  migrate: [(row) => ({ ...row, wall_at: null, cause: null, moved_by: null }), (row) => ({ ...row, fault: null })],
   indexes: {
     /** Of resends: all others follow from their delivery. */
     asked_by: (row) => (row.resend ? (row.cause ?? undefined) : undefined),

@@ -1,12 +1,15 @@
+import { nextAttemptAt } from "../../src/api/webhook-retries.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
 import type { AppliedFault } from "../faults/faults.ts";
 import { purgeCauses } from "../store/causes.ts";
 import type { Transaction } from "../store/port.ts";
 import { purgeEmails } from "../world/emails.ts";
+import type { Settings } from "../world/settings.ts";
+import { workspaces } from "../world/workspaces.ts";
 import { type AttemptResult, isSuccess } from "./attempt.ts";
 import { attemptKeys, attempts, type Delivery, deliveries, faultOf, webhookEvents } from "./deliveries.ts";
 import type { DeliveryNotifier } from "./delivery-notifier.ts";
-import { failuresUntilDisabled, nextAttemptAt, retentionEnd } from "./retry-rule.ts";
+import { failuresUntilDisabled, retentionEnd, retryScheduleOf } from "./retry-rule.ts";
 import { type Subscription, type SubscriptionStatus, subscriptions } from "./subscriptions.ts";
 import { attemptName } from "./trace-names.ts";
 
@@ -18,7 +21,7 @@ interface Made {
   readonly attempted: AttemptResult;
   readonly resend: boolean;
   readonly interference: AppliedFault | undefined;
-  readonly workerTick: boolean;
+  readonly settings: Pick<Settings, "retrySchedule" | "workerTick">;
   readonly news: DeliveryNotifier | undefined;
 }
 
@@ -27,16 +30,13 @@ interface Made {
  * time or its end. Returns the delivery's outcome.
  */
 export function recordOutcome(tx: Transaction, made: Made): string {
-  const { entry, delivery, subscription, attempted, resend, workerTick, news } = made;
+  const { entry, delivery, subscription, attempted, resend, news } = made;
   const ok = isSuccess(attempted.posted);
   const disabled = subscription !== undefined && count(tx, subscription, made) !== "ACTIVE";
 
   // A resend that came first has ended it already, or this one is a resend: then only a success changes it.
   const ended = resend || delivery.outcome === "delivered";
-  const whole = attemptedDelivery(
-    delivery,
-    ok ? delivered(attempted.at) : ended ? {} : failed(delivery, attempted.at, workerTick),
-  );
+  const whole = attemptedDelivery(delivery, ok ? delivered(attempted.at) : ended ? {} : failed(tx, made));
   tx.put(deliveries, whole);
   news?.notify({ delivery: whole, attempt: attempted, disabled, at: attempted.at });
 
@@ -86,9 +86,10 @@ function delivered(at: number): Change {
   return { outcome: "delivered", next_attempt_at: null, keep_until: retentionEnd("delivered", at) };
 }
 
-function failed(delivery: Delivery, at: number, workerTick: boolean): Change {
+function failed(tx: Transaction, { delivery, attempted: { at }, settings }: Made): Change {
   const failures = delivery.failures + 1;
-  const next = nextAttemptAt(failures, at, workerTick);
+  const schedule = retryScheduleOf(tx.getSync(workspaces, delivery.workspace_id), settings);
+  const next = nextAttemptAt(schedule, failures, at, settings.workerTick);
   if (next !== undefined) return { outcome: "retrying", failures, next_attempt_at: next };
   return { outcome: "failed", failures, next_attempt_at: null, keep_until: retentionEnd("other", at) };
 }

@@ -1,7 +1,15 @@
-import { deliveredRetentionMs, failuresUntilDisabled } from "../../src/api/webhook-retries.ts";
+import { deliveredRetentionMs, failuresUntilDisabled, type RetrySchedule } from "../../src/api/webhook-retries.ts";
 import { maxRetentionMs } from "../store/retention.ts";
+import type { Settings } from "../world/settings.ts";
+import type { Workspace } from "../world/workspaces.ts";
 
-export { failuresUntilDisabled, nextAttemptAt } from "../../src/api/webhook-retries.ts";
+export { failuresUntilDisabled } from "../../src/api/webhook-retries.ts";
+
+/** The retry schedule of a workspace; undefined: of one that was removed. */
+export const retryScheduleOf = (
+  workspace: Pick<Workspace, "retry_schedule"> | undefined,
+  { retrySchedule }: Pick<Settings, "retrySchedule">,
+): RetrySchedule => workspace?.retry_schedule ?? retrySchedule;
 
 /** How many attempts of a subscription may be in flight: a dead receiver gets no more than six (DECISIONS.md, C18). */
 export const capacityFor = (failureCount: number): number => Math.max(1, failuresUntilDisabled - failureCount);

@@ -33,8 +33,6 @@ export type Subscription = z.infer<typeof Subscription>;
 export const subscriptions = rows<Subscription, "workspace" | "wants">({
   name: "webhook_subscriptions",
   schema: Subscription,
-  version: 2,
-  migrate: [(row) => ({ ...row, disabled: null })],
   key: (row) => row.id,
   numbers: { webhook: (row) => row.id },
   indexes: {

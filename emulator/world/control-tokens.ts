@@ -28,9 +28,6 @@ export type ControlToken = z.infer<typeof ControlToken>;
 export const controlTokens = rows<ControlToken, "hash">({
   name: "control_tokens",
   schema: ControlToken,
-  version: 2,
-  // Those of before are bound to no workspace.
-  migrate: [(token) => token],
   key: (row) => row.name,
   indexes: { hash: (row) => row.hash },
 });

@@ -20,8 +20,6 @@ export const ProviderCode = z.strictObject({
 
 export const providerCodes = rows<z.infer<typeof ProviderCode>>({
   name: "provider_codes",
-  version: 2,
-  migrate: [({ email, ...row }) => ({ ...row, account: email })],
   schema: ProviderCode,
   key: (row) => row.code,
   indexes: {},

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { retrySchedule } from "../../src/api/duration.ts";
 import { addressKey } from "../../src/schemes/email-hash.ts";
 import { rows, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
@@ -34,6 +35,11 @@ export const Workspace = z.strictObject({
   permissions: z.array(z.enum(["developer_settings"])).default(["developer_settings"]),
   /** Base64 of 64 bytes. */
   hmac_key: z.string(),
+  /** The delays before the retries of its webhooks; null: as the emulator was started. */
+  retry_schedule: retrySchedule
+    .nullable()
+    .default(null)
+    .describe("Delays before the retries of a webhook: 5m, PT5M (default: --retry-schedule)"),
   /** Labels that `organization_type` may have. */
   organization_types: z.array(z.strictObject({ id: z.int(), name: z.string(), jurisdiction: z.string().optional() })),
   /** Values that `jurisdiction_iso_code` may have. */
@@ -147,11 +153,6 @@ const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row
 
 export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({
   name: "workspaces",
-  version: 3,
-  migrate: [
-    (row) => ({ ...row, industry: null, use_case: null }),
-    (row) => ({ ...row, chat_a_teams: [], chat_b_tenants: [], plan: null, is_suspended: false, billed_at: null }),
-  ],
   schema: Workspace,
   key: id,
   refersTo: ({ acting_user_id }) => ({ acting_user_id: { collection: "users", key: acting_user_id } }),

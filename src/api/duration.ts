@@ -7,3 +7,11 @@ export const duration = (like: string) =>
     .string()
     .refine((text) => (parseDuration(text) ?? 0) > 0, `must be a duration (${like.replace(" or ", ", ")})`)
     .meta({ pattern: durationPattern });
+
+const maxDelayMs = 365 * 86_400_000;
+
+/** The delays before the retries of a webhook. An empty list: none. */
+export const retrySchedule = z
+  .array(duration("5m or PT5M").refine((text) => (parseDuration(text) ?? 0) <= maxDelayMs, "must be at most 365 days"))
+  .max(100)
+  .readonly();

@@ -1,23 +1,54 @@
+import { describeDuration, parseDuration } from "../base/duration.ts";
+
 const minute = 60_000;
 
-/** After the first failed attempt, after the second, and so on, in milliseconds (the specification, Limits). */
-export const retryDelaysMs: readonly number[] = [5, 10, 20, 40, 80, 160].map((minutes) => minutes * minute);
+/** How long after a failed attempt the next one is made: after the first failure, after the second, and so on. */
+export type RetrySchedule = readonly string[];
 
-/** Of the schedule, for each delivery: the first one, and a retry after each delay. */
-export const maxAttempts = retryDelaysMs.length + 1;
+/** That of the specification (Limits), of workspaces that have no other. */
+export const specifiedRetrySchedule: RetrySchedule = ["5m", "10m", "20m", "40m", "80m", "160m"];
+
+/** So many attempts without 2xx in a row disable a subscription. */
+export const failuresUntilDisabled = 6;
+
+/** After so long, by the specification, a dead receiver has failed so often that its webhook is disabled. */
+export const specifiedOutageMs = specifiedRetrySchedule
+  .slice(0, failuresUntilDisabled - 1)
+  .reduce((sum, delay) => sum + parseDuration(delay)!, 0);
 
 /** So long, virtually, the record of a delivery that arrived is kept; of others it is kept longer (DECISIONS.md, C21). */
 export const deliveredRetentionMs = 30 * 24 * 60 * minute;
 
-/** So many attempts without 2xx in a row disable a subscription. */
-export const failuresUntilDisabled = 6;
+/** Of the schedule, for each delivery: the first one, and a retry after each delay. */
+export const maxAttempts = (schedule: RetrySchedule): number => schedule.length + 1;
+
+/** The delay after the `failures`-th failed attempt; undefined: it was the last one. */
+export function retryDelayMs(schedule: RetrySchedule, failures: number): number | undefined {
+  const delay = schedule[failures - 1];
+  return delay === undefined ? undefined : parseDuration(delay);
+}
 
 /**
  * When a delivery is tried again whose `failures`-th attempt failed at `at`; undefined: never (DECISIONS.md, C19).
  * `workerTick` rounds up to the next whole minute, as the real retry worker does.
  */
-export function nextAttemptAt(failures: number, at: number, workerTick: boolean): number | undefined {
-  const delay = retryDelaysMs[failures - 1];
+export function nextAttemptAt(
+  schedule: RetrySchedule,
+  failures: number,
+  at: number,
+  workerTick: boolean,
+): number | undefined {
+  const delay = retryDelayMs(schedule, failures);
   if (delay === undefined) return undefined;
   return workerTick ? Math.ceil((at + delay) / minute) * minute : at + delay;
+}
+
+/** `5, 10 and 20 minutes`, `1 s and 1 h 30 min` */
+export function describeRetrySchedule(schedule: RetrySchedule): string {
+  const delays = schedule.map((delay) => parseDuration(delay)!);
+  if (delays.length === 0) return "no retries";
+  const areMinutes = delays.every((ms) => ms % minute === 0);
+  const words = delays.map((ms) => (areMinutes ? String(ms / minute) : describeDuration(ms)));
+  const list = words.length === 1 ? words[0]! : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+  return areMinutes ? `${list} minutes` : list;
 }

@@ -1,31 +1,50 @@
-import { readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { randomBytes } from "node:crypto";
+import { chmod, lstat, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { connect, createServer, type Server } from "node:net";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import type { WallClock } from "../base/clock.ts";
 import { createFileAtomic, isTemporaryName, writeFileAtomic } from "./atomic-write.ts";
-import {
-  checkHolderLiveness,
-  createHolder,
-  type HolderLiveness,
-  type LockFile,
-  type LockHolder,
-  locallyHeldLocks,
-  NotALockFileError,
-  originalOf,
-  readLock,
-  socketName,
-} from "./holder.ts";
-import { type LivenessSocket, openLivenessSocket, probeLiveness } from "./liveness-socket.ts";
+import { type Machine, processExists, thisMachine } from "./machine.ts";
 import { makeFolder } from "./make-folder.ts";
+
+/*
+ * A lock is a file that names its holder: pid, machine, and a socket beside it on which the holder listens as long as it
+ * lives. The kernel says whether it does, also across the containers of one machine. By hand: packages go by the age of
+ * the file alone, so that a process that was stopped for a while loses its lock to another.
+ */
+
+/** Who holds a lock. It stands in the lock's file, beside whatever else the holder tells there. */
+export interface LockHolder extends Machine {
+  /** New for each lock that is taken. */
+  readonly id: string;
+  readonly pid: number;
+  /** ISO time at which it was taken. */
+  readonly since?: string;
+  /** Name of the socket; left out where the system or the disk has none. */
+  readonly socket?: string | undefined;
+  /** Absolute path of the file, by which a copy of it is recognized. */
+  readonly path?: string;
+}
+
+/** A lock's file as it stands on the disk. */
+export interface LockFile {
+  readonly holder: LockHolder;
+  /** All that the file tells. */
+  readonly content: Readonly<Record<string, unknown>>;
+}
+
+/** perhaps: its pid is in use, maybe by another process. elsewhere: on another machine, or where its pid means nothing here. */
+type HolderLiveness = "alive" | "gone" | "perhaps" | "elsewhere";
+
+/** Why a lock was not had. */
+export interface LockConflict extends LockFile {
+  readonly life: HolderLiveness;
+}
 
 export interface LockOptions {
   readonly wall: WallClock;
   /** What the file tells besides who holds it; for its owner's eyes alone. */
   readonly content?: object;
-  /**
-   * Asks a holder that cannot be seen to live, by what its file tells: `itself` answers, `nobody` is there or somebody
-   * else, or all is `silent`.
-   */
-  readonly ask?: (content: LockFile["content"]) => Promise<"itself" | "nobody" | "silent">;
   /**
    * After how long without a change to the file `life` a holder of another machine is given up. Only where two at
    * once would do no harm that lasts; left out: never.
@@ -37,39 +56,89 @@ export interface LockOptions {
 export interface Lock {
   /** Changes what the file tells besides who holds it. */
   tell(content: object): Promise<void>;
-  /** Whether it is still held: a file that somebody has removed is put back, unless somebody else holds it by now. */
+  /** Whether it is still held: a file that was removed is put back, unless another process holds it by now. */
   keep(): Promise<boolean>;
   release(): Promise<void>;
 }
 
-/** Why a lock was not had. */
-export interface LockConflict extends LockFile {
-  readonly life: HolderLiveness;
-  /** Asked, and has not answered in time. */
-  readonly silent: boolean;
+/** Something that is no lock has the lock's name. It is left as it is. */
+export class NotALockFileError extends Error {
+  override readonly name = "NotALockFileError";
+
+  constructor(path: string, is: string) {
+    super(`${path} is ${is} that svc did not write. Nothing was changed. Move it away, or choose another file.`);
+  }
+}
+
+const locallyHeld = new Set<string>();
+
+/** Takes the lock, over from a holder that is gone if need be. Fails with NotALockFileError. */
+export async function acquireLock(file: string, options: LockOptions): Promise<Lock | LockConflict> {
+  const conflict = await findLockConflict(file, options);
+  if (conflict) return conflict;
+  const id = randomBytes(9).toString("base64url");
+  const socket = `${basename(file)}.${id}.socket`;
+  const server = await listen(join(dirname(file), socket));
+  const holder = { id, pid: process.pid, since: new Date(options.wall.now()).toISOString(), ...(await thisMachine()) };
+  const own: LockHolder = { ...holder, socket: server && socket, path: resolve(file) };
+  const textOf = (content: object = {}) => `${JSON.stringify({ ...content, ...own }, undefined, 2)}\n`;
+  const letGo = async () => {
+    locallyHeld.delete(id);
+    if (server) await new Promise((closed) => server.close(closed));
+    if (server) await rm(join(dirname(file), socket), { force: true });
+  };
+  locallyHeld.add(id);
+  const other = await take(file, textOf(options.content), options).catch(async (error) => {
+    await letGo();
+    throw error;
+  });
+  if (other) await letGo();
+  if (other) return other;
+  let told = options.content;
+  const isOurs = async () => (await readLock(file).catch(() => undefined))?.holder.id === id;
+  return {
+    async tell(content) {
+      told = content;
+      if (await isOurs()) await writeFileAtomic(file, textOf(content), { durable: false });
+    },
+    async keep() {
+      // What cannot be looked at may be ours; what has its name and is no lock is not.
+      const found = await readLock(file).catch((error) => {
+        if (error instanceof NotALockFileError) return null;
+        throw error;
+      });
+      if (found !== undefined) return found?.holder.id === id;
+      await makeFolder(dirname(file));
+      return createFileAtomic(file, textOf(told), { durable: false });
+    },
+    async release() {
+      if (await isOurs()) await rm(file, { force: true });
+      await letGo();
+    },
+  };
 }
 
 /**
- * Takes the lock that a file is, over from a holder that is gone if need be. A holder counts as living while the
- * kernel says so (by its socket beside the file, or its pid), while it answers when it is asked, and wherever neither
- * can be known. Fails with NotALockFileError when something else has the file's name. By hand: packages go by the age of the
- * file alone, so that a process that was stopped for a while loses its lock to another.
+ * A lock that was left behind has one heir: whoever creates the file named after it. Only the heir may replace the
+ * lock, and does so by renaming that file, so no lock that is held is ever removed. An heir that is gone leaves its
+ * own claim to an heir in the same way. Returns who holds it, when that is another process.
  */
-export async function acquireLock(file: string, options: LockOptions): Promise<Lock | LockConflict> {
-  const inTheWay = await findLockConflict(file, options);
-  if (inTheWay) return inTheWay;
-  const holder = await createHolder(options.wall.now());
-  const socket = await openLivenessSocket(join(dirname(file), socketName(file, holder)));
-  const own: LockHolder = { ...holder, socket: socket && socketName(file, holder), path: resolve(file) };
-  locallyHeldLocks.add(own.id);
-  try {
-    const held = await take(file, own, options);
-    if (!held) return lockOf(file, own, socket, options.content);
-    await letGo(own, socket);
-    return held;
-  } catch (error) {
-    await letGo(own, socket);
-    throw error;
+async function take(file: string, text: string, options: LockOptions): Promise<LockConflict | undefined> {
+  for (;;) {
+    if (await createFileAtomic(file, text, { durable: false })) return undefined;
+    const left = await look(file, options);
+    if (!left) continue;
+    if (isLockConflict(left)) return left;
+    const claim = `${file}.${left.holder.id}`;
+    const heir = await take(claim, text, options);
+    if (heir) return heir;
+    if ((await readLock(file))?.holder.id === left.holder.id) {
+      await rename(claim, file);
+      if (left.holder.socket) await rm(join(dirname(file), left.holder.socket), { force: true });
+      return undefined;
+    }
+    // Another heir was faster, and has the lock or had it.
+    await rm(claim, { force: true });
   }
 }
 
@@ -84,16 +153,11 @@ export async function findLockConflict(file: string, options: LockOptions): Prom
 /** The lock's file: held, or left behind by a holder that is gone. */
 async function look(file: string, options: LockOptions): Promise<LockConflict | LockFile | undefined> {
   const found = await readLock(file);
-  if (!found) return undefined;
-  // The holder would say that it lives, and mean the original.
-  if ((await originalOf(file, found.holder)) !== undefined) return found;
-  const life = await checkHolderLiveness(found.holder, file);
-  if (life === "alive") return { ...found, life, silent: false };
-  const answer = (await options.ask?.(found.content)) ?? "unasked";
-  if (answer === "itself") return { ...found, life: "alive", silent: false };
-  if (life === "gone" || (life === "perhaps" && answer === "nobody")) return found;
-  if (life === "elsewhere" && (await isForgotten(options))) return found;
-  return { ...found, life, silent: answer === "silent" };
+  // The holder of a copy would say that it lives, and mean the original.
+  if (!found || (await originalOf(file, found.holder)) !== undefined) return found;
+  const life = await checkLiveness(found.holder, file);
+  const isLeft = life === "gone" || (life === "elsewhere" && (await isForgotten(options)));
+  return isLeft ? found : { ...found, life };
 }
 
 async function isForgotten({ forgotten, wall }: LockOptions): Promise<boolean> {
@@ -102,73 +166,99 @@ async function isForgotten({ forgotten, wall }: LockOptions): Promise<boolean> {
   return seen === undefined || wall.now() - seen.mtimeMs >= forgotten.afterMs;
 }
 
-/**
- * A lock that was left behind has one heir: whoever creates the file named after it. Only the heir may replace the
- * lock, and does so by renaming that file, so no lock that is held is ever removed. An heir that is gone leaves its
- * own claim to an heir in the same way. Gives who holds it, when that is somebody else.
- */
-async function take(file: string, own: LockHolder, options: LockOptions): Promise<LockConflict | undefined> {
-  for (;;) {
-    if (await createFileAtomic(file, textOf(own, options.content), { durable: false })) return undefined;
-    const left = await look(file, options);
-    if (!left) continue;
-    if (isLockConflict(left)) return left;
-    const claim = `${file}.${left.holder.id}`;
-    const heir = await take(claim, own, options);
-    if (heir) return heir;
-    if ((await readLock(file))?.holder.id === left.holder.id) {
-      await rename(claim, file);
-      await removeDeadSockets(file);
-      return undefined;
-    }
-    // Another heir was faster, and has the lock or had it.
-    await rm(claim, { force: true });
+async function checkLiveness(holder: LockHolder, file: string): Promise<HolderLiveness> {
+  if (locallyHeld.has(holder.id)) return "alive";
+  if (holder.pid <= 0) return "gone";
+  const here = await thisMachine();
+  const isHere = holder.machine === here.machine && holder.machine_id === here.machine_id;
+  // A machine that was started anew has ended whatever ran on it.
+  if (holder.boot !== here.boot) return isHere && holder.boot !== undefined ? "gone" : "elsewhere";
+  if (here.boot === undefined && !isHere) return "elsewhere";
+  const answer = holder.socket === undefined ? "unknown" : await probe(join(dirname(file), holder.socket));
+  if (answer !== "unknown") return answer;
+  if (holder.pid_namespace !== here.pid_namespace) return "elsewhere";
+  // Ours, but not one of our locks: it belonged to an earlier process of that pid.
+  return holder.pid === process.pid || !(await processExists(holder.pid)) ? "gone" : "perhaps";
+}
+
+/** The file of a lock; undefined when there is none. Fails with NotALockFileError over what svc did not write. */
+export async function readLock(file: string): Promise<LockFile | undefined> {
+  const found = await lstat(file).catch(ifMissing);
+  if (!found) return undefined;
+  if (found.isSymbolicLink()) throw new NotALockFileError(file, "a symbolic link");
+  if (!found.isFile()) throw new NotALockFileError(file, found.isDirectory() ? "a folder" : "a special file");
+  const text = await readFile(file, "utf8").catch(ifMissing);
+  if (text === undefined) return undefined;
+  let content: Record<string, unknown> | undefined;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    // What a machine that lost its power leaves of a file that it had not written out: nothing, zeros, or a part.
+    if (/^[\0\s]*$/.test(text) || text.startsWith("{"))
+      return { holder: { id: "nobody", pid: 0, machine: "" }, content: {} };
   }
+  const { id, pid, socket } = content ?? {};
+  if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id) || !Number.isInteger(pid))
+    throw new NotALockFileError(file, "a file with other contents");
+  // A name only, so that no path leads out of the folder.
+  const isName = typeof socket === "string" && basename(socket) === socket;
+  return { holder: { ...(content as unknown as LockHolder), socket: isName ? socket : undefined }, content: content! };
 }
 
-function lockOf(file: string, own: LockHolder, socket: LivenessSocket | undefined, given?: object): Lock {
-  let told = given;
-  const isOurs = async () => (await readLock(file).catch(() => undefined))?.holder.id === own.id;
-  return {
-    async tell(content) {
-      told = content;
-      if (await isOurs()) await writeFileAtomic(file, textOf(own, content), { durable: false });
-    },
-    async keep() {
-      // What cannot be looked at may be ours; what has its name and is no lock is not.
-      const found = await readLock(file).catch((error) => {
-        if (error instanceof NotALockFileError) return null;
-        throw error;
-      });
-      if (found !== undefined) return found?.holder.id === own.id;
-      await makeFolder(dirname(file));
-      return createFileAtomic(file, textOf(own, told), { durable: false });
-    },
-    async release() {
-      if (await isOurs()) await rm(file, { force: true });
-      await letGo(own, socket);
-    },
-  };
-}
-
-async function letGo(own: LockHolder, socket: LivenessSocket | undefined): Promise<void> {
-  locallyHeldLocks.delete(own.id);
-  await socket?.close();
+/** The file that its holder has where this one is a copy of it. A file that was moved, or has several paths, is none. */
+export async function originalOf(file: string, { path, id }: LockHolder): Promise<string | undefined> {
+  if (typeof path !== "string" || !isAbsolute(path) || path === resolve(file)) return undefined;
+  const original = await readLock(path).catch(() => undefined);
+  if (original?.holder.id !== id) return undefined;
+  const [one, other] = await Promise.all([file, path].map((each) => lstat(each).catch(() => undefined)));
+  return one && other && (one.ino !== other.ino || one.dev !== other.dev) ? path : undefined;
 }
 
 /** Whether a name beside a lock is one that taking it gives: of a socket, of an heir's claim, of what becomes a lock. */
 export const isLockRemnant = (name: string, lock: string): boolean =>
   isTemporaryName(name, lock) || (name.startsWith(`${lock}.`) && /^[\w-]{12}(\.|$)/.test(name.slice(lock.length + 1)));
 
-/** What `kill -9` leaves beside a lock: sockets on which nobody listens any more. */
-async function removeDeadSockets(file: string): Promise<void> {
-  const folder = dirname(file);
-  for (const name of await readdir(folder)) {
-    const path = join(folder, name);
-    if (!name.endsWith(".socket") || !isLockRemnant(name, basename(file))) continue;
-    if ((await probeLiveness(path)) === "refused") await rm(path, { force: true });
-  }
+/** Listens at that path until it is closed or the process ends. Undefined where the system or the disk has no sockets. */
+async function listen(path: string): Promise<Server | undefined> {
+  const server = createServer((socket) => socket.destroy());
+  const listens = await withAddress(path, (address) => {
+    return new Promise<boolean>((settle) => {
+      server.once("error", () => settle(false));
+      server.listen(address, () => settle(true));
+    });
+  });
+  if (!listens) return undefined;
+  // Only its owner may connect, whatever the umask allows others.
+  await chmod(path, 0o600).catch(() => {});
+  return server.on("error", () => {}).unref();
 }
 
-const textOf = (own: LockHolder, content: object = {}): string =>
-  `${JSON.stringify({ ...content, ...own }, undefined, 2)}\n`;
+/** Asks the kernel whether the process that opened a socket lives. One that was stopped or is busy lives. */
+async function probe(path: string): Promise<"alive" | "gone" | "unknown"> {
+  // A connection to what is no socket is refused too.
+  if (!(await lstat(path).catch(() => undefined))?.isSocket()) return "unknown";
+  const code = await withAddress(path, (address) => {
+    const socket = connect(address);
+    return new Promise<string | undefined>((settle) => {
+      socket
+        .once("connect", () => settle("connected"))
+        .once("error", (error) => settle((error as NodeJS.ErrnoException).code));
+    }).finally(() => socket.destroy());
+  });
+  if (code === "ECONNREFUSED") return "gone";
+  // EAGAIN: it listens, and many wait before us.
+  return code === "connected" || code === "EAGAIN" ? "alive" : "unknown";
+}
+
+/** Uses the path or, where it is too long for the address of a socket, the way to it through its open folder. */
+async function withAddress<T>(path: string, use: (address: string) => Promise<T>): Promise<T | undefined> {
+  if (process.platform === "win32") return undefined;
+  // Of macOS, which allows the fewest bytes: 104 with the zero at the end.
+  if (Buffer.byteLength(path) < 104) return use(path);
+  const folder = process.platform === "linux" ? await open(dirname(path)).catch(() => undefined) : undefined;
+  return folder && use(`/proc/self/fd/${folder.fd}/${basename(path)}`).finally(() => folder.close());
+}
+
+function ifMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}

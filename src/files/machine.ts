@@ -49,20 +49,15 @@ export function isOnThisMachine(url: string): boolean {
   return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === name));
 }
 
-/** Whether there is a process with that pid, and when it began: with both, a pid that was given again is noticed. */
-export async function findProcess(pid: number): Promise<{ readonly exists: boolean; readonly began?: string }> {
-  if (!(pid > 0) || !exists(pid)) return { exists: false };
+/** Whether a process with that pid runs. One that has ended does not, though its parent has not asked how. */
+export async function processExists(pid: number): Promise<boolean> {
+  if (!(pid > 0) || !exists(pid)) return false;
   // In a namespace of its own without a /proc of its own, the pids there are those of others.
   const isOurs = (await readlink("/proc/self").catch(() => undefined)) === String(process.pid);
   const stat = isOurs ? await textOf(`/proc/${pid}/stat`) : undefined;
-  // The name, in parentheses, may hold anything; the 3rd field is the state, the 22nd the start in ticks since the kernel's
-  // (proc(5)).
+  // The name, in parentheses, may hold anything. The 3rd field is the state, the 20th the number of threads (proc(5)).
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
-  // It has ended, and holds nothing any more, unless other threads of it go on (the 20th field): whoever started it has not
-  // asked how, and may never do so.
-  if (fields && /^[ZXx]$/.test(fields[0]!) && Number(fields[17]) <= 1) return { exists: false };
-  const began = fields?.[19];
-  return began === undefined ? { exists: true } : { exists: true, began };
+  return !(fields && /^[ZXx]$/.test(fields[0]!) && Number(fields[17]) <= 1);
 }
 
 function exists(pid: number): boolean {

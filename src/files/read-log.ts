@@ -24,12 +24,12 @@ import { readLines } from "./read-lines.ts";
 /** Who takes what a log file holds, in order. Both may throw; then the reading ends with that. */
 export interface LogVisitor {
   /**
-   * Takes the JSON text of the first line. Returns the position that the second line has to follow, "any" when any will
-   * do, or "unnumbered" when the lines of this file have no numbers.
+   * Takes the JSON text of the first line. Returns the position that the second line has to follow; undefined when any
+   * will do.
    */
-  first(json: string): LogPosition | "any" | "unnumbered";
-  /** Takes the JSON text of each further line, and where it stands; undefined where lines have no numbers. */
-  line(json: string, place: LogPosition | undefined): void;
+  first(json: string): LogPosition | undefined;
+  /** Takes the JSON text of each further line, and where it stands. */
+  line(json: string, place: LogPosition): void;
 }
 
 /** Where a log file ends. */
@@ -66,7 +66,6 @@ class LogReader {
   #lines = 0;
   #length = 0;
   #position: LogPosition | undefined;
-  #numbered = false;
   /** The first line that is not whole. */
   #broken: number | undefined;
   damage: LogEnd["damage"];
@@ -96,20 +95,12 @@ class LogReader {
 
   /** False when its checksum is wrong. */
   #take(bytes: Buffer): boolean {
-    if (this.#lines > 1 && this.#numbered) return this.#takeNumbered(bytes);
-    const json = verifyLine(bytes);
-    if (json === undefined) return false;
-    if (this.#lines > 1) this.#taker.line(json, undefined);
-    else this.#begin(this.#taker.first(json));
-    return true;
-  }
-
-  #begin(follows: ReturnType<LogVisitor["first"]>): void {
-    this.#numbered = follows !== "unnumbered";
-    this.#position = typeof follows === "string" ? undefined : follows;
-  }
-
-  #takeNumbered(bytes: Buffer): boolean {
+    if (this.#lines === 1) {
+      const json = verifyLine(bytes);
+      if (json === undefined) return false;
+      this.#position = this.#taker.first(json);
+      return true;
+    }
     const line = parseLine(bytes);
     if (line === undefined) return false;
     const reason = this.#whyNotNext(line);
@@ -133,9 +124,8 @@ class LogReader {
 
   /** What comes after a line that is not whole: damage if it was written after that one was durable. */
   #afterBroken(bytes: Buffer): void {
-    // The first line is durable before a second is written; and without numbers nothing says what was written together.
-    const line = this.#numbered ? parseLine(bytes) : undefined;
-    const isLater = this.#numbered ? line && line.group > (this.#position?.number ?? 0) + 1 : true;
+    // The first line is durable before a second is written.
+    const isLater = this.#broken === 1 || (parseLine(bytes)?.group ?? 0) > (this.#position?.number ?? 0) + 1;
     if (isLater) this.damage = { line: this.#broken!, reason: checksumWrong };
   }
 }

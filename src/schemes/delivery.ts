@@ -1,13 +1,9 @@
 import { types } from "node:util";
 import type { Bytes } from "../base/hmac.ts";
 import { decodeKey } from "./key-text.ts";
+import type { HeadersInput } from "./published.d.ts";
 import { createInvalidVerdict, type Verdict } from "./verdict.ts";
 import { contentHashHeader, verifyContentHash } from "./webhook.ts";
-
-/** Headers as the usual servers give them: an object of any case, or a Headers. */
-export type HeadersInput =
-  | Readonly<Record<string, string | readonly string[] | undefined>>
-  | { get(name: string): string | null };
 
 /**
  * Verifies a delivery that came in: its raw bytes and its headers. Throws a TypeError, whatever came, when one of the

@@ -1,5 +1,6 @@
-// The published types of svc-toolkit/webhooks. A test compares them with what src/schemes/index.ts exports; what payloads
-// hold is written out by `npm run build` (src/derive/payload-types.ts).
+// The types of svc-toolkit/webhooks. The code imports them from here, and the package publishes this file as it is; functions
+// are compared with what src/schemes/index.ts exports. What payloads hold is written out by `npm run build`
+// (src/derive/payload-types.ts).
 import type { WebhookPayloads } from "./payloads.d.ts";
 
 /** What a webhook can tell of. */
@@ -69,14 +70,16 @@ export function verifyStandardWebhook(
   },
 ): Verdict<"missing" | "stale" | "mismatch">;
 
-/** Why a signature does not fit: what was done otherwise than the scheme says. */
+/** Why a signature does not fit: what was done otherwise than the scheme says. Without deviations it fits. */
 export interface Diagnosis {
+  /** False when nothing tried leads to it. */
   readonly explained: boolean;
   readonly deviations: readonly {
     readonly about: "key" | "body" | "algorithm" | "encoding";
     readonly code: string;
     readonly text: string;
   }[];
+  /** How many combinations were tried. */
   readonly tried: number;
 }
 

@@ -106,6 +106,5 @@ function split(url: string): { origin: string; host: string; path: string; query
 /** `20261121T050000Z` */
 const basicTime = (ms: number): string => isoSeconds(ms).replace(/[-:]/g, "");
 
-/** URLs of before have milliseconds, too. */
 const parseBasicTime = (text: string): number =>
   Date.parse(text.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)/, "$1-$2-$3:$4:"));

@@ -1,5 +1,6 @@
 import { type Bytes, constantTimeEqual, hmac } from "../base/hmac.ts";
 import { decodeKey } from "./key-text.ts";
+import type { StandardWebhookHeaders } from "./published.d.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 
 /** How far a timestamp may be from now, either way (DECISIONS.md, P20). */
@@ -13,12 +14,6 @@ interface Message {
   /** Seconds since the epoch, of the attempt. */
   readonly timestamp: string;
   readonly body: Bytes;
-}
-
-export interface StandardWebhookHeaders {
-  readonly "webhook-id": string;
-  readonly "webhook-timestamp": string;
-  readonly "webhook-signature": string;
 }
 
 /** The three headers of Standard Webhooks. Throws a TypeError when the secret is not padded standard base64. */

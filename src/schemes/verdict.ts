@@ -1,5 +1,4 @@
-/** What a check of a signature says: it holds, or the one reason why not. */
-export type Verdict<Reason extends string> = { readonly ok: true } | { readonly ok: false; readonly reason: Reason };
+export type { Verdict } from "./published.d.ts";
 
 export const validVerdict = { ok: true } as const;
 

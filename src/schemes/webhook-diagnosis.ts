@@ -1,21 +1,7 @@
-import {
-  algorithms,
-  bodyVariants,
-  type Deviation,
-  keyVariants,
-  signatureVariants,
-  type Variant,
-} from "./webhook-mistakes.ts";
+import type { Diagnosis } from "./published.d.ts";
+import { algorithms, bodyVariants, keyVariants, signatureVariants, type Variant } from "./webhook-mistakes.ts";
 
-export type { Deviation };
-
-/** Why a signature does not fit. Without deviations it fits; `explained` is false when nothing tried leads to it. */
-export interface Diagnosis {
-  readonly explained: boolean;
-  readonly deviations: readonly Deviation[];
-  /** How many combinations were tried. */
-  readonly tried: number;
-}
+export type { Diagnosis };
 
 interface Signed {
   /** As it stands in the file or the variable. */

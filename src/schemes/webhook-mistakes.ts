@@ -1,17 +1,11 @@
 import { decodeAnyBase64, decodeBase64 } from "../base/base64.ts";
 import { type Digest, hash, hmac } from "../base/hmac.ts";
 import { trimTrailing } from "../base/trailing.ts";
+import type { Diagnosis } from "./published.d.ts";
 import { rewriteJson } from "./rewritten-json.ts";
 import { unwrapBody, wrapBody } from "./wrapped-body.ts";
 
-/** One thing that was done otherwise than the scheme says. */
-export interface Deviation {
-  readonly about: "key" | "body" | "algorithm" | "encoding";
-  /** Stable name, for programs: `key-not-decoded`. */
-  readonly code: string;
-  /** For people: what was done, and what is right. */
-  readonly text: string;
-}
+export type Deviation = Diagnosis["deviations"][number];
 
 /** One way to treat an input; without deviations it is the right one. */
 export interface Variant<Value> {

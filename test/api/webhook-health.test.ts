@@ -12,6 +12,7 @@ import { formatDeliveryStatus } from "../../src/api/webhook-health/delivery-stat
 import type { Fault } from "../../src/api/webhook-health/faults.ts";
 import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../src/api/webhook-health/health.ts";
 import { explainNoDeliveries } from "../../src/api/webhook-health/no-deliveries.ts";
+import { specifiedRetrySchedule } from "../../src/api/webhook-retries.ts";
 import { delivery, iso, webhook } from "../console/webhook-records.ts";
 
 const sixTimes = [0, 5, 15, 35, 75, 155];
@@ -266,7 +267,9 @@ describe("an attempt", () => {
 
   it("that failed says what that meant, and what to do, unless a fault did it", () =>
     assert.deepEqual(
-      [401, 404, 405, 429, 410, 302, 500, 422].map((status) => diagnoseFailedAttempt(attempt({ status })).means),
+      [401, 404, 405, 429, 410, 302, 500, 422].map(
+        (status) => diagnoseFailedAttempt(attempt({ status }), specifiedRetrySchedule).means,
+      ),
       [
         "Last attempt: the receiver rejected the signature or a header.",
         "Last attempt: 404 Not Found.",
@@ -307,11 +310,12 @@ describe("an attempt", () => {
   it("is counted among those of the schedule, or among those that somebody asked for", () => {
     const all = [false, true, false, true].map((resend, i) => attempt({ number: i + 1, resend }));
     assert.deepEqual(
-      all.map((one) => formatAttemptLabel(one, all)),
+      all.map((one) => formatAttemptLabel(one, { attempts: all, max_attempts: 7 })),
       ["attempt 1 of 7", "resend 1", "attempt 2 of 7", "resend 2"],
     );
     const faults = [{ effect: "tamper", by: null }, null, { effect: "delay", by: null }, { effect: "drop", by: null }];
-    assert.deepEqual(describeAlteredAttempts(all.map((one, i) => ({ ...one, fault: faults[i]! }))), [
+    const attempts = all.map((one, i) => ({ ...one, fault: faults[i]! }));
+    assert.deepEqual(describeAlteredAttempts({ attempts, max_attempts: 7 }), [
       "Resend 2: a scripted fault prevented the request: the receiver got nothing.",
       "Attempt 1 of 7: a scripted fault changed the body after signing: the receiver got other bytes, which do not match the signature.",
     ]);

@@ -21,6 +21,7 @@ async function serveDeliveries(page: Tab, count: number): Promise<void> {
     standing: "delivered",
     next_attempt_at: null,
     put_off: null,
+    max_attempts: 7,
     created_at: iso(before),
     attempts: [
       {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defaultSettings } from "../../emulator/world/settings.ts";
-import { parseDuration } from "../../src/base/duration.ts";
 import { groupNames } from "../../src/cli/command-tree.ts";
 import { emulatorFlags } from "../../src/cli/commands/emulator/options.ts";
 import { environmentVariables } from "../../src/cli/config/environment.ts";
@@ -169,21 +168,20 @@ describe("what help says of the emulator", () => {
   it("is what the emulator does when nothing else is said", () => {
     const flags: readonly FlagSpec[] = emulatorFlags(0);
     const defaults = Object.fromEntries(flags.map(({ flag, default: usual }) => [flag, usual]));
-    const { webhookResponseTimeoutMs, rateLimit } = defaultSettings;
     assert.deepEqual(
-      [parseDuration(String(defaults["webhook-response-timeout"])), defaults["rate-limit"]],
-      [webhookResponseTimeoutMs, rateLimit],
+      [defaults["retry-schedule"], defaults["webhook-json"]],
+      [defaultSettings.retrySchedule.join(","), defaultSettings.webhookJson],
     );
   });
 
   it("groups the options of start, and refers exec to them", async () => {
     const flagsOf = (words: string) => commands.find((one) => one.words.join(" ") === words)!.flags;
     const start = flagsOf("emulator start").map(({ flag }) => flag);
-    assert.ok(start.length <= 27, start.join(" "));
+    assert.ok(start.length <= 24, start.join(" "));
     const { out: page } = await runCli("emulator start --help");
     assert.deepEqual(
       [...page.matchAll(/^(\w+):$/gm)].map(([, title]) => title),
-      ["Examples", "Options", "State", "Clock", "Network", "Webhooks", "Limits", "Strictness"],
+      ["Examples", "Options", "State", "Clock", "Network", "Webhooks", "Strictness"],
     );
     const { out: exec } = await runCli("emulator exec --help");
     const [, except = ""] = /Also takes the options of svc emulator start, except ([^.]*)\./.exec(exec) ?? [];

@@ -1,5 +1,6 @@
 import type { Delivery } from "../../src/api/webhook-health/attempts.ts";
 import type { Webhook } from "../../src/api/webhook-health/health.ts";
+import { specifiedRetrySchedule } from "../../src/api/webhook-retries.ts";
 
 export const begin = Date.parse("2031-01-02T03:04:05Z");
 const minute = 60_000;
@@ -18,6 +19,7 @@ export const webhook = (more: Partial<Webhook> = {}): Webhook => ({
   failure_count: 0,
   disabled_at: null,
   disabled_by: null,
+  retry_schedule: [...specifiedRetrySchedule],
   forbidden: null,
   created_at: iso(0),
   ...more,
@@ -35,6 +37,7 @@ export const delivery = (id: number, minutes: readonly number[], more: Partial<D
   outcome: "retrying",
   standing: "retrying",
   put_off: null,
+  max_attempts: 7,
   next_attempt_at: null,
   created_at: iso(0),
   attempts: minutes.map((at, before) => ({

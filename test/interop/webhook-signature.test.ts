@@ -77,7 +77,7 @@ describe("the signature of a webhook, from the raw bytes that a receiver got", (
 
 describe("the opt-in headers of Standard Webhooks, through standardwebhooks", () => {
   // Its tolerance is measured on the machine's clock, from which virtual time is years away.
-  const asked = { standardWebhooks: true };
+  const asked = { webhookSchemes: ["standard"] } as const;
 
   it("verify, and give the payload", async (t) => {
     const { body, headers, key } = await delivered(t, asked);

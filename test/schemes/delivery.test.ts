@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
-import { type HeadersInput, verifyDelivery } from "../../src/schemes/delivery.ts";
+import { verifyDelivery } from "../../src/schemes/delivery.ts";
+import type { HeadersInput } from "../../src/schemes/published.d.ts";
 
 const [{ hmac_key: hmacKey, body, content_hash: hash }] = vectors.webhook.vectors as [
   (typeof vectors.webhook.vectors)[number],

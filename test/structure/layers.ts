@@ -29,6 +29,7 @@ interface Part {
 
 /** From the bottom up: each part may import those before it. */
 const emulatorParts: readonly Part[] = [
+  { name: "published.d.ts", only: [], io: false, homeOf: "the types that the package publishes" },
   { name: "store", io: true, homeOf: "state: transactions, indexes, durability" },
   { name: "clock", io: false, homeOf: "virtual time, the schedule and its one dispatcher" },
   { name: "http", io: true, homeOf: "Fastify, requests that come in and that leave" },
@@ -116,7 +117,12 @@ export const layers: readonly Layer[] = [
     io: false,
     homeOf: "which commands there are",
   },
-  { path: "emulator", mayImport: ["emulator/compose"], io: false, homeOf: "the door: `startEmulator`" },
+  {
+    path: "emulator",
+    mayImport: ["emulator/compose", "emulator/published.d.ts"],
+    io: false,
+    homeOf: "the door: `startEmulator`",
+  },
   ...parts,
   { path: "bin", mayImport: ["src/cli"], lazily: ["dist"], io: true, homeOf: "the process" },
 ];

@@ -6,7 +6,9 @@ import { drawersIn, sizesOf } from "./sizes.ts";
 const lines = (path: string, count: number) => ({ path, text: "x\n".repeat(count) });
 
 /** Longer than 400 lines, and why that is better than two files. */
-const longWithReason: Readonly<Record<string, string>> = {};
+const longWithReason: Readonly<Record<string, string>> = {
+  "emulator/published.d.ts": "the package publishes it as it is, in one file",
+};
 
 describe("the size of files", () => {
   it("is measured in lines", () =>

@@ -1,5 +1,5 @@
 import type { TestContext } from "node:test";
-import type { EmulatorOptions } from "../../emulator/compose/options.ts";
+import type { EmulatorOptions } from "../../emulator/index.ts";
 import { emulator, type TestEmulator } from "./emulator.ts";
 import { type Received, type Receiver, receiver } from "./receiver.ts";
 

@@ -124,6 +124,7 @@ const workspace = {
   chat_b_tenants: [],
   plan: null,
   is_suspended: false,
+  retry_schedule: null,
   billed_at: null,
 };
 

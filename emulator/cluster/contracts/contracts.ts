@@ -7,7 +7,7 @@ import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { emitCounterpartyChanges } from "../counterparties/activities.ts";
-import { findMemberByEmail, outsiderId } from "../workspace/users.ts";
+import { findMemberByEmail, personId } from "../workspace/users.ts";
 import { requireInScope } from "./access.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";
 import { createByTransition, transition } from "./lifecycle/transition.ts";
@@ -95,7 +95,7 @@ async function recipientOf(
       id: signatory.id,
       recipient_type: "SIGNATORY",
       user: {
-        id: member?.id ?? (await outsiderId(view, workspace_id, signatory.email, signatory.id)),
+        id: (await personId(view, workspace_id, signatory.email))!,
         email: signatory.email,
         name: signatory.name,
         designation: member?.designation ?? null,

@@ -170,9 +170,6 @@ export const contracts = rows<
   "number" | "status" | "type" | "party_email" | "created" | "updated" | "external" | "counterparty"
 >({
   name: "contracts",
-  version: 2,
-  // Which entries of the schedule are the contract's, the schedule knows itself.
-  migrate: [({ timers: _, ...row }) => row],
   schema: Contract,
   key: (row) => row.id,
   refersTo: ({ workspace_id, created_by, contract_type_id }) => ({

@@ -38,9 +38,6 @@ export type RefreshToken = z.infer<typeof RefreshToken>;
 
 export const authorizationCodes = rows<AuthorizationCode, "expires_at">({
   name: "authorization_codes",
-  version: 2,
-  // Version 1 had a challenge in every row.
-  migrate: [(row) => row],
   schema: AuthorizationCode,
   key: (row) => row.code,
   indexes: { expires_at: (row) => row.expires_at },

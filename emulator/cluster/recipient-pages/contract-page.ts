@@ -14,9 +14,8 @@ import { describePendingActions, isolateName, joinAsList, joinHtml, statusWords 
 import { formatTime } from "./time.ts";
 
 /** The page of `contract_link`: it acts for nobody. */
-export function contractPage(about: ContractView, problem: string | undefined): Passthrough {
-  const content = html`${errorBanner(problem)}
-${facts(about, describePendingActions(about))}
+export function contractPage(about: ContractView): Passthrough {
+  const content = html`${facts(about, describePendingActions(about))}
 ${signatories(about)}`;
   return createPageResponse(200, createPage(about.contract.name, content, allowFraming));
 }

@@ -71,13 +71,9 @@ function shown(
         link.query.get("done"),
       );
     }
-    return contractPage(about, isOutdated(link) ? outdated : undefined);
+    return contractPage(about);
   });
 }
-
-/** Links of releases in which they had no key named people by number, which anybody could guess. */
-const isOutdated = ({ query }: ContractLink): boolean => query.has("signatory") || query.has("counterparty");
-const outdated = "This link has no key for its person. It shows only the contract. Ask for a new one.";
 
 /** Carries a form out and shows the page again, so that loading it once more sends nothing. */
 async function submitted(request: ReceivedRequest, world: ClusterContext, link: ContractLink): Promise<Passthrough> {

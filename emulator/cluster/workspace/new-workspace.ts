@@ -34,6 +34,7 @@ export async function addWorkspace(
     acting_user_id: userId,
     permissions: ["developer_settings"],
     hmac_key: ids.bytes(64).toString("base64"),
+    retry_schedule: null,
     organization_types: set.organization_types,
     jurisdictions: set.jurisdictions,
     creator_tokens: [],

@@ -97,12 +97,3 @@ export async function assignPersonIds(tx: Transaction, workspaceId: number, emai
     tx.put(outsiders, { id: await nextPersonId(tx), workspace_id: workspaceId, email: addressKey(email) });
   }
 }
-
-/** Above the ids of all others, and within 32 bits. */
-const unnumbered = 1_000_000_000;
-
-/** The id of an outsider. Signatories of states in which outsiders were not numbered have one made of their row's. */
-export async function outsiderId(view: View, workspaceId: number, email: string, signatoryId: number): Promise<number> {
-  const row = await view.get(outsiders, outsiderKey(workspaceId, email));
-  return row?.id ?? unnumbered + signatoryId;
-}

@@ -1,12 +1,11 @@
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { probeInstanceId } from "../../http/outgoing/probe-instance.ts";
+import type { Repair } from "../../published.d.ts";
 import { explainUnusable } from "../../store/file/file-store.ts";
-import { type Repair, repairFile } from "../../store/file/repair.ts";
+import { repairFile } from "../../store/file/repair.ts";
 import { claimRunFile, listRunFilePaths } from "../../store/file/run-file.ts";
 import { resolveStatePath } from "../../store/file/stored-state.ts";
 import { collections } from "./collections.ts";
 
-export type { Repair } from "../../store/file/repair.ts";
 export { StateLockedError } from "../../store/file/run-file.ts";
 export { StateAccessError, StateFormatError } from "../../store/port.ts";
 
@@ -23,7 +22,6 @@ export async function repairState(path: string): Promise<Repair> {
       paths,
       run: undefined,
       wall: systemWallClock,
-      probe: (url) => probeInstanceId(url, systemWallClock),
     });
     try {
       return await repairFile({ path: state, collections });

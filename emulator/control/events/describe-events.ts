@@ -119,13 +119,13 @@ function contractEvents(changes: readonly RowChange[], at: string): EventDescrip
 }
 
 async function deliveryEvents(
-  { store }: World,
+  { store, settings }: World,
   changed: ReadonlyMap<number | string, Delivery>,
   made: ReadonlyMap<number | string, Attempt>,
   at: string,
 ): Promise<readonly EventDescription[]> {
   if (changed.size === 0) return [];
-  const records = await store.read((view) => toDeliveryRecords(view, [...changed.values()]));
+  const records = await store.read((view) => toDeliveryRecords(view, [...changed.values()], settings));
   return records.map((record) => {
     const attempt = made.get(record.id);
     return {

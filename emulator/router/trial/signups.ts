@@ -36,8 +36,6 @@ export type TrialSignup = z.infer<typeof TrialSignup>;
 
 export const trialSignups = rows<TrialSignup, "token" | "email" | "claimed">({
   name: "trial_signups",
-  version: 3,
-  migrate: [(row) => ({ ...row, answers: null }), (row) => row],
   schema: TrialSignup,
   key: (row) => row.id,
   numbers: { trial_signup: (row) => row.id },

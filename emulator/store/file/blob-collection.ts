@@ -1,10 +1,9 @@
 import { lstat, readdir, readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { writeFileAtomic } from "../../../src/files/atomic-write.ts";
+import { isTemporaryName, writeFileAtomic } from "../../../src/files/atomic-write.ts";
 import { isMissing } from "../../../src/files/disk.ts";
 import { isLockRemnant } from "../../../src/files/lock.ts";
-import { isUnfinishedCheckpoint } from "./base/checkpoint-file.ts";
 import { isBlobName, unreferencedNote } from "./file-blobs.ts";
 import { snapshotFolder } from "./file-snapshot-store.ts";
 import { historyFolder } from "./history/history-files.ts";
@@ -100,7 +99,7 @@ function isOfState(name: string, path: string, folder: string): boolean {
       ".DS_Store",
     ].includes(name) ||
     isLockRemnant(name, `${base}.run`) ||
-    isUnfinishedCheckpoint(name, base) ||
+    isTemporaryName(name, base) ||
     (name.startsWith(journal) && /^\d+$/.test(name.slice(journal.length)))
   );
 }

@@ -1,8 +1,7 @@
 import { svcVersion } from "../../../src/base/version.ts";
 import type { MappingTable } from "../live/mapping-table.ts";
 import { State } from "../live/state.ts";
-import { SchemaMismatchError, Upgrade } from "../live/versions.ts";
-
+import { currentVersions, SchemaMismatchError, Upgrade } from "../live/versions.ts";
 import { type Collection, StateFormatError } from "../port.ts";
 import { addOwnRow, addRow, addSequence, parseVersions, requireFormat, requireObject } from "./document.ts";
 
@@ -43,7 +42,7 @@ export class DocumentReader {
 
   /** From the versions that the head names; also for what is read after the document. */
   get upgrade(): Upgrade {
-    return this.#upgrade ?? new Upgrade({ by: undefined, versions: undefined }, this.state.collections);
+    return this.#upgrade ?? currentVersions(this.state.collections);
   }
 
   /** True once the sections are closed: what follows is the container's. */
@@ -162,7 +161,7 @@ export class DocumentReader {
   }
 
   #endHead(): void {
-    const versions = this.head.svc_state === 1 ? undefined : parseVersions(this.head.collections);
+    const versions = parseVersions(this.head.collections);
     this.#upgrade = new Upgrade({ by: this.#writer, versions }, this.state.collections);
   }
 }

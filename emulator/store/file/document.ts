@@ -72,7 +72,7 @@ export function parseState(document: unknown, collections: readonly Collection[]
   if (found === undefined) refuse('The document is not an exported state: "svc_state" is missing');
   const by = typeof written_by === "string" ? written_by : undefined;
   requireFormat(found, by);
-  const upgrade = new Upgrade({ by, versions: found === 1 ? undefined : parseVersions(versions) }, collections);
+  const upgrade = new Upgrade({ by, versions: parseVersions(versions ?? {}) }, collections);
   for (const [name, last] of Object.entries(requireObject(sequences ?? {}, '"sequences"')))
     addSequence(state, name, last);
   for (const [name, list] of Object.entries(requireObject(rows ?? {}, '"rows"'))) {
@@ -182,20 +182,14 @@ function mismatch(message: string): never {
   throw new SchemaMismatchError(message);
 }
 
-/**
- * The form of bases, journals and exported documents. 1: lines of a journal stand alone, nothing says who wrote a
- * file. 2: they are numbered and chained, and the head names the writer and the version of each collection. 3: each
- * line says when it was written and why, and a base is the state of one moment, which says after which line it comes. All
- * are read, 3 is written.
- */
-export const formatVersion = 3;
-const readable: readonly unknown[] = [1, 2, formatVersion];
+/** The form of checkpoints, journals and exported documents. Rows have versions of their own. */
+export const formatVersion = 1;
 
-/** Fails with StateFormatError for a format that this svc does not know. `by` is the svc that wrote it, where it says so. */
+/** Fails with StateFormatError for a format that this svc cannot read. `by` is the svc that wrote it, where it says so. */
 export function requireFormat(found: unknown, by?: string): void {
-  if (readable.includes(found)) return;
+  if (found === formatVersion) return;
   const writer = by === undefined ? "another version of svc" : `svc ${by}`;
-  const message = `${writer} wrote it in format ${JSON.stringify(found)}, but this version reads formats up to ${formatVersion}`;
+  const message = `${writer} wrote it in format ${JSON.stringify(found)}, but this version reads format ${formatVersion}`;
   throw new StateFormatError(message, { repairable: false });
 }
 

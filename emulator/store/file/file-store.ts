@@ -12,7 +12,7 @@ import { LiveStore } from "../live/live-store.ts";
 import { type Collection, StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
 import { type Checkpoint, CheckpointFile } from "./base/checkpoint-file.ts";
 import { markClosed } from "./base/document-checksum.ts";
-import { formatVersion, isExported, isSnapshot } from "./document.ts";
+import { isExported, isSnapshot } from "./document.ts";
 import { FileLog } from "./file-log.ts";
 import { HistoryFiles } from "./history/history-files.ts";
 import { createJournal } from "./journal/journal-file.ts";
@@ -54,7 +54,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   const files = await HistoryFiles.open({ disk, path, limit: options.historyBytes ?? 0, report });
   const base = await baseToFollow(disk, options, recovered, files);
   // The newest first, each for good: a journal that comes back after a crash would miss the one before it.
-  for (const leftover of [...recovered.leftovers, ...base.replaced].reverse()) {
+  for (const leftover of [...recovered.leftovers].reverse()) {
     await disk.remove(leftover);
     await disk.syncFolder(dirname(path));
   }
@@ -85,20 +85,19 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
 
 interface Followed {
   readonly generation: number;
-  readonly closed: boolean | undefined;
+  readonly closed: boolean;
   readonly size: number;
   readonly position: LogPosition;
   /** Journals that the journal to come goes on from. */
   readonly journals: readonly JournalContent[];
-  /** Those that are now in the base: generations that lead back to the one before it, and files of an earlier format. */
+  /** Generations that are now in the base, and lead back to the one before it. */
   readonly behind: readonly number[];
-  readonly replaced: readonly string[];
 }
 
 /**
  * The base that is there; or a new one, at the first start (with it, a journal without a state file is known to be
- * damage) and where the files are of an earlier format or version: what is written next is in the form of today. What
- * was written in another version of rows stays as history, which says in which.
+ * damage) and where rows are of an earlier version: what is written next is in the form of today. What was written in
+ * another version of rows stays as history, which says in which.
  */
 async function baseToFollow(
   disk: Disk,
@@ -108,16 +107,13 @@ async function baseToFollow(
 ): Promise<Followed> {
   const { state, base, journals, outdated, newest } = found;
   const position = found.position ?? startPosition;
-  if (base && !outdated) return { ...base, position, journals, behind: [], replaced: [] };
+  if (base && !outdated) return { ...base, position, journals, behind: [] };
   const generation = newest + 1;
-  const isHistory = base?.format === formatVersion;
-  const leadsBack = isHistory ? { past: () => position, durable: () => files.retainCheckpoint(base.generation) } : {};
+  const leadsBack = base ? { past: () => position, durable: () => files.retainCheckpoint(base.generation) } : {};
   const adapter = new CheckpointFile({ disk, path, collections, position: () => position, closed: true, ...leadsBack });
   await new Low<Checkpoint>(adapter, { generation, state }).write();
-  const written = { generation, closed: true, size: adapter.size, position, journals: [] };
-  return isHistory
-    ? { ...written, behind: journals.map(({ header }) => header?.generation ?? 0), replaced: [] }
-    : { ...written, behind: [], replaced: journals.map((journal) => journal.path) };
+  const behind = journals.map(({ header }) => header?.generation ?? 0);
+  return { generation, closed: true, size: adapter.size, position, journals: [], behind };
 }
 
 /** Goes on with the last journal, cut back to its last good line; else with an empty one. */

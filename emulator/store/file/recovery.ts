@@ -1,12 +1,12 @@
 import { basename, dirname, join } from "node:path";
+import { isTemporaryName } from "../../../src/files/atomic-write.ts";
 import type { Disk } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { State } from "../live/state.ts";
-import { Upgrade } from "../live/versions.ts";
+import { currentVersions } from "../live/versions.ts";
 import { type Collection, StateFormatError } from "../port.ts";
-import { CheckpointFile, isUnfinishedCheckpoint, type LoadedCheckpoint } from "./base/checkpoint-file.ts";
-import { formatVersion, isState } from "./document.ts";
-
+import { CheckpointFile, type CheckpointHead, type LoadedCheckpoint } from "./base/checkpoint-file.ts";
+import { isState } from "./document.ts";
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
 import { type JournalContent, Replay } from "./journal/journal-reader.ts";
 
@@ -14,10 +14,10 @@ import { type JournalContent, Replay } from "./journal/journal-reader.ts";
 export interface RecoveredState {
   readonly state: State;
   /** Undefined when there is no base yet. */
-  readonly base: (Pick<LoadedCheckpoint, "generation" | "closed" | "format"> & { readonly size: number }) | undefined;
-  /** Whether the files are of an earlier format, or rows in them of an earlier version. */
+  readonly base: (Pick<LoadedCheckpoint, "generation" | "closed"> & { readonly size: number }) | undefined;
+  /** Whether rows in the files are of an earlier version. */
   readonly outdated: boolean;
-  /** Where the chain of the journals ends; undefined in format 1. */
+  /** Where the chain of the journals ends; undefined when there is no base yet. */
   readonly position: LogPosition | undefined;
   /** Journals that the base does not hold, in the order of their replay; what is written next follows the last. */
   readonly journals: readonly JournalContent[];
@@ -36,12 +36,12 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   if (generations.length === 0 && !(await isState(disk, path))) throw new NotAStateFileError(path);
   const names = await disk.list(dirname(path));
   const leftovers = names
-    .filter((name) => isUnfinishedCheckpoint(name, basename(path)))
+    .filter((name) => isTemporaryName(name, basename(path)))
     .map((name) => join(dirname(path), name));
   const file = new CheckpointFile({ disk, path, collections });
   const base = (await file.read()) ?? undefined;
   const state = base?.state ?? new State(collections);
-  const upgrade = base?.upgrade ?? new Upgrade({ by: undefined, versions: undefined }, collections);
+  const upgrade = base?.upgrade ?? currentVersions(collections);
   const replay = new Replay(disk, state, upgrade, base);
   const behind: number[] = [];
   for (const generation of generations) {
@@ -56,8 +56,8 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   leftovers.push(...replay.journals.filter((journal) => !journals.includes(journal)).map((journal) => journal.path));
   return {
     state,
-    base: base && { generation: base.generation, closed: base.closed, format: base.format, size: file.size },
-    outdated: base !== undefined && (base.format !== formatVersion || upgrade.needed),
+    base: base && { generation: base.generation, closed: base.closed, size: file.size },
+    outdated: upgrade.needed,
     position: replay.position,
     journals,
     leftovers,
@@ -79,7 +79,7 @@ export class NotAStateFileError extends StateFormatError {
  */
 export function requireSuccessorJournals(
   path: string,
-  base: Pick<LoadedCheckpoint, "generation" | "closed">,
+  base: Pick<CheckpointHead, "generation"> & { readonly closed: boolean | undefined },
   journals: readonly JournalContent[],
 ): Set<number | undefined> {
   const begun = new Set(journals.map(({ header }) => header?.generation));

@@ -2,28 +2,15 @@ import { dirname } from "node:path";
 import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { freeName } from "../../../src/files/free-name.ts";
 import { startPosition } from "../../../src/files/log-line.ts";
+import type { Repair } from "../../published.d.ts";
 import type { State } from "../live/state.ts";
 import { type Collection, StateFormatError } from "../port.ts";
-import { CheckpointFile, type CheckpointHead, parseCheckpointHead } from "./base/checkpoint-file.ts";
+import { CheckpointFile, parseCheckpointHead } from "./base/checkpoint-file.ts";
 
 import { DocumentReader } from "./document-reader.ts";
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
 import { Replay } from "./journal/journal-reader.ts";
 import { recover, requireSuccessorJournals } from "./recovery.ts";
-
-/** What a repair did. */
-export interface Repair {
-  /** False: nothing was damaged and nothing was changed. */
-  readonly repaired: boolean;
-  /** What was wrong, with file and line; one entry per damaged file. */
-  readonly damage: readonly string[];
-  /** What the state holds now. */
-  readonly kept: { readonly rows: number; readonly mappings: number; readonly transactions: number };
-  /** Journals that were not read, since they come after the damage. */
-  readonly dropped: readonly string[];
-  /** Where the damaged and dropped files are now. */
-  readonly aside: readonly string[];
-}
 
 /**
  * Keeps what stands before the damage: of the state file the rows up to the damaged line, of the journals the
@@ -109,11 +96,11 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
 }
 
 /** Of a base that may be damaged there: then its journals are taken from the oldest on, wherever they begin. */
-function headAsFarAsKnown(reader: DocumentReader, oldest: number): Omit<CheckpointHead, "format"> {
+function headAsFarAsKnown(reader: DocumentReader, oldest: number) {
   try {
     return parseCheckpointHead(reader.head);
   } catch {
-    return { generation: oldest, closed: undefined, position: undefined, past: undefined, moment: {} };
+    return { generation: oldest, closed: undefined, position: undefined };
   }
 }
 

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { acquireLock, isLockConflict, type Lock, type LockConflict } from "../../../src/files/lock.ts";
-import { isOnThisMachine } from "../../../src/files/machine.ts";
 import { makeFolder } from "../../../src/files/make-folder.ts";
 import { resolveRealPath } from "../../../src/files/real-path.ts";
 
@@ -28,7 +27,7 @@ export class StateLockedError extends Error {
   }
 }
 
-function wordsFor(path: string, { holder: { pid, machine, since }, content, life, silent }: LockConflict): string {
+function wordsFor(path: string, { holder: { pid, machine, since }, content, life }: LockConflict): string {
   const url = typeof content.router_url === "string" ? content.router_url : undefined;
   if (life === "elsewhere") {
     const at = [machine && `on ${machine}`, `pid ${pid}`, url, since && `since ${since}`].filter(Boolean).join(", ");
@@ -40,7 +39,7 @@ function wordsFor(path: string, { holder: { pid, machine, since }, content, life
   if (url === undefined)
     return `"svc emulator repair" is running on this state (${path}: pid ${pid}). Wait until it ends.`;
   return (
-    `An emulator is already running on this state (${path}: pid ${pid}, ${url}).${silent ? " It does not respond." : ""} ` +
+    `An emulator is already running on this state (${path}: pid ${pid}, ${url}). ` +
     `Use it, stop it with "svc emulator stop${stateBeside(path)}", or choose another file with the option file.`
   );
 }
@@ -68,11 +67,6 @@ interface Claim {
   /** What to tell; undefined for a repair, at which nobody can be asked. */
   readonly run: RunFile | undefined;
   readonly wall: WallClock;
-  /**
-   * Asks `GET <router_url>/_emulator/ready` for the instance id. Undefined when the connection is refused or when
-   * something else answers; rejects when nothing answers in time.
-   */
-  readonly probe: (routerUrl: string) => Promise<string | undefined>;
 }
 
 /**
@@ -87,29 +81,19 @@ export async function listRunFilePaths(realState: string | undefined, further: s
 }
 
 /**
- * Takes the run files. One that was left behind is taken over: its process is gone, or nobody can be seen to live and
- * its URL refuses the connection or answers with another instance id. Fails with StateLockedError, or with NotALockFileError over a
- * file of somebody else. Nothing of the state may be touched before this resolves; `release` comes after the store is
- * closed.
+ * Takes the run files. One that was left behind by a process that is gone is taken over. Fails with StateLockedError, or
+ * with NotALockFileError over a file that svc did not write. Nothing of the state may be touched before this resolves;
+ * `release` comes after the store is closed.
  */
-export async function claimRunFile({ paths, run, wall, probe }: Claim): Promise<ClaimedRunFile> {
+export async function claimRunFile({ paths, run, wall }: Claim): Promise<ClaimedRunFile> {
   const locks: Lock[] = [];
   const release = async () => {
     for (let lock = locks.pop(); lock; lock = locks.pop()) await lock.release();
   };
-  const ask = async ({ router_url, instance_id }: Readonly<Record<string, unknown>>) => {
-    if (typeof router_url !== "string") return "nobody";
-    // The file may have come with somebody's files: what it says is asked for on this machine alone.
-    if (!isOnThisMachine(router_url)) return "silent" as const;
-    return probe(router_url).then(
-      (answer) => (answer !== undefined && answer === instance_id ? "itself" : "nobody"),
-      () => "silent" as const,
-    );
-  };
   try {
     for (const path of new Set(paths)) {
       await makeFolder(dirname(path));
-      const taken = await acquireLock(path, { wall, content: run ?? {}, ask });
+      const taken = await acquireLock(path, { wall, content: run ?? {} });
       if (isLockConflict(taken)) throw new StateLockedError(path, taken);
       locks.push(taken);
     }

@@ -1,5 +1,4 @@
 import { lstat, readFile, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { readLines } from "../../../src/files/read-lines.ts";
@@ -8,7 +7,6 @@ import { LiveStore } from "../live/live-store.ts";
 import { State } from "../live/state.ts";
 import { type Collection, type LoadedState, StateAccessError, StateFormatError } from "../port.ts";
 import { isExported } from "./document.ts";
-import { journalGenerations, journalPath } from "./journal/journal-file.ts";
 import { recover } from "./recovery.ts";
 
 interface Reading {
@@ -79,8 +77,7 @@ function parsed(text: string): unknown {
 
 /**
  * The path under which a state is kept, whatever links lead to it. Fails with StateAccessError where a pipe or a device has
- * the name, which a repair would move aside; and with StateFormatError where journals lie beside a link: versions that wrote
- * there have left in them what the state itself lacks.
+ * the name, which a repair would move aside.
  */
 export async function resolveStatePath(path: string): Promise<string> {
   const real = await resolveRealPath(path);
@@ -90,15 +87,7 @@ export async function resolveStatePath(path: string): Promise<string> {
       `The state ${path} cannot be opened: it is a pipe or a device. Choose a file with the option file.`,
     );
   }
-  const named = join(await resolveRealPath(dirname(path)), basename(path));
-  if (named === real) return real;
-  const names = await journalGenerations(systemDisk, named).catch(() => []);
-  if (names.length === 0) return real;
-  const moves = names.map((one) => `${journalPath(named, one)} to ${journalPath(real, one)}`).join(", ");
-  throw new StateFormatError(
-    `${named} is a link with journals of an earlier version next to it. Nothing was changed. Move ${moves}.`,
-    { repairable: false },
-  );
+  return real;
 }
 
 /** What has become of files that one process alone writes: they are gone, or others have their names. */

@@ -6,10 +6,9 @@ export type Versions = Readonly<Record<string, number>>;
 
 /** Who wrote a state, and in which form its rows are. */
 export interface StateOrigin {
-  /** The version of svc; undefined in a state of format 1, which did not say. */
+  /** The version of svc; undefined in a document that does not say. */
   readonly by: string | undefined;
-  /** Undefined in a state of format 1: all are in their first version. */
-  readonly versions: Versions | undefined;
+  readonly versions: Versions;
 }
 
 export const versionOf = (collection: Collection): number =>
@@ -35,7 +34,7 @@ export class Upgrade {
   readonly #steps = new Map<string, readonly Migration[]>();
 
   /** Fails with StateFormatError when a collection is of a newer version than this svc knows, or unknown to it. */
-  constructor({ by, versions = {} }: StateOrigin, collections: readonly Collection[]) {
+  constructor({ by, versions }: StateOrigin, collections: readonly Collection[]) {
     const writer = by === undefined ? "another version of svc" : `svc ${by}`;
     const refuse = (what: string): never => {
       throw new StateFormatError(`${writer} wrote it, with ${what}`, { repairable: false });
@@ -65,6 +64,10 @@ export class Upgrade {
     }
   }
 }
+
+/** For a state whose rows are of today's versions. */
+export const currentVersions = (collections: readonly Collection[]): Upgrade =>
+  new Upgrade({ by: undefined, versions: versionsOf(collections) }, collections);
 
 /** A row that does not fit its collection. No damage where a checksum fits: then it is a bug, or a file that is not ours. */
 export class SchemaMismatchError extends StateFormatError {

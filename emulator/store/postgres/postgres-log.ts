@@ -1,9 +1,14 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import { type CheckpointOptions, formatCheckpoint, maxHeadLength } from "../file/base/checkpoint-file.ts";
+import {
+  type CheckpointOptions,
+  findCheckpointHead,
+  formatCheckpoint,
+  maxHeadLength,
+} from "../file/base/checkpoint-file.ts";
 import { commitLine } from "../file/history/commit-line.ts";
-import { type Segment, StoredHistory, segmentHead } from "../file/history/stored-history.ts";
+import { type Segment, StoredHistory } from "../file/history/stored-history.ts";
 import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
@@ -249,7 +254,7 @@ async function postgresSegments({ pool, shown }: Pick<Database, "pool" | "shown"
     select id, left(lines, ${maxHeadLength}) as beginning from documents join pieces on document = id and piece = 0
     where kind = 'base' and whole order by id`;
   return bases.flatMap(({ id, beginning }): Segment[] => {
-    const head = segmentHead(beginning);
+    const head = findCheckpointHead(beginning);
     if (!head) return [];
     const { position } = head;
     return [

@@ -1,6 +1,5 @@
 import { parseCheckpointHead } from "../file/base/checkpoint-file.ts";
 import { readChecksummedInto } from "../file/checksummed-document.ts";
-import { formatVersion } from "../file/document.ts";
 import { DocumentReader } from "../file/document-reader.ts";
 import { State } from "../live/state.ts";
 import { type Collection, StateFormatError } from "../port.ts";
@@ -15,7 +14,7 @@ export interface RecoveredDatabase {
   readonly lines: JournalLines;
   /** Undefined when there is none yet. */
   readonly base: CheckpointDocument | undefined;
-  /** Whether there is none, or one of an earlier format, or rows in it of an earlier version. */
+  /** Whether there is none, or rows in it are of an earlier version. */
   readonly isOutdated: boolean;
 }
 
@@ -61,7 +60,7 @@ export async function recover(
     const head = parseCheckpointHead(reader.head);
     const lines = new JournalLines({ state, upgrade, after: head.position, shown });
     await replayJournal(sql, lines);
-    return { state, lines, base, isOutdated: head.format !== formatVersion || upgrade.needed };
+    return { state, lines, base, isOutdated: upgrade.needed };
   } catch (cause) {
     if (!(cause instanceof StateFormatError)) throw cause;
     const message = `The state in the store ${shown} cannot be loaded: ${cause.message}. Nothing was changed.`;

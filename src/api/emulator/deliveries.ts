@@ -50,6 +50,7 @@ const delivery = {
   standing: z.string().describe("Status in words: retrying, will be skipped, skipped: webhook disabled"),
   next_attempt_at: timestamp.nullable(),
   put_off: Fault.describe("Fault that delays the next attempt; null without one"),
+  max_attempts: z.int().describe("Number of attempts by the retry schedule of its workspace, resends not included"),
   created_at: timestamp,
 };
 

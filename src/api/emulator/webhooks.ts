@@ -20,6 +20,7 @@ const Webhook = z.strictObject({
   custom_headers: z.array(z.string()).describe("Names of the headers; the values may be secrets"),
   status: z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]),
   failure_count: z.int().describe("Failed attempts since the last 2xx; the sixth disables the webhook"),
+  retry_schedule: z.array(z.string()).describe("Delays before the retries of a delivery: 5m, 10m"),
   disabled_at: timestamp.nullable().describe("Time of the change; null if it is active or the time is unknown"),
   disabled_by: z.string().nullable().describe("Cause of the change, for svc emulator trace: request:12, attempt:3.6"),
   forbidden: z.string().nullable().describe("Reason why its address is not allowed; null if it is allowed"),

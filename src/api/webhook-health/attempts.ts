@@ -1,7 +1,6 @@
 import { lookupTable } from "../../base/lookup-table.ts";
 import type { listDeliveries } from "../emulator/deliveries.ts";
 import type { ResultOf } from "../operation.ts";
-import { maxAttempts } from "../webhook-retries.ts";
 
 export type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 export type Attempt = Delivery["attempts"][number];
@@ -14,15 +13,19 @@ export const hasSucceeded = ({ status }: { readonly status: number | null }): bo
 export const filterScheduled = <One extends { readonly resend: boolean }>(attempts: readonly One[]): readonly One[] =>
   attempts.filter(({ resend }) => !resend);
 
-/** `attempt 3 of 7`: the seventh failure ends a delivery, unless its webhook was disabled before (DECISIONS.md, C19). */
-export const formatAttemptNumber = (number: number): string => `attempt ${number} of ${maxAttempts}`;
+/** `attempt 3 of 7`: the last failure ends a delivery, unless its webhook was disabled before (DECISIONS.md, C19). */
+export const formatAttemptNumber = (number: number, { max_attempts: max }: Pick<Delivery, "max_attempts">): string =>
+  `attempt ${number} of ${max}`;
 
 type Numbered = Pick<Attempt, "number" | "resend">;
+type Attempted<One> = Pick<Delivery, "max_attempts"> & { readonly attempts: readonly One[] };
 
 /** `attempt 3 of 7`, or `resend 1` of one that a person asked for: each is counted by itself. */
-export function formatAttemptLabel(attempt: Numbered, all: readonly Numbered[]): string {
-  const place = all.filter(({ resend, number }) => resend === attempt.resend && number <= attempt.number).length;
-  return attempt.resend ? `resend ${place}` : formatAttemptNumber(place);
+export function formatAttemptLabel(attempt: Numbered, delivery: Attempted<Numbered>): string {
+  const place = delivery.attempts.filter(
+    ({ resend, number }) => resend === attempt.resend && number <= attempt.number,
+  ).length;
+  return attempt.resend ? `resend ${place}` : formatAttemptNumber(place, delivery);
 }
 
 /** What led to an attempt that failed, where scripted trouble did: the receiver got what nobody meant to send it, or nothing. */
@@ -56,12 +59,13 @@ export function summarizeAttemptOutcome(attempt: Pick<Attempt, "status" | "error
 
 /** What was not sent as it should have been, in a sentence for each effect: `Attempt 1 of 7 was signed with another key`. */
 export function describeAlteredAttempts(
-  attempts: readonly Pick<Attempt, "number" | "resend" | "fault">[],
+  delivery: Attempted<Pick<Attempt, "number" | "resend" | "fault">>,
+  attempts = delivery.attempts,
 ): readonly string[] {
   return Object.entries(otherwise).flatMap(([effect, what]) => {
     const hit = attempts
       .filter(({ fault }) => fault?.effect === effect)
-      .map((one) => formatAttemptLabel(one, attempts));
+      .map((one) => formatAttemptLabel(one, delivery));
     return hit.length === 0 ? [] : [`${capitalize(hit.join("; "))}: a scripted fault ${what}`];
   });
 }

@@ -1,4 +1,4 @@
-import { retryDelaysMs } from "../webhook-retries.ts";
+import { describeRetrySchedule, type RetrySchedule } from "../webhook-retries.ts";
 import { type Attempt, causingFaultOf, describeAttemptOutcome } from "./attempts.ts";
 
 /** Something that a user may do, with the command that does it, where one does. */
@@ -21,18 +21,18 @@ const fix = (words: string, command?: string): RemedyStep => ({
   ...(command !== undefined && { command }),
 });
 
-/** Of an attempt that failed. After a scripted fault the receiver needs no fix. */
-export function diagnoseFailedAttempt(attempt: Pick<Attempt, "status" | "error" | "fault">): Cause {
+/** Of an attempt that failed. After a scripted fault the receiver needs no fix. Without a schedule, none is named. */
+export function diagnoseFailedAttempt(
+  attempt: Pick<Attempt, "status" | "error" | "fault">,
+  schedule?: RetrySchedule,
+): Cause {
   const trouble = describeAttemptOutcome(attempt);
   const usual = `Last attempt: ${trouble.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
   if (causingFaultOf(attempt) !== undefined) return { means: usual, steps: [] };
   const { status, error } = attempt;
-  const known = status === null ? byError.get(error?.code ?? "") : byStatus(status);
+  const known = status === null ? byError.get(error?.code ?? "") : byStatus(status, schedule);
   return { means: usual, steps: [fix("Fix the receiver.")], ...known };
 }
-
-const delays = retryDelaysMs.map((ms) => ms / 60_000);
-const schedule = `${delays.slice(0, -1).join(", ")} and ${delays.at(-1)} minutes`;
 
 const rejected: Cause = {
   means: "Last attempt: the receiver rejected the signature or a header.",
@@ -63,17 +63,17 @@ const statuses = new Map<number, Cause>([
       steps: [fix("Create a webhook for the new address, or delete this one.")],
     },
   ],
-  [
-    429,
-    {
-      means: `Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed (${schedule}).`,
-      steps: [fix("Accept more concurrent requests in the receiver.")],
-    },
-  ],
 ]);
 
-function byStatus(status: number): Partial<Cause> | undefined {
-  const known = statuses.get(status);
+const tooManyRequests = (schedule: RetrySchedule | undefined): Cause => ({
+  means: `Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed${
+    schedule === undefined ? "" : ` (${describeRetrySchedule(schedule)})`
+  }.`,
+  steps: [fix("Accept more concurrent requests in the receiver.")],
+});
+
+function byStatus(status: number, schedule: RetrySchedule | undefined): Partial<Cause> | undefined {
+  const known = status === 429 ? tooManyRequests(schedule) : statuses.get(status);
   if (known) return known;
   if (status >= 300 && status < 400)
     return {
@@ -84,7 +84,7 @@ function byStatus(status: number): Partial<Cause> | undefined {
 }
 
 const byError = new Map<string, Partial<Cause>>([
-  ["response_timeout", { steps: [fix("Respond before processing the event, or raise --webhook-response-timeout.")] }],
+  ["response_timeout", { steps: [fix("Respond before processing the event, or raise SVC_WEBHOOK_TIMEOUT.")] }],
   ["connect_timeout", { steps: [fix("Check that the receiver is running and reachable from this machine.")] }],
   ["connection_refused", { means: "Last attempt: connection refused.", steps: [fix("Start the receiver.")] }],
   ["name_not_found", { steps: [fix("Fix the host name in the webhook's URL.")] }],

@@ -2,7 +2,7 @@ import { extractHost } from "../../base/host-name.ts";
 import { pluralize } from "../../base/pluralize.ts";
 import type { listControlWebhooks } from "../emulator/webhooks.ts";
 import type { ResultOf } from "../operation.ts";
-import { failuresUntilDisabled } from "../webhook-retries.ts";
+import { failuresUntilDisabled, type RetrySchedule } from "../webhook-retries.ts";
 import {
   causingFaultOf,
   type Delivery,
@@ -78,7 +78,7 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
     failing: status !== "ACTIVE" || forbidden !== null || streak.failed !== undefined || untouched,
     untouched,
     why: [
-      ...failureSentences(streak, at),
+      ...failureSentences(streak, at, webhook.retry_schedule),
       ...acting.map(describeFault),
       outlookOf(webhook, streak, unsent.length, at),
       nothing,
@@ -134,13 +134,17 @@ function streakFacts(deliveries: readonly Delivery[]): StreakFacts {
 }
 
 /** How the failures began, how the last one went, and what they have in common. */
-function failureSentences({ first, failed, only }: StreakFacts, at: WebhookFacts["at"]): string[] {
+function failureSentences(
+  { first, failed, only }: StreakFacts,
+  at: WebhookFacts["at"],
+  schedule?: RetrySchedule,
+): string[] {
   if (!first || !failed) return [];
   const { activity, composite_id: contract } = first.delivery;
   const what = `${activity}${contract === null ? "" : ` ${contract}`}`;
   return [
     `Failing since ${at(first.attempt.at)}, first with ${what}: ${summarizeAttemptOutcome(first.attempt)}.`,
-    diagnoseFailedAttempt(failed.attempt).means,
+    diagnoseFailedAttempt(failed.attempt, schedule).means,
     ...(only === null ? [] : [only]),
   ];
 }

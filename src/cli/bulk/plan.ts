@@ -20,7 +20,7 @@ const JobInput = z.object({
   invalid: count.nullable(),
   first_invalid_row: count.nullable(),
   /** Different identifiers; null where they were not counted. */
-  distinct: count.nullable().default(null),
+  distinct: count.nullable(),
 });
 
 /** Everything that decides what a job does. Plain data: it is written to plans and beside the job log. */
@@ -34,12 +34,12 @@ export const JobPlan = z.object({
   input: JobInput,
   format: z.enum(inputFormats),
   /** Whether nobody named it. */
-  format_guessed: z.boolean().default(false),
+  format_guessed: z.boolean(),
   columns: z.array(z.string()).readonly(),
   /** How e-mail addresses become identifiers. */
-  hash: z.enum(emailHashings).default("sha256"),
-  /** Of CSV; null for a comma, and where an earlier version wrote it. */
-  delimiter: z.string().nullable().default(null),
+  hash: z.enum(emailHashings),
+  /** Of CSV; null for a comma. */
+  delimiter: z.string().nullable(),
   batch_size: count.positive(),
   shard: z.object({ index: count.positive(), of: count.positive() }).nullable(),
   skip_invalid: z.boolean(),
@@ -47,7 +47,7 @@ export const JobPlan = z.object({
   max_errors: z.string().nullable(),
   results: z.enum(["errors", "all"]),
   /** Whether each identifier is looked up after its call. */
-  verify: z.boolean().default(false),
+  verify: z.boolean(),
 });
 export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
 

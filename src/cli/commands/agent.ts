@@ -1,5 +1,12 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
+import {
+  describeRetrySchedule,
+  failuresUntilDisabled,
+  specifiedOutageMs,
+  specifiedRetrySchedule,
+} from "../../api/webhook-retries.ts";
+import { formatDuration } from "../../base/duration.ts";
 import { formatFsError, isFsError } from "../../files/fs-errors.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
@@ -188,7 +195,7 @@ Only 75 may be repeated without a look at what happened.
 ## Move time
 
 The emulator's time is virtual. With \`--clock manual\` it stands until a command advances it; nothing is gained by waiting.
-Webhooks are retried after 5, 10, 20, 40 and 80 minutes: ${"`svc emulator clock advance --by PT2H35M`"} runs all retries at once.
+Webhooks are retried after ${describeRetrySchedule(specifiedRetrySchedule.slice(0, failuresUntilDisabled - 1))}: ${`\`svc emulator clock advance --by ${formatDuration(specifiedOutageMs)}\``} runs all retries at once.
 
 ${blockOf(time)}
 

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { specifiedOutageMs } from "../../api/webhook-retries.ts";
 import { pluralize } from "../../base/pluralize.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
@@ -136,7 +137,9 @@ function endLines({ steps, timeline, problem }: TourResult, seconds: string): St
     timeline.length > 0 ? [[bold("Attempts to reach the dead receiver")], ...timelineLines(timeline), ""] : [];
   const summary =
     problem === undefined
-      ? green(`Tour complete: ${steps.length} commands, 155 minutes of virtual time, ${seconds} s.`)
+      ? green(
+          `Tour complete: ${steps.length} commands, ${specifiedOutageMs / 60_000} minutes of virtual time, ${seconds} s.`,
+        )
       : red(`The tour failed at step ${steps.length}. ${problem}`);
   return [...retries, [summary]];
 }

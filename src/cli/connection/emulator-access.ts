@@ -137,8 +137,8 @@ export async function isStaleRunFile(running: RunningEmulator): Promise<boolean>
 
 /** Looked up when something is wrong. */
 export async function isProcessAlive(pid: number): Promise<boolean> {
-  const { findProcess } = await import("../../files/machine.ts");
-  return (await findProcess(pid)).exists;
+  const { processExists } = await import("../../files/machine.ts");
+  return processExists(pid);
 }
 
 /** Asks what listens at an address, with a control token or none. */

@@ -65,7 +65,7 @@ async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
 
 async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Promise<string | undefined> {
   const [{ originalOf, readLock }, { isOnThisMachine }, found] = await Promise.all([
-    import("../../files/holder.ts"),
+    import("../../files/lock.ts"),
     import("../../files/machine.ts"),
     lstat(path).catch(() => undefined),
   ]);

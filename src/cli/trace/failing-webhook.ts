@@ -75,7 +75,7 @@ const failureOf = ({ delivery, attempt }: DeliveryAttempt) => ({
   delivery: delivery.id,
   activity: delivery.activity,
   composite_id: delivery.composite_id,
-  turn: formatAttemptLabel(attempt, delivery.attempts),
+  turn: formatAttemptLabel(attempt, delivery),
   error: describeAttemptOutcome(attempt),
 });
 
@@ -120,18 +120,18 @@ function attemptsOf(deliveries: readonly Delivery[], trace: Trace | undefined) {
   return deliveries
     .flatMap((delivery) => delivery.attempts.map((attempt): DeliveryAttempt => ({ delivery, attempt })))
     .sort(compareAttemptTimes)
-    .map(({ delivery: { id, activity, composite_id, attempts }, attempt }) => ({
+    .map(({ delivery, attempt }) => ({
       at: attempt.at,
-      delivery: id,
-      activity,
-      composite_id,
+      delivery: delivery.id,
+      activity: delivery.activity,
+      composite_id: delivery.composite_id,
       number: attempt.number,
-      turn: formatAttemptLabel(attempt, attempts),
+      turn: formatAttemptLabel(attempt, delivery),
       status: attempt.status,
       error: attempt.error,
       fault: attempt.fault,
       ok: hasSucceeded(attempt),
-      because: reasons.get(`attempt:${id}.${attempt.number}`) ?? null,
+      because: reasons.get(`attempt:${delivery.id}.${attempt.number}`) ?? null,
     }));
 }
 

@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import {
-  type Attempt,
   describeAlteredAttempts,
   filterScheduled,
   formatAttemptLabel,
@@ -104,12 +103,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         ])}
       />
       <Bytes text={delivery.request_body} label="Body (the same bytes in every attempt, unless a fault changed them)" />
-      <SignatureCheck
-        body={delivery.request_body}
-        workspace={delivery.workspace_id}
-        attempts={delivery.attempts}
-        header={headerOf(delivery.request_headers, "x-svc-webhook-content-hash")}
-      />
+      <SignatureCheck delivery={delivery} header={headerOf(delivery.request_headers, "x-svc-webhook-content-hash")} />
     </>
   );
 }
@@ -130,7 +124,7 @@ function Attempts(delivery: Whole) {
               <summary>
                 <State tone={toneOfStatus(attempt.status)}>{describeResponse(attempt)}</State>
                 <span>
-                  {formatAttemptLabel(attempt, attempts)}
+                  {formatAttemptLabel(attempt, delivery)}
                   {attempt.fault && `, fault: ${toWords(attempt.fault.effect)}`}
                 </span>
                 <span class="muted number">+{formatElapsed(Date.parse(attempt.at) - Date.parse(created_at))}</span>
@@ -139,13 +133,13 @@ function Attempts(delivery: Whole) {
                 </span>
               </summary>
               {attempt.error && <p>{attempt.error.message}</p>}
-              {describeAlteredAttempts([attempt]).map((sentence) => (
+              {describeAlteredAttempts(delivery, [attempt]).map((sentence) => (
                 <p key={sentence}>{sentence.slice(sentence.indexOf(": ") + 2)}</p>
               ))}
               {attempt.response_body ? (
                 <Bytes
                   text={attempt.response_body}
-                  label={`Response of the receiver to ${formatAttemptLabel(attempt, attempts)}`}
+                  label={`Response of the receiver to ${formatAttemptLabel(attempt, delivery)}`}
                 />
               ) : (
                 <p class="muted">
@@ -167,7 +161,7 @@ function Attempts(delivery: Whole) {
               <>
                 <State tone="open">scheduled</State>
                 <span>
-                  {formatAttemptNumber(made + 1)}
+                  {formatAttemptNumber(made + 1, delivery)}
                   {delivery.put_off && `, postponed by a fault: ${toWords(delivery.put_off.effect)}`}
                 </span>
               </>
@@ -188,14 +182,13 @@ const headerOf = (headers: Readonly<Record<string, string>>, name: string): stri
 
 /** Signs the bytes here, with the key of the workspace, and compares what comes out with the header. */
 function SignatureCheck(props: {
-  readonly body: string;
-  readonly workspace: number;
+  /** With the attempts that were made: what they sent may be something else. */
+  readonly delivery: Whole;
   /** The header as it is sent unless a fault acts. */
   readonly header: string | undefined;
-  /** Those that were made: what they sent may be something else. */
-  readonly attempts: readonly Attempt[];
 }) {
-  const { body, workspace, header, attempts } = props;
+  const { delivery, header } = props;
+  const { request_body: body, workspace_id: workspace, attempts } = delivery;
   const { value } = useLoaded("workspaces", [], () => callOperation("emulator.workspaces"));
   const computed = useSignal<string | undefined>(undefined);
   const bytes = new TextEncoder().encode(body);
@@ -206,7 +199,7 @@ function SignatureCheck(props: {
       computed.value = hash;
     });
   }, [key, body, computed]);
-  const alterations = describeAlteredAttempts(attempts).map((sentence) => (
+  const alterations = describeAlteredAttempts(delivery).map((sentence) => (
     <p key={sentence} class="warn">
       {sentence}
     </p>

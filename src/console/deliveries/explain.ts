@@ -11,7 +11,7 @@ import {
 import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health/causes.ts";
 import { formatDeliveryStatus } from "../../api/webhook-health/delivery-status.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
-import { retryDelaysMs } from "../../api/webhook-retries.ts";
+import { retryDelayMs } from "../../api/webhook-retries.ts";
 import { formatElapsed, formatTime, pluralize, toWords } from "../format.ts";
 import { type Tone, toneOf } from "../parts/names.ts";
 import type { ActionOutcome } from "../state/act.ts";
@@ -54,7 +54,7 @@ export function formatAttemptName(attempt: Attempt, delivery: Delivery): string 
   const after = Date.parse(attempt.at) - Date.parse(delivery.created_at);
   const at = after < 1_000 ? "immediately" : `at +${formatElapsed(after)}`;
   const by = attempt.fault === null ? "" : `, fault: ${toWords(attempt.fault.effect)}`;
-  return `${formatAttemptLabel(attempt, delivery.attempts)}, ${at}, ${describeResponse(attempt)}${by}`;
+  return `${formatAttemptLabel(attempt, delivery)}, ${at}, ${describeResponse(attempt)}${by}`;
 }
 
 /** What came of sending it again, which may be that it failed again. */
@@ -76,7 +76,7 @@ export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined
     : "is skipped, because the webhook was deleted";
   switch (outcome) {
     case "delivered":
-      return `Delivered at ${formatAttemptLabel(last!, attempts)}${made === 1 && attempts.length === 1 ? "" : `, ${formatElapsed(sinceFirst(delivery))} after the activity`}.`;
+      return `Delivered at ${formatAttemptLabel(last!, delivery)}${made === 1 && attempts.length === 1 ? "" : `, ${formatElapsed(sinceFirst(delivery))} after the activity`}.`;
     case "waiting":
       if (next === null) return "Waiting for the first attempt.";
       if (isDisabled || !webhook) return `The attempt at ${formatTime(next)} ${skipped}.`;
@@ -86,7 +86,7 @@ export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined
         describeFailure(last),
         isDisabled || !webhook
           ? `Failed ${times(made)}. The attempt at ${formatTime(next ?? delivery.created_at)} ${skipped}.`
-          : `${capitalize(formatAttemptNumber(made))} failed. The next attempt is ${formatElapsed(retryDelaysMs[made - 1] ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
+          : `${capitalize(formatAttemptNumber(made, delivery))} failed. The next attempt is ${formatElapsed(retryDelayMs(webhook.retry_schedule, made) ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
       ]
         .join(" ")
         .trim();

@@ -69,26 +69,6 @@ const lives: Record<string, Life> = {
       await job.close();
     }
   },
-  "that an earlier version began": async (disk, acknowledged) => {
-    await makeFolderDurably(disk, folder);
-    const header = Buffer.byteLength(resultsHeader);
-    const lines = [started, JSON.stringify({ ...batchLine(0), low: 1, results: header })];
-    for (const [name, text] of [
-      ["results.csv", resultsHeader],
-      ["log.ndjson", `${lines.join("\n")}\n{"batch":1,"ro`],
-    ] as const) {
-      const file = await disk.create(join(folder, name));
-      await file.write(Buffer.from(text), 0);
-      await file.sync();
-      await file.close();
-    }
-    await disk.syncFolder(folder);
-    acknowledged.created = true;
-    acknowledged.batches = 1;
-    const job = await open(disk);
-    await work(job, 1, 6, acknowledged);
-    await job.close();
-  },
 };
 
 /** Lives it on a disk that dies before its n-th step, then goes on with what is left. True when it was over before. */

@@ -1,45 +1,14 @@
 import assert from "node:assert/strict";
-import { cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { firstLine } from "../../../src/files/log-line.ts";
 import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 
-const jobsOfFormat1 = join(import.meta.dirname, "../../../fixtures/jobs/1");
 const stopsAtThird = ({ number }: { number: number }) => (number === 3 ? { status: 503 } : undefined);
 const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluster eu-1 --retries 0";
 
 describe("the log of a job", () => {
-  it("that an earlier version began is listed and gone on with, and its torn end is kept", async (t) => {
-    const { svc, service, jobs, sent } = await bulkStage(t, []);
-    await cp(jobsOfFormat1, jobs, { recursive: true });
-    const [id] = await readdir(jobs);
-    const folder = join(jobs, id!);
-    const record = await readFile(join(folder, "job.json"), "utf8");
-    await writeFile(join(folder, "job.json"), record.replace("http://router.example", service.url));
-
-    const listed = JSON.parse((await svc("router jobs list --json=id,status,rows,batches,invalid")).out);
-    assert.deepEqual(listed, [{ id, status: "interrupted", rows: 3, batches: 2, invalid: 1 }]);
-
-    const stdin = ["c0", "c1", "c 2", "c3", "c4", "c5", "c6", ""].join("\n");
-    const { exit, out, err } = await svc("router jobs resume --last - --quiet", { stdin });
-    const log = join(folder, "log.ndjson");
-    assert.deepEqual([exit, out.split("\n")[0]], [3, "Mapped 6 client ids to eu-1"], err);
-    assert.equal(
-      err.split("\n")[0],
-      `warning: ${log} ends with an incomplete write (24 bytes). It is ignored, and saved in ${log}.torn`,
-    );
-    assert.deepEqual(sent(), [["c4", "c5"], ["c6"]]);
-    const files = ["job.json", "job.log", "log.ndjson.torn", "results.csv"];
-    assert.deepEqual((await readdir(folder)).sort(), files);
-    assert.equal(
-      await readFile(join(folder, "results.csv"), "utf8"),
-      "row,input,status,code,message\r\n3,c 2,invalid,invalid_identifier,no client id: it contains spaces\r\n",
-    );
-    await svc("router jobs prune --partial --older-than 0s");
-    assert.deepEqual(await readdir(jobs), []);
-  });
-
   type Damage = (text: string) => string;
   const damages: [what: string, damage: Damage, reason: string][] = [
     [
@@ -65,8 +34,8 @@ describe("the log of a job", () => {
     ["and is empty", () => "", " is empty or cut off in its first line"],
     [
       "and is of a later version",
-      () => firstLine('{"svc_job_log":3,"written_by":"9.9.9"}').toString(),
-      " was written by another version of svc (format 3)",
+      () => firstLine('{"svc_job_log":2,"written_by":"9.9.9"}').toString(),
+      " was written by another version of svc (format 2)",
     ],
   ];
   for (const [what, damage, reason] of damages) {
@@ -96,20 +65,6 @@ describe("the log of a job", () => {
       assert.equal(sent().length, 3);
     });
   }
-
-  it("that an earlier version began is damaged by a line that is no JSON", async (t) => {
-    const { svc, jobs } = await bulkStage(t, []);
-    await cp(jobsOfFormat1, jobs, { recursive: true });
-    const [id] = await readdir(jobs);
-    const log = join(jobs, id!, "log.ndjson");
-    const text = await readFile(log, "utf8");
-    await writeFile(log, text.replace("{", "<"));
-    const { exit, err } = await svc("router jobs show --last");
-    assert.deepEqual(
-      [exit, err.split("\n")[0]],
-      [1, `error: Cannot read ${id}: ${log}, line 1: the line is not a JSON object. Nothing was changed.`],
-    );
-  });
 });
 
 describe("the results of a job", () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { cp, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
+import { thisMachine } from "../../../src/files/machine.ts";
 import { bulkService } from "../../support/cli/bulk-service.ts";
 import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 
@@ -153,7 +153,7 @@ describe("jobs", () => {
     const { svc, jobs } = await bulkStage(t, numbered(6), failsOnce);
     await svc(`${run} --retries 0`);
     const lock = join(await onlyJob(jobs), "lock");
-    const held = { id: "x", pid: process.ppid, machine: hostname(), began: 0 };
+    const held = { id: "x", pid: process.ppid, ...(await thisMachine()) };
     await writeFile(lock, JSON.stringify(held));
     const busy = await svc("router jobs resume --last");
     assert.equal(busy.exit, 1);

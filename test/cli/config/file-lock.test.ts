@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir, utimes, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { acquireFileLock, isLocked } from "../../../src/cli/config/file-lock.ts";
 import type { Host } from "../../../src/cli/host.ts";
+import { thisMachine } from "../../../src/files/machine.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { program } from "../../support/program.ts";
 
@@ -42,16 +42,16 @@ describe("a lock", () => {
     assert.ok(await acquireFileLock(file, host));
   });
 
-  const held = { id: "left", pid: process.pid, machine: hostname(), began: 0 };
+  const heldBy = async (pid = process.pid) => ({ id: "left", pid, ...(await thisMachine()) });
   for (const [whose, content] of [
-    ["whose process is gone", { ...held, pid: nobody }],
-    ["of an earlier process with the pid that this one has now", held],
-    ["that nobody can read", "{"],
+    ["whose process is gone", async () => JSON.stringify(await heldBy(nobody))],
+    ["of an earlier process with the pid that this one has now", async () => JSON.stringify(await heldBy())],
+    ["that cannot be read", async () => "{"],
   ] as const) {
     it(`${whose} is taken over`, async (t) => {
       const folder = await testFolder(t);
       const file = join(folder, "lock");
-      await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
+      await writeFile(file, await content());
       const lock = await acquireFileLock(file, host);
       assert.equal(await isLocked(file, host), true);
       await lock!.release();
@@ -62,8 +62,8 @@ describe("a lock", () => {
   it("whose heir was killed before it took over goes to the next", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "lock");
-    await writeFile(file, JSON.stringify({ ...held, pid: nobody }));
-    await writeFile(`${file}.left`, JSON.stringify({ ...held, id: "heir", pid: nobody }));
+    await writeFile(file, JSON.stringify(await heldBy(nobody)));
+    await writeFile(`${file}.left`, JSON.stringify({ ...(await heldBy(nobody)), id: "heir" }));
     const lock = await acquireFileLock(file, host);
     await lock!.release();
     assert.deepEqual(await readdir(folder), []);
@@ -72,7 +72,7 @@ describe("a lock", () => {
   it("of another machine is its own until it gives no sign of life for five minutes", async (t) => {
     const folder = await testFolder(t);
     const [file, life] = [join(folder, "lock"), join(folder, "log")];
-    await writeFile(file, JSON.stringify({ ...held, machine: "elsewhere" }));
+    await writeFile(file, JSON.stringify({ ...(await heldBy()), machine: "elsewhere", boot: "another" }));
     await writeFile(life, "");
     const ago = (ms: number) => new Date(Date.now() - ms);
     await utimes(file, ago(3_600_000), ago(3_600_000));

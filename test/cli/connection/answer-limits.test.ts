@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { probeInstanceId } from "../../../emulator/http/outgoing/probe-instance.ts";
-import { systemWallClock } from "../../../src/base/clock.ts";
 import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
 import { following } from "../../support/cli/following.ts";
 import { misbehaving } from "../../support/cli/misbehaving.ts";
@@ -91,12 +89,6 @@ describe("an endless answer", () => {
     );
     assert.equal((await listening.ended).exit, 0);
     assert.ok(emulator.routerUrl && app.sent() < mebi + between);
-  });
-
-  it("from what listens where an emulator was is no emulator", async (t) => {
-    const server = await endless(t);
-    assert.equal(await probeInstanceId(server.url, systemWallClock), undefined);
-    assert.ok(server.sent() < between);
   });
 });
 

@@ -184,7 +184,7 @@ describe("svc emulator exec --from", () => {
       truncated: "S/truncated.json: line N: the line is damaged. Nothing was changed.",
       changed: `S/changed.json: line N: the checksum does not match: ${changed}. Nothing was changed.`,
       newer:
-        "S/newer.json: line N: svc 9.9.9 wrote it, with version 92 of contracts; this version of svc reads versions up to 2. Nothing was changed.",
+        "S/newer.json: line N: svc 9.9.9 wrote it, with version 91 of contracts; this version of svc reads versions up to 1. Nothing was changed.",
       hello: "S/hello.json: it is not an emulator state file. Nothing was changed.",
       renamed: "S/renamed.json is the renamed snapshot prepared. Nothing was changed. Rename it back.",
     };

@@ -6,7 +6,6 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 import { run } from "../../support/foreign/program.ts";
-import { receiver } from "../../support/receiver.ts";
 import { StandingWall } from "../../support/walls/standing-wall.ts";
 
 /** An emulator on the state of a folder, as svc emulator start leaves it. */
@@ -113,23 +112,13 @@ describe("svc emulator open", () => {
     assert.match(out, address(twin.routerUrl));
   });
 
-  it("refuses where no emulator runs, where it would end with the command, and for one of before", async (t) => {
+  it("refuses where no emulator runs and where it would end with the command", async (t) => {
     const cwd = await testFolder(t);
     const nowhere = await runCli("emulator open --json", { cwd });
     assert.deepEqual([nowhere.exit, nowhere.out, JSON.parse(nowhere.err).error.code], [5, "", "no_emulator"]);
 
     const embedded = await runCli("emulator open --emulator", { cwd });
     assert.deepEqual([embedded.exit, embedded.out], [2, ""]);
-
-    const older = await receiver(t);
-    older.answer((_, response) => response.writeHead(404).end('{"error":{"code":"not_found","message":"No."}}'));
-    const argv = ["emulator", "open", "--json", "--base-url", older.url];
-    const asked = await runCli(argv, { cwd, env: { SVC_EMULATOR_TOKEN: "t0ken" } });
-    const { code, message } = JSON.parse(asked.err).error;
-    assert.deepEqual(
-      [asked.exit, asked.out, code, message],
-      [1, "", "no_console", "This emulator has no console, because an older version of svc runs it."],
-    );
   });
 
   it("leaves who is signed in as they are", async (t) => {

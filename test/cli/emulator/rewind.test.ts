@@ -40,15 +40,15 @@ describe("svc emulator rewind", () => {
       exit: 1,
       out: "",
       err:
-        "error: This emulator has no history. It requires a state in a file or a database, and --history above 0 (HTTP 409)\n" +
+        "error: This emulator has no history. It requires a state in a file or a database, and SVC_HISTORY above 0 (HTTP 409)\n" +
         "  Save snapshots with `svc emulator snapshot save NAME`.\n",
     });
   });
 
-  it("is given as much history as --history says, and refuses what is no size", async (t) => {
+  it("is given as much history as SVC_HISTORY says, and refuses what is no size", async (t) => {
     const cwd = await testFolder(t);
-    const { exit, err } = await runCli("emulator exec --history much -- true", { cwd });
-    assert.deepEqual([exit, err.split("\n")[0]], [2, 'error: --history must be a size (500MB, 2GiB), got "much"']);
-    assert.equal((await runCli("emulator exec --history 0 --file a.json -- true", { cwd })).exit, 0);
+    const { exit, err } = await runCli("emulator exec -- true", { cwd, env: { SVC_HISTORY: "much" } });
+    assert.deepEqual([exit, err.split("\n")[0]], [2, 'error: SVC_HISTORY must be a size (500MB, 2GiB), got "much"']);
+    assert.equal((await runCli("emulator exec --file a.json -- true", { cwd, env: { SVC_HISTORY: "0" } })).exit, 0);
   });
 });

@@ -15,7 +15,6 @@ describe("numbers that cannot be", () => {
     "emulator exec --port 70000 -- true": /must be a number from 0 to 65535, got/,
     "emulator start --clock-speed 0":
       /^error: --clock-speed must be a number above 0, got "0"\n {2}For example, 60 runs an hour in a minute\. To stop the clock, use --clock manual\./,
-    "emulator start --rate-limit -1": /must be a number at least 0, got/,
     "webhooks listen --port 70000": /must be a number from 0 to 65535, got/,
     "webhooks listen --count 0": /must be a number at least 1, got/,
     "webhooks listen --forward-to 70000": /^error: --forward-to must be a URL/,

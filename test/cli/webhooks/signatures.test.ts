@@ -100,7 +100,7 @@ describe("svc webhooks verify", () => {
     await writeFile(join(cwd, "fresh"), text(at(now)));
     await writeFile(join(cwd, "old"), text(at(now - 301)));
     const verify = (headers: string) =>
-      runCli(`webhooks verify - --standard-webhooks --headers ${headers} --json`, { cwd, env, stdin: body });
+      runCli(`webhooks verify - --scheme standard --headers ${headers} --json`, { cwd, env, stdin: body });
     assert.deepEqual(JSON.parse((await verify("fresh")).out), { valid: true });
     const old = await verify("old");
     assert.deepEqual([old.exit, JSON.parse(old.err).error.code], [1, "stale"]);
@@ -126,7 +126,7 @@ describe("svc webhooks explain", () => {
     assert.match(alone.out, /The key may be that of another workspace/);
   });
 
-  for (const verb of ["verify", "explain", "verify --standard-webhooks"]) {
+  for (const verb of ["verify", "explain", "verify --scheme standard"]) {
     it(`${verb} says that the file of the body is missing, before it asks for anything else`, async (t) => {
       const { exit, err } = await runCli(`webhooks ${verb} nosuch.json`, { cwd: await testFolder(t) });
       assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <body>: cannot read nosuch.json: no such file"]);

@@ -93,20 +93,6 @@ describe("a state behind a link", () => {
   });
 });
 
-describe("a state behind a link with journals beside the link", () => {
-  it("is refused with the moves that bring them to the state: what they hold would be lost", async (t) => {
-    const { folder, state } = await linked(t);
-    const link = join(folder, "real", "link.json");
-    await writeFile(`${link}.journal.3`, "");
-    await assert.rejects(startEmulator({ port: 0, file: link }), {
-      name: "StateFormatError",
-      message:
-        `${link} is a link with journals of an earlier version next to it. Nothing was changed. ` +
-        `Move ${link}.journal.3 to ${state}.journal.3.`,
-    });
-  });
-});
-
 describe("a run file that is not one", () => {
   for (const [what, make, is] of [
     ["a link that leads nowhere", (path: string) => symlink("nowhere", path), "a symbolic link"],

@@ -25,6 +25,7 @@ describe("subscriptions, over the control plane", () => {
           failure_count: 0,
           disabled_at: null,
           disabled_by: null,
+          retry_schedule: ["5m", "10m", "20m", "40m", "80m", "160m"],
           forbidden: null,
           created_at: now,
         },
@@ -144,6 +145,7 @@ describe("deliveries, over the control plane", () => {
       standing: "retrying",
       next_attempt_at: "2031-01-02T03:09:05.000Z",
       put_off: null,
+      max_attempts: 7,
       created_at: now,
       attempts: [
         {

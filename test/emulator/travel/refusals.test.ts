@@ -119,7 +119,7 @@ describe("a snapshot whose file is not as it was written", () => {
             .replace('"contracts":', '"contracts":9'),
         );
       },
-      "line N: svc 9.9.9 wrote it, with version 92 of contracts; this version of svc reads versions up to 2",
+      "line N: svc 9.9.9 wrote it, with version 91 of contracts; this version of svc reads versions up to 1",
     ],
   };
   for (const [what, [change, reason]] of Object.entries(harm)) {

@@ -54,7 +54,7 @@ const beyond = (lacks: string, ...hints: readonly string[]) =>
 const noHistory = refusal(
   409,
   "no_history",
-  "This emulator has no history. It requires a state in a file or a database, and --history above 0.",
+  "This emulator has no history. It requires a state in a file or a database, and SVC_HISTORY above 0.",
   "Save snapshots with `svc emulator snapshot save NAME`.",
 );
 
@@ -335,7 +335,7 @@ describe("the history that is kept", () => {
       await advance(on, { by: "PT1H" });
     }
     await rewind(on, { steps: 2 });
-    const more = `Start with a larger --history to retain more. ${keptBesides}`;
+    const more = `Start with a larger SVC_HISTORY to retain more. ${keptBesides}`;
     const cases: [object, string][] = [
       [{ steps: 10 }, "10 steps: the history is empty"],
       [{ to: "2031-01-02T04:30:00Z" }, "to 2031-01-02T04:30:00Z: the history does not include that time"],

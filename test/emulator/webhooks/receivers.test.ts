@@ -53,7 +53,7 @@ describe("an attempt", () => {
     it(`carries the Standard Webhooks headers when asked to: the id stays, the time is the attempt's by the wall${when}`, async (t) => {
       let now = Date.UTC(2026, 0, 1);
       const wall = { ...systemWallClock, now: () => now };
-      const settings = { standardWebhooks: true, deterministic };
+      const settings = { webhookSchemes: ["standard"] as const, deterministic };
       const { subscribe, happen, runner } = await post(t, { settings, wall });
       const sink = await receiver(t);
       sink.answer(500);

@@ -4,11 +4,11 @@
  */
 import { randomBytes } from "node:crypto";
 import { rename, rm, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import { setImmediate as turn } from "node:timers/promises";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { acquireFileLock } from "../../../src/cli/config/file-lock.ts";
 import type { Host } from "../../../src/cli/host.ts";
+import { thisMachine } from "../../../src/files/machine.ts";
 
 const [, , file, times] = process.argv as [string, string, string, string];
 const host = { pid: process.pid, wall: systemWallClock } as Host;
@@ -23,7 +23,7 @@ for (let taken = 0; taken < Number(times); ) {
   await turn();
   await rm(`${file}-inside`);
   taken += 1;
-  const gone = { id: randomBytes(9).toString("base64url"), pid: 2 ** 22 + 1, machine: hostname(), began: 0 };
+  const gone = { id: randomBytes(9).toString("base64url"), pid: 2 ** 22 + 1, ...(await thisMachine()) };
   await writeFile(`${file}-${process.pid}`, JSON.stringify(gone));
   await rename(`${file}-${process.pid}`, file);
   // It is another's by now, and stays.

@@ -1,13 +1,9 @@
-import type { Activity } from "../../../../src/api/activities.ts";
 import { fail } from "../../../../src/api/failures.ts";
 import { createCommitOnlyRun, type JobHandler, type JobHandlers } from "../../../clock/job-handler.ts";
 import { dequeue, schedule } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
-import { emit, SYSTEM } from "../../../webhooks/emit.ts";
-
 import { emails } from "../../../world/emails.ts";
-import { emailEventData, emitEmailEvent, hasDeliveryOutcome } from "../../emails/emails.ts";
-import { contractFacts } from "../records.ts";
+import { emitEmailEvent, hasDeliveryOutcome } from "../../emails/emails.ts";
 import { type Contract, contracts } from "../rows.ts";
 import { sign } from "./signatures.ts";
 import type { LifecycleContext } from "./transition.ts";
@@ -17,8 +13,7 @@ type Job = (tx: Transaction, contract: Contract, rest: readonly string[]) => Pro
 /**
  * What the schedule does with contracts. `email-delivery` (ref: `<contract id> <e-mail id>`) reports an e-mail as
  * delivered, unless its provider has reported otherwise; `auto-sign` (ref: `<contract id> <signatory id>`) signs
- * (DECISIONS.md, C11). `contract-activity` (ref: `<contract id> <activity> <address> <to or cc>`) stands in schedules of
- * states in which e-mails were no rows, and tells the activity alone.
+ * (DECISIONS.md, C11).
  */
 export function contractJobHandlers(world: LifecycleContext): JobHandlers {
   const { clock } = world;
@@ -46,20 +41,6 @@ export function contractJobHandlers(world: LifecycleContext): JobHandlers {
       await emitEmailEvent(tx, clock, email, { type: "Delivery", detail: null });
       return "told";
     }),
-    "contract-activity": handlerFor(
-      "the provider of e-mails reports a delivery",
-      async (tx, contract, [activity, recipient = "", mode]) => {
-        await emit(tx, clock, {
-          workspace_id: contract.workspace_id,
-          activity: activity as Activity,
-          at: clock.now(),
-          performed_by: SYSTEM,
-          contract: await contractFacts(tx, contract),
-          data: emailEventData({ recipient, mode: mode === "cc" ? "cc" : "to" }, clock.now()),
-        });
-        return "told";
-      },
-    ),
     "auto-sign": handlerFor("auto-sign", async (tx, contract, [signatoryId]) => {
       const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
       if (!signatory || signatory.action) return "signed-before";

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { Adapter } from "lowdb";
 import * as z from "zod";
-import { isTemporaryName, writeFileAtomic } from "../../../../src/files/atomic-write.ts";
+import { writeFileAtomic } from "../../../../src/files/atomic-write.ts";
 import { type Disk, isMissing } from "../../../../src/files/disk.ts";
 import { type LogPosition, startPosition, toHex } from "../../../../src/files/log-line.ts";
 import { readLines } from "../../../../src/files/read-lines.ts";
@@ -38,14 +38,6 @@ interface Options extends CheckpointOptions {
   /** Waits until everything that the text could hold is durable in the journal, and this file may take its place. */
   readonly durable?: () => Promise<void>;
 }
-
-/**
- * Whether a name is that of an unfinished base, as they are called now or were called before. What a crash leaves of
- * them is removed at the next start.
- */
-export const isUnfinishedCheckpoint = (name: string, base: string): boolean =>
-  isTemporaryName(name, base) ||
-  (name.startsWith(`${base}.`) && /^[0-9a-f]{12}\.tmp$/.test(name.slice(base.length + 1)));
 
 /**
  * The base file behind lowdb's port: one JSON document, one row per line, read and written in slices. Its last
@@ -180,17 +172,13 @@ const WrittenMoment = z.object({ at: z.int().optional(), ids: z.unknown().option
 
 /** What a base says of itself and of the journals that follow it. */
 export interface CheckpointHead {
-  readonly format: number;
   /** Of the first journal that is not in it. */
   readonly generation: number;
-  /** Whether it holds everything, so that no journal need follow it. A base of format 1 does not say. */
-  readonly closed: boolean | undefined;
-  /** Up to which line of the journals it holds everything. A base of format 1 does not say. */
-  readonly position: LogPosition | undefined;
-  /**
-   * The line after which this state was: its own position, unless another state was put in here. Undefined where nothing
-   * led to it, and in formats 1 and 2, whose bases were no state of one moment.
-   */
+  /** Whether it holds everything, so that no journal need follow it. */
+  readonly closed: boolean;
+  /** Up to which line of the journals it holds everything. */
+  readonly position: LogPosition;
+  /** The line after which this state was: its position, unless it replaced another state. Undefined where nothing led to it. */
   readonly past: LogPosition | undefined;
   /** When it was written. */
   readonly moment: Moment;
@@ -198,21 +186,11 @@ export interface CheckpointHead {
 
 /** Fails with StateFormatError where a member is missing or of another kind. */
 export function parseCheckpointHead(members: Readonly<Record<string, unknown>>): CheckpointHead {
-  const { svc_state: format, generation = 0, closed, transaction, chain, past, moment } = members;
-  if (format === 1)
-    return {
-      format,
-      generation: wholeNumber({ generation }),
-      closed: undefined,
-      position: undefined,
-      past: undefined,
-      moment: {},
-    };
+  const { generation, closed, transaction, chain, past, moment } = members;
   if (closed !== 0 && closed !== 1) throw new StateFormatError('"closed" is neither 0 nor 1');
   if (typeof chain !== "string" || !/^[0-9a-f]{8}$/.test(chain))
     throw new StateFormatError('"chain" is not a checksum');
   return {
-    format: format as number,
     generation: wholeNumber({ generation }),
     closed: closed === 1,
     position: { number: wholeNumber({ transaction }), checksum: Number.parseInt(chain, 16) },

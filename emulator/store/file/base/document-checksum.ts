@@ -7,8 +7,8 @@ import { documentEnd, formatVersion } from "../document.ts";
  * The last member of a base is a checksum of all bytes before that line. One byte is taken for a 0 whatever it is:
  * the one that says whether the state was closed, which is changed in place. One byte is written whole or not at all.
  */
-const opening = /^\{\n"svc_state": \d,\n"closed": $/;
-const closedAt = Buffer.byteLength(`{\n"svc_state": ${formatVersion},\n"closed": `);
+const opening = `{\n"svc_state": ${formatVersion},\n"closed": `;
+const closedAt = Buffer.byteLength(opening);
 const zero = "0".charCodeAt(0);
 const closedMark = (isClosed: boolean): Buffer => Buffer.from(isClosed ? "1" : "0");
 
@@ -24,7 +24,7 @@ export class DocumentChecksum {
 
   add(block: Buffer): void {
     const bytes = Buffer.concat([this.#end, block]);
-    if (!this.#started && opening.test(bytes.toString("latin1", 0, closedAt))) bytes[closedAt] = zero;
+    if (!this.#started && bytes.toString("latin1", 0, closedAt) === opening) bytes[closedAt] = zero;
     this.#started = true;
     const covered = Math.max(0, bytes.byteLength - lastMemberLength);
     this.#value = crc32(bytes.subarray(0, covered), this.#value);

@@ -3,7 +3,7 @@ import { toJournalChanges } from "../../live/journal-changes.ts";
 import type { Change } from "../../live/state.ts";
 
 /*
- * A line of a journal, from format 3 on: `{"at":…,"cause":"request:12","ids":…,"changes":[…]}`. The changes stand last,
+ * A line of a journal: `{"at":…,"cause":"request:12","ids":…,"changes":[…]}`. The changes stand last,
  * so that what stands before them is read without them.
  */
 

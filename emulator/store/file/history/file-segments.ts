@@ -2,11 +2,11 @@ import { type Disk, isMissing } from "../../../../src/files/disk.ts";
 import { readLines } from "../../../../src/files/read-lines.ts";
 import { readLog } from "../../../../src/files/read-log.ts";
 import { StateFormatError } from "../../port.ts";
-import { maxHeadLength } from "../base/checkpoint-file.ts";
+import { type CheckpointHead, findCheckpointHead, maxHeadLength } from "../base/checkpoint-file.ts";
 import { journalGenerations, journalPath } from "../journal/journal-file.ts";
 import { Replay } from "../journal/journal-reader.ts";
 import type { HistoryFiles } from "./history-files.ts";
-import { type Segment, type SegmentHead, segmentHead } from "./stored-history.ts";
+import type { Segment } from "./stored-history.ts";
 
 interface StateFiles {
   readonly disk: Disk;
@@ -34,7 +34,7 @@ export async function fileSegments({ disk, path, files }: StateFiles): Promise<S
 
 interface SegmentFiles {
   readonly path: string;
-  readonly head: SegmentHead;
+  readonly head: CheckpointHead;
   readonly journals: readonly string[];
 }
 
@@ -54,8 +54,8 @@ const segmentOf = (disk: Disk, { path, head, journals }: SegmentFiles): Segment 
         const { damage } = await readLog(disk, journal, {
           first: () => position,
           line(json, place) {
-            if (!take(json, place!)) throw new Enough();
-            position = place!;
+            if (!take(json, place)) throw new Enough();
+            position = place;
           },
         });
         if (damage) return;
@@ -74,9 +74,10 @@ const segmentOf = (disk: Disk, { path, head, journals }: SegmentFiles): Segment 
   },
 });
 
-async function headAt(disk: Disk, path: string): Promise<SegmentHead | undefined> {
+async function headAt(disk: Disk, path: string): Promise<CheckpointHead | undefined> {
   try {
-    for await (const { bytes } of readLines(disk, path)) return segmentHead(bytes.toString("utf8", 0, maxHeadLength));
+    for await (const { bytes } of readLines(disk, path))
+      return findCheckpointHead(bytes.toString("utf8", 0, maxHeadLength));
   } catch (cause) {
     if (!isMissing(cause)) throw cause;
   }

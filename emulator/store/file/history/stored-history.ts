@@ -3,17 +3,14 @@ import type { LogPosition } from "../../../../src/files/log-line.ts";
 import type { Commit, HistoryStart } from "../../history.ts";
 import { LiveStore } from "../../live/live-store.ts";
 import { type Collection, type History, StateFormatError, type Store } from "../../port.ts";
-import { type CheckpointHead, findCheckpointHead } from "../base/checkpoint-file.ts";
+import type { CheckpointHead } from "../base/checkpoint-file.ts";
 import { readChecksummedInto } from "../checksummed-document.ts";
 import { DocumentReader } from "../document-reader.ts";
 import { parseCommitLine } from "./commit-line.ts";
 
-/** What a base that history is made of says of itself. */
-export type SegmentHead = CheckpointHead & { readonly position: LogPosition };
-
 /** A base with the lines that follow it, up to the next base. */
 export interface Segment {
-  readonly head: SegmentHead;
+  readonly head: CheckpointHead;
   /** The base, block by block; each ends at the end of a line. */
   base(): AsyncIterable<Buffer>;
   /** Shows the lines that follow the base, up to where they end, are damaged, or `take` returns false. */
@@ -94,15 +91,6 @@ export class StoredHistory implements History {
       }
     });
   }
-}
-
-/** The first format whose bases are the state of one moment. */
-const firstExact = 3;
-
-/** What the beginning of a base says of it; undefined where history cannot be made of it. */
-export function segmentHead(beginning: string): SegmentHead | undefined {
-  const head = findCheckpointHead(beginning);
-  return head && head.format >= firstExact && head.position ? { ...head, position: head.position } : undefined;
 }
 
 /** Where the line of that number, or the base, stands; undefined where the lines before it are not all there. */

@@ -17,7 +17,7 @@ import type { Header } from "./journal-file.ts";
  * another one says so in its last line; the base says whether a journal follows it.
  */
 
-/** What a journal holds; its position is undefined in format 1. */
+/** What a journal holds. */
 export interface JournalContent extends Omit<LogEnd, "damage"> {
   readonly path: string;
   /** Undefined when not even the first line was written whole. */
@@ -32,8 +32,8 @@ export interface JournalContent extends Omit<LogEnd, "damage"> {
 export interface JournalVisitor {
   /** Returns the position that the first line has to follow; undefined when any will do. */
   begin(header: Header): LogPosition | undefined;
-  /** `number`: of the line; undefined where lines have none. */
-  take(changes: readonly Change[], number: number | undefined): void;
+  /** `number`: of the line. */
+  take(changes: readonly Change[], number: number): void;
 }
 
 /** Reads a journal. Damage fails with StateFormatError, which names file and line. */
@@ -46,8 +46,7 @@ export async function readJournal(disk: Disk, path: string, taker: JournalVisito
     first(json) {
       lines = 1;
       header = headerOf(json);
-      const follows = taker.begin(header);
-      return header.svc_journal === 1 ? "unnumbered" : (follows ?? "any");
+      return taker.begin(header);
     },
     line(json, place) {
       lines += 1;
@@ -57,7 +56,7 @@ export async function readJournal(disk: Disk, path: string, taker: JournalVisito
       if (next !== undefined) return;
       const changes = parseJournalChanges(changesIn(value));
       if (changes === undefined) throw new StateFormatError("the line does not contain changes");
-      taker.take(changes, place?.number);
+      taker.take(changes, place.number);
       transactions += 1;
     },
   });
@@ -86,12 +85,10 @@ function nextIn(value: unknown): number | undefined {
   return Number.isSafeInteger(next) ? (next as number) : undefined;
 }
 
-/** From format 3 on they stand beside what the line says of itself. */
-const changesIn = (value: unknown): unknown =>
-  Array.isArray(value) ? value : (value as { changes?: unknown } | null)?.changes;
+const changesIn = (value: unknown): unknown => (value as { changes?: unknown } | null)?.changes;
 
 /** What the journals go on from; undefined where there is no base. */
-type Beginning = Pick<CheckpointHead, "generation" | "position"> | undefined;
+type Beginning = (Pick<CheckpointHead, "generation"> & { readonly position: LogPosition | undefined }) | undefined;
 
 /** Applies journals to the state of a base, oldest first. */
 export class Replay {
@@ -137,7 +134,7 @@ export class Replay {
         this.#follow(header);
         return this.position;
       },
-      take: (changes, number = 0) => {
+      take: (changes, number) => {
         if (number > this.#last) return;
         if (torn) throw new StateFormatError("the journal before this one ends in a damaged line");
         if (this.#base === undefined) {

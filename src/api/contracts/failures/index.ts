@@ -63,7 +63,7 @@ export const contractsFailures = {
   }),
   throttled: detail({
     status: 429,
-    when: "the workspace made more requests per second than --rate-limit allows",
+    when: "the workspace made more requests per second than SVC_RATE_LIMIT allows",
     basis: assumed("The default message of the framework. The limit of 10 is public."),
     says: ({ seconds }: { seconds: number }) =>
       `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? "" : "s"}.`,

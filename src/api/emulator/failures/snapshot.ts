@@ -33,10 +33,10 @@ export const snapshotFailures = {
   }),
   "no-history": control({
     status: 409,
-    when: "the emulator has no history: it runs in memory, or with `--history 0`",
+    when: "the emulator has no history: it runs in memory, or with `SVC_HISTORY=0`",
     basis: ours,
     code: "no_history",
-    says: "This emulator has no history. It requires a state in a file or a database, and --history above 0.",
+    says: "This emulator has no history. It requires a state in a file or a database, and SVC_HISTORY above 0.",
     hint: "Save snapshots with `svc emulator snapshot save NAME`.",
   }),
   "beyond-history": control({
@@ -49,7 +49,7 @@ export const snapshotFailures = {
     hint: ({ reach, steps, isOfCause }: RewindOutOfRangeError) =>
       [
         ...(isOfCause ? [] : ["Use a cause, such as request:12. `svc emulator trace REF` shows it."]),
-        ...(reach === undefined || !isOfCause ? [] : ["Start with a larger --history to retain more."]),
+        ...(reach === undefined || !isOfCause ? [] : ["Start with a larger SVC_HISTORY to retain more."]),
         ...(steps ? [`\`svc emulator rewind --steps ${steps}\` goes back to its beginning.`] : []),
         "`svc emulator snapshot list` shows the saved states.",
       ].join(" "),

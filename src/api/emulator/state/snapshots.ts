@@ -208,7 +208,7 @@ export const rewind = operation({
   service: emulator,
   summary: "Restore the state from before a request, a time or N steps",
   description:
-    "Restores the state from before a request, a time or N steps. The current state is saved first as snapshot before-1 (ten are kept). Faults, request log and inboxes are not rewound. The history reaches back as far as --history of svc emulator start allows. The outcome of requests and attempts in progress is discarded.",
+    "Restores the state from before a request, a time or N steps. The current state is saved first as snapshot before-1 (ten are kept). Faults, request log and inboxes are not rewound. The history reaches back as far as SVC_HISTORY of svc emulator start allows. The outcome of requests and attempts in progress is discarded.",
   method: "POST",
   path: "/_emulator/rewind",
   auth: "control-token",

@@ -91,7 +91,7 @@ class RawBatch {
   readonly #numbers: number[] = [];
   readonly #problems = new Map<number, string>();
 
-  /** They count for none of its rows: earlier versions passed them over, and a job that one began is to be cut alike. */
+  /** They do not count towards the size of the batch. */
   readonly #empty: InvalidRow[] = [];
 
   get isBegun(): boolean {

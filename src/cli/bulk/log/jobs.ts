@@ -14,7 +14,7 @@ import { acquireFileLock, isLocked } from "../../config/file-lock.ts";
 import type { Host } from "../../host.ts";
 import { JobPlan } from "../plan.ts";
 import { type RowCounts, readJobLog } from "./job-log.ts";
-import { createLog, logNames, logPath } from "./log-file.ts";
+import { createLog, logName } from "./log-file.ts";
 import { jobsFolder } from "./state-folder.ts";
 
 /** What stands in `job.json`: the plan, and the run it belongs to. */
@@ -23,7 +23,7 @@ const JobRecord = JobPlan.extend({
   created_at: z.string(),
   errors_out: z.string().nullable(),
   /** Where the report for people goes; absolute. */
-  report: z.string().nullable().default(null),
+  report: z.string().nullable(),
   concurrency: z.int().positive(),
   /** The command line that resumes it, after `svc`. */
   resume: z.array(z.string()).readonly(),
@@ -132,14 +132,14 @@ export async function removeJob(folder: string): Promise<void> {
 
 /** Whether a job writes a file of that name: its log, its results, its lock, what was mapped back of it, and what a crash leaves of these. */
 const isOfJob = (name: string): boolean =>
-  [...logNames, "results.csv", "lock"].includes(name) ||
+  [logName, "results.csv", "lock"].includes(name) ||
   /^undo-.*\.txt$/.test(name) ||
   isTemporaryName(name, "job.json") ||
-  logNames.some((log) => isSavedTail(name, log) || isTemporaryName(name, log)) ||
+  isSavedTail(name, logName) ||
   isLockRemnant(name, "lock");
 
 /** The lock of a job: one process works on it. Undefined when another one, still alive, does. */
-export const lockJob = async (folder: string, host: Host): Promise<Lock | undefined> =>
-  acquireFileLock(lockPath(folder), host, await logPath(systemDisk, folder));
+export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =>
+  acquireFileLock(lockPath(folder), host, join(folder, logName));
 
 export const lockPath = (folder: string): string => join(folder, "lock");

@@ -6,7 +6,6 @@ import { startPosition } from "../../../files/log-line.ts";
 import { saveTornTail } from "../../../files/torn-tail.ts";
 import type { FinishedBatches } from "./finished-batches.ts";
 import { addCounts, type BatchLine, type EventLine, type LoggedState, type RowCounts, readJobLog } from "./job-log.ts";
-import { rewriteLog } from "./log-file.ts";
 import { OpenResults } from "./open-results.ts";
 
 type Finished = Omit<BatchLine, "low" | "results">;
@@ -135,9 +134,7 @@ export class OpenJob {
 /** What the log tells, once it is one that may be added to. */
 async function writable(folder: string, disk: Disk, report: Options["report"]): Promise<LoggedState> {
   const state = await readJobLog(folder, disk);
-  const { path, length, torn, isOld } = state.file;
+  const { path, length, torn } = state.file;
   if (torn) await report(await saveTornTail(disk, path, length));
-  if (!isOld) return state;
-  await rewriteLog(disk, folder);
-  return readJobLog(folder, disk);
+  return state;
 }

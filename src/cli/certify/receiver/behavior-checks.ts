@@ -1,3 +1,4 @@
+import { specifiedOutageMs } from "../../../api/webhook-retries.ts";
 import { type Check, type CheckFinding, type CheckRun, describeReply } from "./check.ts";
 import { isAccepted, type Reply } from "./sender.ts";
 
@@ -89,10 +90,10 @@ export const behaviorChecks: readonly Check[] = [
   },
   {
     id: "outage",
-    summary: "Accepts an event after an outage of 155 minutes",
+    summary: `Accepts an event after an outage of ${specifiedOutageMs / 60_000} minutes`,
     expects: "accept",
     basis: "specified",
-    reason: "The service retries for 155 minutes before it disables a webhook",
+    reason: `The service retries for ${specifiedOutageMs / 60_000} minutes before it disables a webhook`,
     async run({ retryLate, numberOf }) {
       const { reply } = await retryLate(numberOf());
       return accepted(reply);

@@ -1,4 +1,5 @@
 import type { Activity } from "../../../api/activities.ts";
+import { failuresUntilDisabled, specifiedOutageMs } from "../../../api/webhook-retries.ts";
 import { isObject } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Context } from "../../command.ts";
@@ -23,9 +24,8 @@ interface EmulationOptions {
   readonly key: string | undefined;
 }
 
-/** Six attempts, at once and after 5, 10, 20, 40 and 80 minutes: the last one is not dropped. */
-const droppedAttempts = 5;
-const outageMs = 155 * 60_000;
+/** Of the attempts until the webhook would be disabled, the last one is not dropped. */
+const droppedAttempts = failuresUntilDisabled - 1;
 
 /** Starts a deterministic emulator in this process. It ends with the run. */
 export async function startEmulation({ url, activity, key }: EmulationOptions, context: Context): Promise<Emulation> {
@@ -88,7 +88,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
       const event: unknown = JSON.parse(deliveries.event(number));
       if (!isObject(event)) throw new Error("The event is not an object");
       const fired = await client.call(fireActivity, { body: { activity, payload: event, wait: true } });
-      await emulator.clock.advance({ by: outageMs });
+      await emulator.clock.advance({ by: specifiedOutageMs });
       const sent = await client.call(showDelivery, { params: { id: fired.deliveries[0]! } });
       const last = sent.attempts.at(-1);
       return {

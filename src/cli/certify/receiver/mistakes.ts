@@ -1,3 +1,4 @@
+import { specifiedOutageMs } from "../../../api/webhook-retries.ts";
 import { lookupTable } from "../../../base/lookup-table.ts";
 import type { Language } from "./language.ts";
 
@@ -163,7 +164,7 @@ export const mistakes = lookupTable<Mistake>({
   },
   "late-rejected": {
     title: "An event that arrives late is rejected",
-    fix: "Do not reject events by their age: the service retries for 155 minutes.",
+    fix: `Do not reject events by their age: the service retries for ${specifiedOutageMs / 60_000} minutes.`,
   },
   "answered-before-stored": {
     title: "The receiver responds before it has stored the event",

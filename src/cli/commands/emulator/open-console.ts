@@ -1,6 +1,5 @@
-import { ServiceError } from "../../../client/errors.ts";
 import { defineCommand } from "../../command.ts";
-import { CommandFailedError, UsageError } from "../../failure.ts";
+import { UsageError } from "../../failure.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../terminal/browser.ts";
 
 export const emulatorOpen = defineCommand({
@@ -22,7 +21,7 @@ export const emulatorOpen = defineCommand({
     if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
     const { makeSessionCode } = await import("../../../api/emulator/console/sessions.ts");
     const client = await context.client("emulator", { file: flags.file });
-    const { code, url: told, expires_in } = await client.call(makeSessionCode, {}, { signal }).catch(explain);
+    const { code, url: told, expires_in } = await client.call(makeSessionCode, {}, { signal });
     const { baseUrls } = await context.target("emulator", flags.file);
     // What answers may say anything: the browser goes where was asked, and nowhere else.
     const own = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
@@ -37,18 +36,3 @@ export const emulatorOpen = defineCommand({
     return undefined;
   },
 });
-
-/** An emulator of before knows nothing of a console. */
-function explain(error: unknown): never {
-  const isOlder = error instanceof ServiceError && error.status === 404;
-  if (!isOlder) throw error;
-  throw new CommandFailedError(
-    "failed",
-    "no_console",
-    "This emulator has no console, because an older version of svc runs it.",
-    {
-      hint: "Stop it with svc emulator stop, and start it with this version.",
-      cause: error,
-    },
-  );
-}

@@ -1,11 +1,13 @@
 import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
 import { strictChecks } from "../../../api/strict-checks.ts";
+import { specifiedRetrySchedule } from "../../../api/webhook-retries.ts";
 import { hostForms, isHostPattern, suggestHostPattern } from "../../../base/host-name.ts";
 import { webhookJsonForms } from "../../../base/json-forms.ts";
 import { isOneOf } from "../../../base/one-of.ts";
 import { didYouMean } from "../../../base/suggest.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { optionalWebhookSchemeNames } from "../../../schemes/webhook-schemes.ts";
 import type { CommandInputOf } from "../../command.ts";
 import { resolveSnapshotFile } from "../../connection/snapshot-names.ts";
 import { UsageError } from "../../failure.ts";
@@ -39,14 +41,6 @@ export const emulatorFlags = (defaultPort: number) =>
       type: "text",
       placeholder: "NAME|FILE",
       description: "Start with a copy of this snapshot or state, on free ports and in memory by default",
-    },
-    {
-      flag: "history",
-      section: "State",
-      type: "text",
-      placeholder: "SIZE",
-      description: "Maximum size of the rewind history; 0 disables rewind",
-      default: "256MiB",
     },
     {
       flag: "clock",
@@ -103,14 +97,6 @@ export const emulatorFlags = (defaultPort: number) =>
       description: "Accept this name in the Host header",
     },
     {
-      flag: "trusted-proxy",
-      section: "Network",
-      type: "text",
-      placeholder: "CIDR",
-      repeatable: true,
-      description: "Trust X-Forwarded-* headers from this address or CIDR range",
-    },
-    {
       flag: "public-url",
       section: "Network",
       type: "text",
@@ -132,7 +118,7 @@ export const emulatorFlags = (defaultPort: number) =>
       type: "text",
       placeholder: "LIST",
       repeatable: true,
-      choices: ["standard", "trace"],
+      choices: [...optionalWebhookSchemeNames, "trace"],
       description: "Add headers to webhooks: those of Standard Webhooks, or traceparent",
     },
     {
@@ -145,20 +131,12 @@ export const emulatorFlags = (defaultPort: number) =>
       default: "compact",
     },
     {
-      flag: "webhook-response-timeout",
+      flag: "retry-schedule",
       section: "Webhooks",
       type: "text",
-      placeholder: "DURATION",
-      description: "Maximum wait for the response to a delivery",
-      default: "60s",
-    },
-    {
-      flag: "rate-limit",
-      section: "Limits",
-      type: "integer",
-      least: 0,
-      description: "Contract API requests per second and workspace; 0 for no limit",
-      default: 0,
+      placeholder: "DURATION,…",
+      description: "Delays before the retries of a webhook",
+      default: specifiedRetrySchedule.join(","),
     },
     {
       flag: "strict",
@@ -185,21 +163,20 @@ export const emulatorFlags = (defaultPort: number) =>
 
 type EmulatorFlags = ReturnType<typeof emulatorFlags>;
 
-/** The options of these flags. Paths are relative to the folder of the run; the token may come from the environment. */
+/** The options of these flags, and rare ones of the environment. Paths are relative to the folder of the run. */
 export async function emulatorOptions({ flags }: CommandInputOf<EmulatorFlags>, host: Host): Promise<EmulatorOptions> {
-  const duration = (name: "webhook-response-timeout" | "auto-sign") =>
-    flags[name] === undefined ? undefined : parseDurationFlag(flags[name], `--${name}`);
+  const { SVC_WEBHOOK_TIMEOUT: timeout, SVC_TRUSTED_PROXIES: proxies } = host.env;
   const clock = { mode: flags.clock, speed: speedOf(flags["clock-speed"]), start: clockStart(flags["clock-start"]) };
   const { file, from, observed, "webhook-headers": headers } = flags;
   const options = {
     port: flags.port ?? (from === undefined ? undefined : 0),
     host: flags.host,
     allowedHosts: flags["allowed-host"],
-    trustedProxies: flags["trusted-proxy"],
+    trustedProxies: proxies ? proxies.split(",").map((proxy) => proxy.trim()) : undefined,
     ...publicUrls(flags["public-url"] ?? []),
     file: file === undefined ? undefined : resolve(host.cwd, file),
     observed: observed === undefined ? undefined : resolve(host.cwd, observed),
-    historyBytes: historyOf(flags.history),
+    historyBytes: historyOf(host.env.SVC_HISTORY),
     from: from === undefined ? undefined : await resolveSnapshotFile(from, host),
     ephemeral: isStateless(flags) || undefined,
     seed: await seedOf(flags.seed ?? "demo", host),
@@ -207,14 +184,15 @@ export async function emulatorOptions({ flags }: CommandInputOf<EmulatorFlags>, 
     token: controlTokenSetting(host)?.value,
     strict: strictOf(flags.strict),
     deterministic: flags.deterministic,
-    rateLimit: flags["rate-limit"],
+    rateLimit: rateLimitOf(host.env.SVC_RATE_LIMIT),
     webhookAllow: allowedReceivers(flags["webhook-allow"]),
-    webhookResponseTimeoutMs: duration("webhook-response-timeout"),
-    standardWebhooks: headers?.includes("standard"),
+    retrySchedule: retryScheduleIn(flags["retry-schedule"]),
+    webhookResponseTimeoutMs: timeout ? parseDurationFlag(timeout, "SVC_WEBHOOK_TIMEOUT") : undefined,
+    webhookSchemes: headers && optionalWebhookSchemeNames.filter((name) => headers.includes(name)),
     traceWebhooks: headers?.includes("trace"),
     webhookJson: flags["webhook-json"],
-    autoSignMs: duration("auto-sign"),
-  };
+    autoSignMs: flags["auto-sign"] === undefined ? undefined : parseDurationFlag(flags["auto-sign"], "--auto-sign"),
+  } satisfies { readonly [Name in keyof EmulatorOptions]: EmulatorOptions[Name] | undefined };
   return given(options) as EmulatorOptions;
 }
 
@@ -235,8 +213,14 @@ function publicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl"
 }
 
 function historyOf(size: string | undefined): number | undefined {
-  if (size === undefined) return undefined;
-  return size === "0" ? 0 : parseSizeFlag(size, "--history");
+  if (!size) return undefined;
+  return size === "0" ? 0 : parseSizeFlag(size, "SVC_HISTORY");
+}
+
+function rateLimitOf(limit: string | undefined): number | undefined {
+  if (!limit) return undefined;
+  if (/^\d+$/.test(limit)) return Number(limit);
+  throw new UsageError(`SVC_RATE_LIMIT must be a number at least 0, got "${limit}"`);
 }
 
 /** A copy has no state of its own to go on with: it is kept where a new file is named for it. */
@@ -268,6 +252,12 @@ function allowedReceivers(hosts: readonly string[] | undefined): readonly string
   const likely = suggestHostPattern(wrong);
   const hint = likely === undefined ? {} : { hint: `Did you mean ${likely}?` };
   throw new UsageError(`--webhook-allow must be ${hostForms}, got "${wrong}"`, hint);
+}
+
+function retryScheduleIn(list: string | undefined): readonly string[] | undefined {
+  const delays = list?.split(",").map((delay) => delay.trim());
+  for (const delay of delays ?? []) parseDurationFlag(delay, "--retry-schedule");
+  return delays;
 }
 
 function speedOf(given: number | undefined): number | undefined {

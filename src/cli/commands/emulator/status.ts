@@ -31,8 +31,7 @@ export const emulatorStatus = defineCommand({
         requests_kept: requests,
         inboxes_kept: inboxes,
         ...(spans !== null && { spans }),
-        // One of before tells of none.
-        ...(events && { event_streams: events.streams }),
+        event_streams: events.streams,
       });
       return undefined;
     } catch (error) {

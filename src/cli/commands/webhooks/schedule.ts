@@ -2,7 +2,12 @@ import type { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { filterScheduled } from "../../../api/webhook-health/attempts.ts";
-import { failuresUntilDisabled, nextAttemptAt, retryDelaysMs } from "../../../api/webhook-retries.ts";
+import {
+  failuresUntilDisabled,
+  nextAttemptAt,
+  retryDelayMs,
+  specifiedRetrySchedule,
+} from "../../../api/webhook-retries.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 
@@ -74,9 +79,10 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 function ruleRows(start: number, workerTick: boolean) {
   const rows = [{ attempt: 1, at: iso(start), after: "0 minutes", reason: "immediately" }];
   let last = start;
-  for (const [i, delay] of retryDelaysMs.entries()) {
+  for (const i of specifiedRetrySchedule.keys()) {
     const failures = i + 1;
-    const at = nextAttemptAt(failures, last, workerTick)!;
+    const delay = retryDelayMs(specifiedRetrySchedule, failures)!;
+    const at = nextAttemptAt(specifiedRetrySchedule, failures, last, workerTick)!;
     const rounded = at === last + delay ? "" : ", rounded up to the next whole minute";
     const disabled =
       failures === failuresUntilDisabled

@@ -1,17 +1,16 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
+import {
+  findWebhookScheme,
+  type WebhookScheme,
+  webhookSchemeNames,
+  webhookSchemes,
+} from "../../../schemes/webhook-schemes.ts";
 import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
-import { CommandFailedError, InputRequiredError } from "../../failure.ts";
-import { openInput, readInput, readText, requireFile } from "../../parse/body.ts";
+import { CommandFailedError, InputRequiredError, UsageError } from "../../failure.ts";
+import { openInput, readText, requireFile } from "../../parse/body.ts";
 import { keyFlag, requireKey, toKeyError } from "./key.ts";
 import { parseHeaders, readSavedHeaders } from "./saved-deliveries.ts";
-
-const reasons = {
-  missing: "the headers hold no signature",
-  malformed: "the signature is not 128 lower-case hexadecimal digits",
-  mismatch: "it was signed with another key, or the bytes were changed",
-  stale: "its timestamp differs from the current time by more than 5 minutes",
-} as const;
 
 const bodyFile = {
   name: "body",
@@ -34,9 +33,12 @@ const flags = [
   },
   { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, one per line" },
   {
-    flag: "standard-webhooks",
-    type: "switch",
-    description: "Verify the Standard Webhooks headers instead",
+    flag: "scheme",
+    type: "text",
+    placeholder: "NAME",
+    choices: webhookSchemeNames,
+    description: "How the webhook is signed: by the service, or by Standard Webhooks",
+    default: webhookSchemeNames[0],
   },
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
@@ -59,15 +61,22 @@ export const webhooksVerify = defineCommand({
     },
   ],
   async run(input, context) {
-    const reason = await (input.flags["standard-webhooks"] ? standardReason : reasonAgainst)(context, input);
-    if (reason === undefined) {
+    const scheme = findWebhookScheme(input.flags.scheme ?? webhookSchemeNames[0]!);
+    const headers = await signedHeaders(context, input, scheme);
+    const key = await requireKey(context, input);
+    const body = await openInput(context.host, input.positionals.body, "<body>");
+    const verdict = await scheme.verify({ key, body, headers, nowMs: context.host.wall.now() }).catch((cause) => {
+      throw toKeyError(cause);
+    });
+    if (verdict.ok) {
       if (context.output.format === "table") await context.output.print("valid");
       else await context.output.show({ valid: true });
       return undefined;
     }
-    throw new CommandFailedError("failed", reason, `The signature does not match: ${reasons[reason]}.`, {
+    const { reason } = verdict;
+    throw new CommandFailedError("failed", reason, `The signature does not match: ${scheme.explain[reason]}.`, {
       hint: "The signature covers the raw bytes. Verify them unchanged.",
-      ...(input.flags["standard-webhooks"] ? {} : { next: explaining(input) }),
+      ...(scheme === webhookSchemes[0] && { next: explaining(input) }),
     });
   },
 });
@@ -82,50 +91,29 @@ const explaining = ({ positionals, flags: given }: SignedInput): string[] => [
   ),
 ];
 
-type Reason = keyof typeof reasons;
-
-/** What speaks against the delivery by the service's own scheme; undefined: nothing. */
-async function reasonAgainst(context: Context, input: SignedInput): Promise<Reason | undefined> {
-  const { compareContentHash, contentHashOfStream } = await import("../../../schemes/webhook.ts");
-  const signature = await readSignature(context, input);
-  const key = await requireKey(context, input);
-  if (signature === undefined) return "missing";
-  const body = await openInput(context.host, input.positionals.body, "<body>");
-  const expected = await contentHashOfStream(key, body).catch((cause: unknown) => {
-    throw toKeyError(cause);
-  });
-  const verdict = compareContentHash(signature, expected);
-  return verdict.ok ? undefined : verdict.reason;
-}
-
-/** What speaks against it by Standard Webhooks. */
-async function standardReason(context: Context, input: SignedInput): Promise<Reason | undefined> {
-  const { verifyStandardWebhook } = await import("../../../schemes/standard-webhooks.ts");
-  const { host } = context;
-  await bodyIsThere(context, input);
-  const secret = await requireKey(context, input);
-  const headers = (await headersOf(context, input)) ?? {};
-  const body = await readInput(host, input.positionals.body, "<body>");
-  try {
-    const verdict = verifyStandardWebhook({ ...headers, secret, body, nowMs: host.wall.now() });
-    return verdict.ok ? undefined : verdict.reason;
-  } catch (cause) {
-    throw toKeyError(cause);
-  }
-}
-
 /** The signature of the command line, or of headers; undefined when the headers hold none. */
-export async function readSignature(context: Context, input: HeadedInput): Promise<string | undefined> {
+export const readSignature = async (context: Context, input: HeadedInput): Promise<string | undefined> =>
+  (await signedHeaders(context, input, webhookSchemes[0]))[contentHashHeader.toLowerCase()];
+
+/** The headers of a delivery, or the one that --signature stands for. */
+async function signedHeaders(
+  context: Context,
+  input: HeadedInput,
+  { name, headers: [first, ...others] }: WebhookScheme,
+): Promise<Readonly<Record<string, string>>> {
   await bodyIsThere(context, input);
   const given = input.flags.signature;
-  if (given !== undefined) return given;
+  if (given !== undefined && others.length > 0)
+    throw new UsageError(`--signature cannot be used with --scheme ${name}: it has several headers (--headers)`);
+  if (given !== undefined) return { [first!.toLowerCase()]: given };
   const headers = await headersOf(context, input);
-  if (headers === undefined) {
-    throw new InputRequiredError("signature", `--signature is required (the value of ${contentHashHeader})`, {
-      hint: "Or use --headers FILE with the headers of the delivery, one NAME: VALUE per line, as written by svc webhooks listen --save.",
-    });
-  }
-  return headers[contentHashHeader.toLowerCase()];
+  if (headers !== undefined) return headers;
+  const hint =
+    "headers FILE with the headers of the delivery, one NAME: VALUE per line, as written by svc webhooks listen --save.";
+  if (others.length > 0) throw new InputRequiredError("headers", "--headers is required", { hint: `Use --${hint}` });
+  throw new InputRequiredError("signature", `--signature is required (the value of ${first})`, {
+    hint: `Or use --${hint}`,
+  });
 }
 
 /** Before anything is said of its signature: its headers are looked for beside it. */

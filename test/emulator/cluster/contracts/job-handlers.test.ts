@@ -14,6 +14,7 @@ import { collections } from "../../../../emulator/compose/state/collections.ts";
 import { applySeed, namedSeeds, parseSeed } from "../../../../emulator/compose/state/seed.ts";
 import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
 import { webhookEvents } from "../../../../emulator/webhooks/deliveries.ts";
+import { sendEmail } from "../../../../emulator/world/emails.ts";
 import { defaultSettings } from "../../../../emulator/world/settings.ts";
 import { users, workspaces } from "../../../../emulator/world/workspaces.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
@@ -30,16 +31,18 @@ async function waiting() {
     const user = (await tx.get(users, 11))!;
     const given = { name: "NDA", kind: "TEMPLATE_CONTRACT", contract_type_id: 301 } as const;
     const contract = createContract(tx, { workspace, user }, at, given);
-    const ref = `${contract.id} SIGNING_EMAIL_DELIVERED jo@acme.example`;
-    const entry = enqueue(tx, { due: at, kind: "contract-activity", concurrency_key: contractKey(contract.id), ref });
     tx.put(contracts, contract);
+    const about = { cluster_id: workspace.cluster_id, workspace_id: workspace.id, contract_id: contract.id };
+    const email = sendEmail(tx, { ...about, purpose: "signing", recipient: "jo@acme.example", sent_at: at });
+    const ref = `${contract.id} ${email.id}`;
+    const entry = enqueue(tx, { due: at, kind: "email-delivery", concurrency_key: contractKey(contract.id), ref });
     return entry;
   });
   const kinds = contractJobHandlers({ clock: { now: () => at }, settings: defaultSettings });
   const told = () => store.read(async (view) => (await view.list(webhookEvents)).map(({ activity }) => activity));
   const queued = () => store.read((view) => view.count(schedule));
   const run = async () => {
-    const [work] = await store.read((view) => kinds["contract-activity"]!.prepare(view, [entry]));
+    const [work] = await store.read((view) => kinds["email-delivery"]!.prepare(view, [entry]));
     return store.transaction("record", await work!(new AbortController().signal));
   };
   const leave = () => store.transaction("leave", (tx) => endContractEntries(tx, 1));
@@ -48,19 +51,19 @@ async function waiting() {
 }
 
 describe("what the schedule does with a contract", () => {
-  it("tells the activity once, and the entry is gone with it", async () => {
+  it("reports the delivery once, and the entry is gone with it", async () => {
     const { run, told, queued, row } = await waiting();
     const contract = await row();
     assert.equal(await run(), "told");
     // Not even written again: each of a thousand signatories gets an e-mail.
     assert.equal(await row(), contract);
-    assert.deepEqual(await told(), ["SIGNING_EMAIL_DELIVERED"]);
+    assert.deepEqual(await told(), ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"]);
     assert.equal(await queued(), 0);
     assert.equal(await run(), "ended");
-    assert.deepEqual(await told(), ["SIGNING_EMAIL_DELIVERED"]);
+    assert.deepEqual(await told(), ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"]);
   });
 
-  it("tells nothing when the contract left its state while the entry was on its way", async () => {
+  it("reports nothing when the contract left its state while the entry was on its way", async () => {
     const { run, told, queued, leave } = await waiting();
     await leave();
     assert.equal(await run(), "ended");

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { domain, draft, pdf, sent } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { linksIn } from "../../../support/identity/forms.ts";
-import { buttonsOn, opened, type Shown, signingLink, submitted } from "../../../support/identity/recipient-page.ts";
+import { opened, type Shown, signingLink, submitted } from "../../../support/identity/recipient-page.ts";
 import { assertRefused, notFound } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
 
@@ -108,16 +108,6 @@ describe("the links of people", () => {
     await none(link, "T-1");
     await none(link.replace("?", "/document?"), "T-1");
     assert.equal((await submitted(link, { act: "sign" })).status, 404);
-  });
-
-  it("of releases before, which had no key, show the contract and say that they act for nobody", async (t) => {
-    const on = await emulator(t);
-    await sent(on.api);
-    for (const old of ["signatory=1", "counterparty=1"]) {
-      const page = await opened(`${on.clusters[0]!.url}/contracts/T-1?${old}`);
-      assert.match(page.text, /^NDA with Acme This link has no key for its person.*Ask for a new one\./);
-      assert.deepEqual([page.status, buttonsOn(page)], [200, []]);
-    }
   });
 
   it("are given to signatories and to contacts of the other side, and to nobody else", async (t) => {

@@ -108,7 +108,7 @@ describe("user-email", () => {
   });
 });
 
-describe("--rate-limit", () => {
+describe("SVC_RATE_LIMIT", () => {
   it("refuses what a workspace asks beyond its share of a second", async (t) => {
     const on = await emulator(t, { rateLimit: 2 });
     const answers = await Promise.all([1, 2, 3, 4].map(() => on.api("GET", key)));

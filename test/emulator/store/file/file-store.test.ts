@@ -289,11 +289,11 @@ describe("a damaged file", () => {
   it("is not called damaged when another version wrote it", async (t) => {
     const { folder, path, store } = await seeded(t);
     await store.close();
-    await writeFile(path, (await readFile(path, "utf8")).replace('"svc_state": 3', '"svc_state": 4'));
+    await writeFile(path, (await readFile(path, "utf8")).replace('"svc_state": 1', '"svc_state": 4'));
     await assert.rejects(open(folder), {
       name: "StateFormatError",
       message:
-        /line 2: svc 0\.1\.0 wrote it in format 4, but this version reads formats up to 3\. Nothing was changed\. Use that/,
+        /line 2: svc 0\.1\.0 wrote it in format 4, but this version reads format 1\. Nothing was changed\. Use that/,
     });
   });
 
@@ -309,7 +309,7 @@ describe("a damaged file", () => {
   it("is refused when a journal between snapshot and last journal is missing", async (t) => {
     const { folder, store } = await seeded(t);
     await store.close();
-    const first = firstLine(JSON.stringify({ svc_journal: 2, generation: 9, after: 8 })).toString();
+    const first = firstLine(JSON.stringify({ svc_journal: 1, generation: 9, after: 8 })).toString();
     const line = logLine('[["delete","people","1"]]', { number: 9, group: 9, before: 0 }).bytes.toString();
     await writeFile(join(folder, "emulator.json.journal.9"), first + line);
     await assert.rejects(open(folder), /journal\.9, line 1: the previous journal \(generation 8\) is missing/);

@@ -105,7 +105,7 @@ describe("a repair", () => {
   it("refuses what it cannot help: no file, or another version's", async (t) => {
     const { path } = await stateOf(t);
     await assert.rejects(repairFile({ path: `${path}.other`, collections }), /not found/);
-    await damage(path, '"svc_state": 3', '"svc_state": 4');
+    await damage(path, '"svc_state": 1', '"svc_state": 4');
     await assert.rejects(repairFile({ path, collections }), /svc 0\.1\.0 wrote it in format 4/);
   });
 });

@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "no
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { claimRunFile, listRunFilePaths, type RunFile } from "../../../../emulator/store/file/run-file.ts";
+import { thisMachine } from "../../../../src/files/machine.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 import { movedWall } from "../../../support/walls/moved-wall.ts";
 
@@ -16,15 +17,8 @@ const run = (instance: string, pid = process.pid): RunFile => ({
   token: "secret-token",
 });
 
-type Probe = (url: string) => Promise<string | undefined>;
-const answers =
-  (instance: string | undefined): Probe =>
-  async () =>
-    instance;
-const silence: Probe = () => Promise.reject(new Error("timeout"));
 const wall = movedWall();
-const claim = (paths: readonly string[], who: RunFile | undefined, probe: Probe = answers(undefined)) =>
-  claimRunFile({ paths, run: who, wall, probe });
+const claim = (paths: readonly string[], who: RunFile | undefined) => claimRunFile({ paths, run: who, wall });
 
 /** A pid that was one and is none any more. */
 const gonePid = (): number => spawnSync(process.execPath, ["--version"]).pid;
@@ -36,8 +30,8 @@ describe("the run file", () => {
     const path = join(folder, ".svc", "emulator.json.run");
     const claimed = await claim([path], { ...run("one"), clusters: [] });
     await claimed.tell({ clusters: run("one").clusters });
-    const { id: _, began: __, since, socket: ___, ...told } = JSON.parse(await readFile(path, "utf8"));
-    const { machine: ____, machine_id: _____, boot: ______, pid_namespace: _______, ...rest } = told;
+    const { id: _, since, socket: __, ...told } = JSON.parse(await readFile(path, "utf8"));
+    const { machine: ___, machine_id: ____, boot: _____, pid_namespace: ______, ...rest } = told;
     assert.deepEqual({ ...rest, since }, { ...run("one"), path, since: new Date(wall.now()).toISOString() });
     assert.equal((await stat(path)).mode & 0o777, 0o600);
     await claimed.release();
@@ -77,38 +71,9 @@ describe("the run file", () => {
     });
   });
 
-  describe("of an earlier version, which told neither machine nor socket", () => {
-    const found: [what: string, pid: () => number, probe: Probe, message: RegExp | undefined][] = [
-      [
-        "whose emulator answers is its own, whatever its pid says",
-        gonePid,
-        answers("one"),
-        /is already running on this state/,
-      ],
-      [
-        "whose process does not answer in time is its own: it may be busy",
-        () => process.pid,
-        silence,
-        /does not respond/,
-      ],
-      ["whose process is gone is taken over, also where something is silent", gonePid, silence, undefined],
-      ["whose URL refuses the connection is taken over", () => process.pid, answers(undefined), undefined],
-      ["whose URL is another emulator's by now is taken over", () => process.pid, answers("three"), undefined],
-    ];
-    for (const [what, pid, probe, message] of found) {
-      it(what, async (t) => {
-        const path = join(await temporaryFolder(t), "emulator.json.run");
-        await writeFile(path, JSON.stringify(run("one", pid())));
-        const second = claim([path], run("two"), probe);
-        if (message) await assert.rejects(second, { name: "StateLockedError", message });
-        else await (await second).release();
-      });
-    }
-  });
-
   it("goes to exactly one of many that start at once over a stale one", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
-    await writeFile(path, JSON.stringify(run("old", gonePid())));
+    await writeFile(path, JSON.stringify({ ...run("old", gonePid()), id: "old", ...(await thisMachine()) }));
     const starting = Array.from({ length: 8 }, (_, i) => claim([path], run(`new-${i}`)));
     const settled = await Promise.allSettled(starting);
     assert.equal(settled.filter(({ status }) => status === "fulfilled").length, 1);

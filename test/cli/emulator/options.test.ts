@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+/** Creates a webhook, and prints what the emulator tells of its retries. */
+const program = `
+const { SVC_BASE_URL, SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_EMULATOR_TOKEN } = process.env;
+const ask = async (path, headers, body) => {
+  const method = body === undefined ? "GET" : "POST";
+  const sent = body && { body: JSON.stringify(body) };
+  return (await fetch(SVC_BASE_URL + path, { method, headers, ...sent })).json();
+};
+const only_for_activities = ["CONTRACT_CREATED"];
+const key = { "client-id": SVC_CLIENT_ID, "client-secret": SVC_CLIENT_SECRET, "content-type": "application/json" };
+await ask("/api/v2.1/public/webhooks/", key, { title: "Mine", url: "http://localhost:9/", only_for_activities });
+const [{ retry_schedule }] = await ask("/_emulator/webhooks", { authorization: "Bearer " + SVC_EMULATOR_TOKEN });
+console.log(retry_schedule.join(" "));
+`;
+
+describe("svc emulator exec", () => {
+  it("takes the retry schedule as a list of durations", async (t) => {
+    const cwd = await testFolder(t);
+    await writeFile(join(cwd, "ask.mjs"), program);
+    const argv = ["emulator", "exec", "--retry-schedule", "30s, PT2M", "--", process.execPath, "ask.mjs"];
+    const { exit, out } = await runCli(argv, { cwd });
+    assert.deepEqual([exit, out], [0, "30s PT2M\n"]);
+  });
+
+  const wrong: readonly (readonly [given: string, env: Record<string, string>, flags: string, message: string])[] = [
+    [
+      "a retry schedule",
+      {},
+      "--retry-schedule 1m,soon",
+      '--retry-schedule must be a duration (30s, PT2H35M), got "soon"',
+    ],
+    ["a rate limit", { SVC_RATE_LIMIT: "-1" }, "", 'SVC_RATE_LIMIT must be a number at least 0, got "-1"'],
+    ["a timeout", { SVC_WEBHOOK_TIMEOUT: "x" }, "", 'SVC_WEBHOOK_TIMEOUT must be a duration (30s, PT2H35M), got "x"'],
+  ];
+  for (const [what, env, flags, message] of wrong) {
+    it(`says what ${what} must be`, async () => {
+      const { exit, err } = await runCli(`emulator exec ${flags} -- true`.replace(/ +/g, " "), { env });
+      assert.deepEqual([exit, err.split("\n")[0]], [2, `error: ${message}`]);
+    });
+  }
+});

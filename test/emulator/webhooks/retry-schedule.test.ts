@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { EmulatorOptions } from "../../../emulator/index.ts";
+import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
+import { draft } from "../../support/contracts.ts";
+import { emulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
+
+/** What a dead receiver gets of one contract, by the minute. */
+async function attemptsAt(t: TestContext, options: EmulatorOptions) {
+  const { api, ask, clock } = await emulator(t, options);
+  const sink = await receiver(t);
+  sink.answer(500);
+  const only_for_activities = ["CONTRACT_CREATED"];
+  const path = "/api/v2.1/public/webhooks/";
+  const made = await api("POST", path, { body: { title: "dead", url: sink.url, only_for_activities } });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  await draft(api);
+  await clock.advance({ untilIdle: true });
+  const { items } = (await ask("GET", "/deliveries")).body as { items: Delivery[] };
+  const [webhook] = (await ask("GET", "/webhooks")).body as { status: string; retry_schedule: string[] }[];
+  const { status, retry_schedule } = webhook!;
+  return {
+    retry_schedule,
+    status,
+    deliveries: items.map(({ outcome, max_attempts, created_at, attempts }) => ({
+      outcome,
+      max_attempts,
+      seconds: attempts.map(({ at }) => (Date.parse(at) - Date.parse(created_at)) / 1_000),
+    })),
+  };
+}
+
+interface Delivery {
+  readonly outcome: string;
+  readonly max_attempts: number;
+  readonly created_at: string;
+  readonly attempts: readonly { readonly at: string }[];
+}
+
+const seedWith = (retry_schedule: readonly string[]) => ({
+  ...demo,
+  workspaces: demo.workspaces.map((one) => ({ ...one, retry_schedule })),
+});
+
+describe("the retry schedule of a workspace", () => {
+  it("is that of the specification", async (t) =>
+    assert.deepEqual(await attemptsAt(t, {}), {
+      retry_schedule: ["5m", "10m", "20m", "40m", "80m", "160m"],
+      status: "DISABLED_BY_ERROR",
+      deliveries: [{ outcome: "skipped_disabled", max_attempts: 7, seconds: [0, 300, 900, 2_100, 4_500, 9_300] }],
+    }));
+
+  it("is that of the option, and ends a delivery after its last retry", async (t) =>
+    assert.deepEqual(await attemptsAt(t, { retrySchedule: ["30s", "PT2M"] }), {
+      retry_schedule: ["30s", "PT2M"],
+      status: "ACTIVE",
+      deliveries: [{ outcome: "failed", max_attempts: 3, seconds: [0, 30, 150] }],
+    }));
+
+  it("is its own where the seed has one", async (t) =>
+    assert.deepEqual(await attemptsAt(t, { seed: seedWith(["10s"]), retrySchedule: ["30s", "2m"] }), {
+      retry_schedule: ["10s"],
+      status: "ACTIVE",
+      deliveries: [{ outcome: "failed", max_attempts: 2, seconds: [0, 10] }],
+    }));
+
+  it("may have no retries", async (t) =>
+    assert.deepEqual(await attemptsAt(t, { retrySchedule: [] }), {
+      retry_schedule: [],
+      status: "ACTIVE",
+      deliveries: [{ outcome: "failed", max_attempts: 1, seconds: [0] }],
+    }));
+
+  it("is rejected where a delay is not a duration", async (t) => {
+    await assert.rejects(emulator(t, { retrySchedule: ["soon"] }), {
+      name: "InvalidOptionsError",
+      message: "startEmulator: retrySchedule.0 must be a duration (5m, PT5M)",
+    });
+    await assert.rejects(emulator(t, { seed: seedWith(["366d"]) }), {
+      name: "InvalidOptionsError",
+      message: /workspaces\[0\]\.retry_schedule\[0\]: must be at most 365 days/,
+    });
+  });
+});

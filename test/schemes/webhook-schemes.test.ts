@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { optionalWebhookSchemeNames, webhookSchemes } from "../../src/schemes/webhook-schemes.ts";
+import { runCli } from "../support/cli/run-cli.ts";
+import { draft } from "../support/contracts.ts";
+import { emulator } from "../support/emulator.ts";
+import { receiver } from "../support/receiver.ts";
+import { temporaryFolder } from "../support/store.ts";
+
+const key = Buffer.alloc(64, 7).toString("base64");
+const body = '{"activity":"CONTRACT_SIGNED"}';
+const at = Date.parse("2031-01-02T03:04:05Z");
+
+for (const scheme of webhookSchemes) {
+  const signed = scheme.sign({ key, body, id: 1, at });
+  const headers = Object.fromEntries(Object.entries(signed).map(([name, value]) => [name.toLowerCase(), value]));
+  const verify = (text: string, given: Readonly<Record<string, string>> = headers) =>
+    scheme.verify({ key, body: [Buffer.from(text)], headers: given, nowMs: at });
+
+  describe(`the signature scheme ${scheme.name}`, () => {
+    it("sets the headers that it names", () => assert.deepEqual(Object.keys(signed), scheme.headers));
+
+    it("accepts what it signed, and explains what it rejects", async () => {
+      assert.deepEqual(await verify(body), { ok: true });
+      const rejected = [await verify(`${body} `), await verify(body, {})];
+      assert.deepEqual(rejected, [
+        { ok: false, reason: "mismatch" },
+        { ok: false, reason: "missing" },
+      ]);
+      assert.deepEqual(
+        ["mismatch", "missing"].map((reason) => scheme.explain[reason]),
+        ["it was signed with another key, or the bytes were changed", "the headers hold no signature"],
+      );
+    });
+
+    it("signs the deliveries of the emulator, and svc webhooks verify accepts them", async (t) => {
+      const { api, clock, clusters } = await emulator(t, { webhookSchemes: optionalWebhookSchemeNames });
+      const sink = await receiver(t);
+      const only_for_activities = ["CONTRACT_CREATED"];
+      await api("POST", "/api/v2.1/public/webhooks/", { body: { title: "Mine", url: sink.url, only_for_activities } });
+      await draft(api);
+      await clock.advance({ untilIdle: true });
+      const [delivery] = sink.received;
+      const cwd = await temporaryFolder(t);
+      await writeFile(join(cwd, "body.json"), delivery!.body);
+      const lines = scheme.headers.map((name) => `${name}: ${delivery!.headers[name.toLowerCase()]}\n`);
+      await writeFile(join(cwd, "headers.txt"), lines.join(""));
+      const { exit, out } = await runCli(
+        ["webhooks", "verify", "body.json", "--headers", "headers.txt", "--scheme", scheme.name],
+        { cwd, env: { SVC_WEBHOOK_HMAC_KEY: clusters[0]!.hmacKey! } },
+      );
+      assert.deepEqual([exit, out], [0, "valid\n"]);
+    });
+  });
+}
