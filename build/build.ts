@@ -9,8 +9,7 @@ import { commandsFile } from "../src/cli/built-commands.ts";
 import { groupNames, loadDeclarations } from "../src/cli/command-tree.ts";
 import { manualPage } from "../src/cli/help/manual.ts";
 import { loadCommandTree } from "../src/cli/help/tree.ts";
-import { operationTypes } from "../src/derive/operation-types.ts";
-import { payloadTypes } from "../src/derive/payload-types.ts";
+import { operationTypes, payloadTypes } from "../src/derive/operation-types.ts";
 import { bundleConsole } from "./console.ts";
 import { bundledPackages, thirdPartyText } from "./licences.ts";
 

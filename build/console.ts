@@ -18,7 +18,7 @@ const types: Readonly<Record<string, string>> = {
 
 /**
  * Bundles the page of the console into `outdir`, each file with a hash in its name and compressed beside it, and
- * `manifest.json`, by which the emulator finds them (emulator/compose/console-files.ts).
+ * `manifest.json`, by which the emulator finds them (emulator/compose/listeners.ts).
  */
 export async function bundleConsole(outdir: string): Promise<Metafile> {
   const { metafile } = await build({

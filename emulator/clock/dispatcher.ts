@@ -1,12 +1,11 @@
 import { setMaxListeners } from "node:events";
-import { onNextTurn } from "../../src/base/next-turn.ts";
+import { onNextTurn } from "../../src/base/timing.ts";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import { FileWriteError, type Store, StoreFailedError, type Transaction, type View } from "../store/port.ts";
-import { causeOf, createTimerCause } from "./causes.ts";
 import { type JobCommit, type JobHandlers, type JobRun, mapByKind, prepareRuns } from "./job-handler.ts";
 import { Rotation } from "./rotation.ts";
-import { dueSortKey, dueSortKeyEnd, type ScheduledEntry, schedule } from "./schedule.ts";
+import { causeOf, createTimerCause, dueSortKey, dueSortKeyEnd, type ScheduledEntry, schedule } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** An entry whose run has ended: the virtual time at which it started, and its outcome. */

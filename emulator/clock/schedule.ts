@@ -1,6 +1,9 @@
 import * as z from "zod";
+import type { Cause } from "../store/cause.ts";
+import type { MakeCauseRow } from "../store/causes.ts";
 import { rows, type Transaction } from "../store/port.ts";
 import { storedDeadline } from "../store/stored-time.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
 
 /**
  * One thing to do at a virtual time. `kind` names its job handler, `ref` the row; entries of one `concurrency_key` (of
@@ -80,3 +83,14 @@ export async function endContractEntries(tx: Transaction, contractId: number): P
 
 /** Takes an entry out of the queue: in the transaction that records its outcome. */
 export const dequeue = (tx: Transaction, entry: ScheduledEntry): void => tx.delete(schedule, entry.id);
+
+/** Something that came due and is a cause of its own: it was put into the queue because of another. */
+export function createTimerCause(entry: ScheduledEntry, what: string, clock: VirtualClock, make: MakeCauseRow): Cause {
+  const id = `timer:${entry.id}`;
+  const at = clock.now();
+  const movedBy = clock.movedBy?.id;
+  return { id, before: causeOf(entry), row: (before) => make({ id, what, at, before, movedBy }) };
+}
+
+/** Why an entry was put into the queue; its row was written then. */
+export const causeOf = ({ cause }: ScheduledEntry): Cause | undefined => (cause === null ? undefined : { id: cause });

@@ -1,11 +1,10 @@
 import * as z from "zod";
-import { dictionary } from "../../src/api/dictionary.ts";
-import { retrySchedule } from "../../src/api/duration.ts";
+import { dictionary, retrySchedule } from "../../src/api/shapes.ts";
 import { strictChecks } from "../../src/api/strict-checks.ts";
-import { hostForms, isHostPattern, suggestHostPattern } from "../../src/base/host-name.ts";
-import { webhookJsonForms } from "../../src/base/json-forms.ts";
+import { webhookJsonForms } from "../../src/base/json.ts";
 import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
-import { didYouMean } from "../../src/base/suggest.ts";
+import { didYouMean } from "../../src/base/text.ts";
+import { hostForms, isHostPattern, suggestHostPattern } from "../../src/base/urls.ts";
 import { optionalWebhookSchemeNames } from "../../src/schemes/webhook-schemes.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
 import { isRange } from "../http/trusted-proxies.ts";

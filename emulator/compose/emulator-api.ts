@@ -1,15 +1,16 @@
-import type { WallClock } from "../../src/base/clock.ts";
-import { runAfterDelay } from "../../src/base/clock.ts";
+import { runAfterDelay, type WallClock } from "../../src/base/clock.ts";
+import { parseDuration } from "../../src/base/duration.ts";
 import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/postgres-url.ts";
+import type { AdvanceTargetMs } from "../clock/advance.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
-import type { Emulator, EmulatorOptions } from "../published.d.ts";
+import type { AdvanceTarget, Emulator, EmulatorOptions } from "../published.d.ts";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
 import { watchActivity } from "./activity.ts";
-import { parseAdvanceTarget } from "./advance-target.ts";
 import { type CleanupStack, EmulatorClosedError } from "./cleanup-stack.ts";
 import type { LeadershipLifecycle } from "./leadership-lifecycle.ts";
+import { InvalidOptionsError } from "./options.ts";
 import { createSnapshotApi } from "./snapshot-api.ts";
 
 interface Parts {
@@ -94,4 +95,28 @@ function watchTerms({ terms, requestLog, deliveries, wall }: Parts, tell: Parame
     await ended;
     await end();
   };
+}
+
+const shape = "exactly one of by, to, next: true and untilIdle: true is required";
+
+/** The same in milliseconds. Throws InvalidOptionsError in words where it can mean nothing. */
+function parseAdvanceTarget(move: AdvanceTarget): AdvanceTargetMs {
+  const [name, ...others] = Object.keys(move ?? {}).filter((key) => move[key as keyof AdvanceTarget] !== undefined);
+  if (name === undefined || others.length > 0) throw new InvalidOptionsError(`clock.advance: ${shape}`);
+  if ("by" in move) {
+    const by = typeof move.by === "string" ? parseDuration(move.by) : move.by;
+    return { by: aNumber(by, "by", move.by, "milliseconds or a duration (PT2H35M, 2h35m)") };
+  }
+  if ("to" in move) {
+    const to = typeof move.to === "string" ? Date.parse(move.to) : move.to;
+    return { to: aNumber(to, "to", move.to, "milliseconds since the epoch or an ISO time") };
+  }
+  if ("next" in move && move.next === true) return { next: true };
+  if ("untilIdle" in move && move.untilIdle === true) return { untilIdle: true };
+  throw new InvalidOptionsError(`clock.advance: ${shape}, got ${name}: ${JSON.stringify(Object.values(move)[0])}`);
+}
+
+function aNumber(value: unknown, name: string, given: unknown, what: string): number {
+  if (typeof value === "number" && !Number.isNaN(value)) return value;
+  throw new InvalidOptionsError(`clock.advance: ${name} must be ${what}, got ${JSON.stringify(given)}`);
 }

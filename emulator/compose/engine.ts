@@ -1,18 +1,26 @@
+import type { Operation } from "../../src/api/operation.ts";
+import { emulatorResource } from "../../src/api/trace-span.ts";
 import type { Clock, WallClock } from "../../src/base/clock.ts";
-import { withTimeout } from "../../src/base/with-timeout.ts";
+import { readOtelSettings } from "../../src/base/otel-settings.ts";
+import { pluralize } from "../../src/base/text.ts";
+import { withTimeout } from "../../src/base/timing.ts";
+import type { Observer } from "../../src/verify/observed/apply.ts";
 import { Runner } from "../clock/runner.ts";
 import { dueSortKeyEnd, schedule } from "../clock/schedule.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { contractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
-import { reportJobHandlers } from "../cluster/reports/job-handlers.ts";
 import { createRouterClient, isReport } from "../cluster/reports/report.ts";
-import type { Faults } from "../faults/faults.ts";
-import { outgoingFaults } from "../faults/outgoing.ts";
+import { reportJobHandlers } from "../cluster/reports/report-contents.ts";
+import { type Faults, outgoingFaults } from "../faults/faults.ts";
 import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import { createForwarder, type Forwarder } from "../http/outgoing/forward.ts";
-import { createWebhookSender } from "../http/outgoing/webhook-sender.ts";
+import { createCollector, createWebhookSender } from "../http/outgoing/webhook-sender.ts";
+import type { HttpResponse, ObserveAnswer } from "../http/reply.ts";
+import type { RequestLog } from "../http/request-log/request-log.ts";
+import type { EmulatorOptions } from "../published.d.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
+import { exportTraces, type TraceExport } from "../trace/export.ts";
 import { deliveryJobHandlers } from "../webhooks/deliver.ts";
 import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
 import { receiverRules, type Settings } from "../world/settings.ts";
@@ -117,3 +125,43 @@ export async function flushReports(
     }
   }
 }
+
+interface Sources {
+  readonly store: Store;
+  readonly wall: WallClock;
+  readonly requestLog: RequestLog;
+  readonly log: (line: string) => void;
+}
+
+/** Sends spans where the variables say; undefined where they name nobody. */
+export function createTraceExport(
+  { otel, deterministic = false }: EmulatorOptions,
+  { store, wall, requestLog, log }: Sources,
+): TraceExport | undefined {
+  const { settings, notes } = readOtelSettings(otel ?? {}, emulatorResource["service.name"]);
+  for (const note of notes) log(note);
+  if (!settings) return undefined;
+  return exportTraces({
+    store,
+    wall,
+    requestLog,
+    deterministic,
+    log,
+    resource: settings.resource,
+    collector: createCollector({ ...settings, wall }),
+  });
+}
+
+/** How listeners ask an observer. Streams and bytes pass unchanged. */
+export const observeWith =
+  (observer: Observer): ObserveAnswer =>
+  (operation: Operation, answer: HttpResponse) => {
+    const { status, headers, body } = answer;
+    if (answer.isForeign || (body !== undefined && typeof body !== "string")) return undefined;
+    const found = observer.response(operation, { status, headers, body });
+    if (!found) return undefined;
+    const finding = found.rules
+      .map(({ id, count, at }) => `${id} (observed ${pluralize(count, "time")}, last at ${at})`)
+      .join("; ");
+    return { answer: { ...answer, ...found.response }, finding };
+  };

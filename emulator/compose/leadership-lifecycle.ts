@@ -1,4 +1,4 @@
-import { withTimeout } from "../../src/base/with-timeout.ts";
+import { withTimeout } from "../../src/base/timing.ts";
 import { StateFormatError, StoreFailedError } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { type LeaderSession, startLeaderSession } from "./leader-session.ts";

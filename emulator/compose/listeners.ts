@@ -1,10 +1,13 @@
+import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
+import { EmulatorBugError } from "../../src/base/errors.ts";
+import type { ConsoleAsset, ConsoleBundle, ReadConsole } from "../control/console/bundle.ts";
 import { createListener, type Listener, type ListenerOptions } from "../http/listener.ts";
 import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
 import { InvalidOptionsError } from "./options.ts";
-import { readyPart } from "./router-parts.ts";
+import { readyPart } from "./service-parts.ts";
 
 interface Setup {
   readonly options: Pick<EmulatorOptions, "port" | "host" | "store" | "publicUrl" | "clusterUrls">;
@@ -79,4 +82,42 @@ export function toReachableUrl(url: string, host: string | undefined): string {
   const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   const found = addresses.find(({ internal, family }) => !internal && family === "IPv4");
   return found ? `http://${found.address}:${new URL(url).port}` : url;
+}
+
+/** Beside the bundle that ships; a checkout has what it built last. */
+const folder = new URL(import.meta.url.endsWith(".ts") ? "../../dist/console/" : "./console/", import.meta.url);
+
+/** What the build says of the files (build/console.ts writes it). */
+interface Manifest {
+  readonly script: string;
+  readonly style: string;
+  readonly icon: string;
+  readonly types: Readonly<Record<string, string>>;
+}
+
+/** Reads the console's files at the first request for one of them, and keeps them: an emulator whose console nobody opens has none. */
+export function consoleReader(): ReadConsole {
+  let reading: Promise<ConsoleBundle> | undefined;
+  return () => {
+    reading ??= readConsole().catch((cause) => {
+      reading = undefined;
+      throw new EmulatorBugError("The console page is not built. Run npm run build", { cause });
+    });
+    return reading;
+  };
+}
+
+async function readConsole(): Promise<ConsoleBundle> {
+  const { types, ...page }: Manifest = JSON.parse(await readFile(new URL("manifest.json", folder), "utf8"));
+  const assets = await Promise.all(
+    Object.entries(types).map(
+      async ([name, type]): Promise<ConsoleAsset> => ({
+        name,
+        type,
+        bytes: await readFile(new URL(name, folder)),
+        compressed: await readFile(new URL(`${name}.br`, folder)),
+      }),
+    ),
+  );
+  return { ...page, assets: new Map(assets.map((asset) => [asset.name, asset])) };
 }

@@ -1,13 +1,13 @@
-import { rewind, saveSnapshot } from "../../src/api/emulator/state/snapshots.ts";
-import { splitAtLineEnds } from "../../src/files/line-blocks.ts";
+import { rewind, saveSnapshot } from "../../src/api/emulator/snapshots.ts";
+import { splitAtLineEnds } from "../../src/files/append-log.ts";
 import type { Emulator, Rewind } from "../published.d.ts";
 import type { RewindTarget } from "../travel/rewind.ts";
 import type { Snapshots } from "../travel/snapshots.ts";
 import { InvalidOptionsError } from "./options.ts";
 
+export { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../travel/replace-state.ts";
 /** What these fail with. */
 export { HistoryUnavailableError, RewindOutOfRangeError, RewindTargetInFutureError } from "../travel/rewind.ts";
-export { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../travel/snapshot-errors.ts";
 
 type StartCopy = (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
 

@@ -1,10 +1,10 @@
 import { dirname, join } from "node:path";
 import type { WallClock } from "../../src/base/clock.ts";
 import type { Blobs } from "../store/blobs.ts";
-import { readBlobs } from "../store/file/file-blobs.ts";
+import { readBlobs } from "../store/file/blob-collection.ts";
 import { snapshotNameAt } from "../store/file/file-snapshot-store.ts";
 import { readStoredState } from "../store/file/stored-state.ts";
-import { openMemoryStore } from "../store/memory/memory-store.ts";
+import { openMemoryStore } from "../store/memory-store.ts";
 import { type LoadedState, StateFormatError, type Store } from "../store/port.ts";
 import { Head } from "../travel/snapshots.ts";
 import { collections } from "./state/collections.ts";

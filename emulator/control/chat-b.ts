@@ -2,8 +2,7 @@ import { generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import { calculateJwkThumbprint, importJWK, SignJWT } from "jose";
 import { seededPrivateJwk } from "../cluster/identity/signing-keys.ts";
-import { readApps } from "../world/apps.ts";
-import { chatBKeys, publicChatBKeys } from "../world/chat-b-issuer.ts";
+import { chatBKeys, publicChatBKeys, readApps } from "../world/apps.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const chatBIssuerHandlers = {

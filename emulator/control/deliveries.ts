@@ -1,6 +1,5 @@
 import type { Fail } from "../../src/api/failures.ts";
-import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
-import { formatDeliveryStatus } from "../../src/api/webhook-health/delivery-status.ts";
+import { formatDeliveryStatus, hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import { maxAttempts } from "../../src/api/webhook-retries.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";

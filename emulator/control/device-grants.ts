@@ -7,9 +7,10 @@ import {
   decideGrant,
   deviceGrants,
   findGrantByUserCode,
+  formatUserCode,
   type UndecidableReason,
+  userCodeKey,
 } from "../router/device/rows.ts";
-import { formatUserCode, userCodeKey } from "../router/device/user-codes.ts";
 import type { Transaction } from "../store/port.ts";
 import { oauthClients } from "../world/client-credentials.ts";
 import type { User } from "../world/workspaces.ts";

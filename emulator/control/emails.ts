@@ -1,4 +1,4 @@
-import type { EmailPurpose } from "../../src/api/mailer-events.ts";
+import type { EmailPurpose } from "../../src/api/emulator/deliveries.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { addressKey } from "../../src/schemes/email-hash.ts";
 import { contracts } from "../cluster/contracts/rows.ts";

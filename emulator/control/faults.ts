@@ -1,6 +1,15 @@
+import type { submitProviderPage } from "../../src/api/emulator/installations.ts";
+import type { InputOf } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
+import { isoMillis } from "../../src/base/clock.ts";
+import { beginInstallation, type Installation, installations } from "../cluster/installations.ts";
 import type { ScriptedFault } from "../faults/faults.ts";
-import type { ControlHandlers } from "./context.ts";
+import { allowExternalFormAction, createPage, errorBanner, type HtmlPage, hiddenFields, html } from "../http/page.ts";
+import { reply } from "../http/reply.ts";
+import { authorizationUrl, issueProviderCode, type ProviderVisit, providerRedirect } from "../world/provider.ts";
+import { workspaces } from "../world/workspaces.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
+import { csrfToken, requireCsrfToken } from "./csrf-token.ts";
 
 export const faultHandlers = {
   "faults.add": ({ body }, { faults, request, fail }) => {
@@ -22,3 +31,109 @@ export const faultHandlers = {
 } satisfies ControlHandlers;
 
 export const toFaultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault>) => ({ id, ...rule, matched, hit });
+
+type ProviderWorld = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
+type Submitted = InputOf<typeof submitProviderPage>["body"];
+
+/** What a form of this page is bound to. */
+const about = ({ flow, provider, state, destination = "" }: ProviderVisit): string =>
+  `provider ${flow} ${provider} ${destination} ${state}`;
+
+export const providerHandlers = {
+  "provider.page": ({ query }, world) => shown(question(world, query)),
+
+  "provider.submit": async ({ body }, world) => {
+    const { store, ids, settings, fail } = world;
+    requireCsrfToken(world, about(body), body.form_token, fail);
+    const { provider, name } = body;
+    const back = (answer: Readonly<Record<string, string>>) =>
+      reply(303, providerRedirect(settings.publicUrl, body, answer));
+    if (body.flow === "install" && body.decision === "deny") return back({ error: "access_denied" });
+    const account = (isForTeam(body) ? body.team_id : body.email).trim();
+    const problem = isForTeam(body)
+      ? !/^\S+$/.test(account) && noTeam
+      : !/^[^\s@]+@[^\s@]+$/.test(account) && noAddress;
+    if (problem) return shown(question(world, body, body, problem));
+    const code = await store.transaction("provider.submit", (tx) =>
+      issueProviderCode(tx, ids, { provider, account, name }),
+    );
+    return back({ code });
+  },
+} satisfies ControlHandlers<ProviderWorld>;
+
+const noTeam = "The team ID must not be empty or contain spaces.";
+const noAddress = "The e-mail address is not valid.";
+
+const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "install" && provider === "chat_a";
+
+const shown = ({ text, headers }: HtmlPage) => reply(200, text, headers);
+
+/** The form ends at the callback of the flow, at a real back end perhaps, which redirects to a front end of its own. */
+function question(
+  world: ProviderWorld,
+  { flow, provider, state, destination }: ProviderVisit,
+  { email, team_id, name }: Partial<Submitted> = {},
+  problem?: string,
+): HtmlPage {
+  const visit = { flow, provider, state, ...(destination !== undefined && { destination }) };
+  const hidden = hiddenFields({ ...visit, form_token: csrfToken(world, about(visit)) });
+  const account = isForTeam(visit)
+    ? html`<label>Team ID: <input name="team_id" value="${team_id}" autocomplete="off" required></label>`
+    : html`<label>E-mail address: <input name="email" type="email" value="${email}" required></label>`;
+  const buttons =
+    flow === "install"
+      ? html`<button name="decision" value="allow">Allow</button>
+<button name="decision" value="deny" class="other" formnovalidate>Deny</button>`
+      : html`<button>Sign in</button>`;
+  return createPage(
+    flow === "install" ? `Connect ${provider}` : `Sign in with ${provider}`,
+    html`${errorBanner(problem)}
+<p>${flow === "install" ? installing : signingIn}</p>
+<form method="post">${hidden}
+<p>${account}</p>
+<p><label>Name: <input name="name" value="${name}"></label></p>
+<p>${buttons}</p></form>`,
+    allowExternalFormAction,
+  );
+}
+
+const signingIn = "The emulator acts as this provider. Enter any account.";
+const installing = "A workspace of svc requests a connection. The emulator acts as this service. Choose any account.";
+
+export const installationHandlers = {
+  "installations.list": ({ query }, { store }) =>
+    store.read(async (view) => ({
+      items: (await view.list(installations, { ...query, reverse: true })).map(recordOf),
+      total: await view.count(installations),
+    })),
+
+  "installations.begin": async ({ params: { app }, body }, world) => {
+    const { store, clusters, ids, settings, fail } = world;
+    const { workspace_id, approve_as } = body;
+    return store.transaction("installations.begin", async (tx) => {
+      const [first] = await tx.list(workspaces, { limit: 1 });
+      const workspace = workspace_id === undefined ? first : await tx.get(workspaces, workspace_id);
+      if (!workspace) return fail("no-such-workspace", { id: workspace_id ?? 1 });
+      const begun = await beginInstallation(tx, world, app, workspace);
+      const { destinations } = clusters.find(({ id }) => id === begun.cluster_id)!;
+      const destination = destinations.includes("default") ? "default" : destinations[0];
+      const { state } = begun;
+      const visit = { flow: "install", provider: app, state, ...(app === "chat_a" && { destination }) } as const;
+      const account = approve_as === undefined ? undefined : { provider: app, account: approve_as, name: approve_as };
+      const code = account ? await issueProviderCode(tx, ids, account) : null;
+      return reply(201, {
+        ...recordOf(begun),
+        state,
+        authorization_url: authorizationUrl(settings.publicUrl, visit),
+        code,
+        redirect_url: code === null ? null : providerRedirect(settings.publicUrl, visit, { code }),
+      });
+    });
+  },
+} satisfies ControlHandlers;
+
+const recordOf = ({ state: _, begun_at, ended_at, ...row }: Installation) => ({
+  ...row,
+  begun_at: isoMillis(begun_at),
+  ended_at: ended_at === null ? null : isoMillis(ended_at),
+});

@@ -1,14 +1,14 @@
-import type { Operation } from "../../src/api/operation.ts";
-import { operationAt } from "../../src/api/operation-at.ts";
+import { type Operation, operationAt } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { redactText } from "../../src/api/secrets.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import { tryParseJson } from "../../src/base/object.ts";
-import { nearestOperation } from "../http/request-log/nearest-operation.ts";
+import { matchesPathPattern } from "../../src/base/urls.ts";
+import type { InboxRow } from "../cluster/inbox.ts";
 import { redactBody, redactHeaders, redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
-
 import { Backlog, follow, Resync } from "../http/sending/event-stream.ts";
+import { nearestOperation } from "../http/unmatched-request.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { streamWhileAllowed } from "./access/access-watch.ts";
 import type { ControlCaller } from "./access/credentials.ts";
@@ -145,4 +145,31 @@ const contractApi = candidates.filter(({ service }) => service.name === "contrac
 function nearest({ method, target }: LoggedRequest): string | null {
   const found = nearestOperation(method, target.split("?", 1)[0]!, candidates);
   return found ? `${found.id} ${[found.method].flat()[0]} ${found.path}` : null;
+}
+
+export const inboxHandlers = {
+  "clusters.inbox": ({ params, query: { path, limit } }, { clusters, inboxes, fail }) => {
+    const cluster = clusters.find(({ id }) => id === params.id);
+    if (!cluster) return fail("no-such-cluster-here", { cluster: params.id, known: clusters.map(({ id }) => id) });
+    const inbox = inboxes.get(cluster.id);
+    if (!inbox) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
+    const matching = inbox.list().filter(({ target }) => path === undefined || matchesPathPattern(target, path));
+    return { items: matching.slice(-limit).map(inboxRecord), total: matching.length };
+  },
+} satisfies ControlHandlers;
+
+const inboxRecord = ({ id, at, method, target, rawHeaders, body, status }: InboxRow) => ({
+  id,
+  at: isoMillis(at),
+  method,
+  target,
+  headers: pairs(rawHeaders),
+  body: body.toString("base64"),
+  status,
+});
+
+function pairs(rawHeaders: readonly string[]): [string, string][] {
+  const out: [string, string][] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) out.push([rawHeaders[i]!, rawHeaders[i + 1]!]);
+  return out;
 }

@@ -4,8 +4,7 @@ import type { Runner } from "../clock/runner.ts";
 import { follow } from "../http/sending/event-stream.ts";
 import { causes } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
-import { gather } from "../trace/gather.ts";
-import { parseTraceRef, type TraceRef } from "../trace/ref.ts";
+import { gather, parseTraceRef, type TraceRef } from "../trace/gather.ts";
 import { buildTrace, toShownNode } from "../trace/tree.ts";
 
 import { attempts, deliveries, webhookEvents } from "../webhooks/deliveries.ts";

@@ -1,6 +1,5 @@
 import type { Fail } from "../../src/api/failures.ts";
-import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
-import { isAwaitingRetry, isUndelivered } from "../../src/api/webhook-health/delivery-status.ts";
+import { hasSucceeded, isAwaitingRetry, isUndelivered } from "../../src/api/webhook-health/attempts.ts";
 import { isoMillis } from "../../src/base/clock.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";

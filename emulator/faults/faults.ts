@@ -1,7 +1,13 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { addFault, type FaultRule } from "../../src/api/emulator/faults.ts";
+import { addFault, type FaultRule, type OutgoingEffect } from "../../src/api/emulator/faults.ts";
+import type { Operation } from "../../src/api/operation.ts";
+import { parseDuration } from "../../src/base/duration.ts";
+import { matchesPathPattern } from "../../src/base/urls.ts";
+import type { ReceivedRequest } from "../http/handler.ts";
 import type { PostResult } from "../http/outgoing/webhook-sender.ts";
+import type { FindRequestFault, RequestFault } from "../http/parts.ts";
+import { isControlPath, parseRequestTarget } from "../http/routing/path.ts";
 import type { Cause } from "../store/cause.ts";
 
 /** A fault as it stands: its rule, and how often it was met. */
@@ -150,3 +156,118 @@ export interface AppliedFault {
 export type FaultInterceptor = (
   about: PendingAttempt,
 ) => (AppliedFault & ({ readonly putOff: Postponement } | { readonly send: SendAttempt })) | undefined;
+
+type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
+
+/** The faults for requests that come in. `isForwarded`: sent by the router of this emulator. */
+export function incomingFaults(faults: Faults, isForwarded: (request: MatchedRequest) => boolean): FindRequestFault {
+  return (request, operation) => {
+    if (faults.list().length === 0 || isControl(request, operation)) return undefined;
+    const forwarded = isForwarded(request);
+    const met = faults.recordMatch(
+      (rule) => rule.direction === "incoming" && matches(rule, request, operation, forwarded),
+    );
+    return met && faultOf(met);
+  };
+}
+
+/** Who scripts the trouble must be able to end it. */
+const isControl = ({ target }: MatchedRequest, operation: Operation | undefined): boolean =>
+  operation ? operation.service.name === "emulator" : isControlPath(parseRequestTarget(target).path);
+
+function matches(
+  rule: FaultRule,
+  request: MatchedRequest,
+  operation: Operation | undefined,
+  forwarded: boolean,
+): boolean {
+  // One request of a caller is one, though the router sends it on to a listener of the same emulator.
+  if (forwarded && rule.service === undefined && rule.operation === undefined) return false;
+  return (
+    (rule.service === undefined || rule.service === operation?.service.name) &&
+    (rule.operation === undefined || rule.operation === operation?.id) &&
+    (rule.method === undefined || rule.method === request.method) &&
+    (rule.path === undefined || matchesPathPattern(request.target, rule.path)) &&
+    (rule.header === undefined || hasHeader(request, rule.header))
+  );
+}
+
+/** `name`: whatever its value; `name: value`: with just that one. */
+function hasHeader({ headers }: MatchedRequest, wanted: string): boolean {
+  const colon = wanted.indexOf(":");
+  const name = (colon < 0 ? wanted : wanted.slice(0, colon)).trim().toLowerCase();
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return colon < 0 ? value !== undefined : value === wanted.slice(colon + 1).trim();
+}
+
+function faultOf({ rule, cause }: ScriptedFault): RequestFault {
+  const { latency_ms, reset, status, answer_headers, answer_body, truncated } = rule;
+  const effect = effectOf(rule);
+  return {
+    told: cause ? `${effect} (${cause.id})` : effect,
+    ...(latency_ms !== undefined && { latencyMs: latency_ms }),
+    ...(reset && { reset }),
+    ...(status !== undefined && { status }),
+    ...(answer_headers && { headers: answer_headers }),
+    ...(answer_body !== undefined && { body: answer_body }),
+    ...(truncated && { truncated }),
+  };
+}
+
+/** `wait 50 ms, status 503`, in the order in which it happens. */
+const effectOf = ({ latency_ms, reset, status, truncated }: FaultRule): string =>
+  [
+    latency_ms !== undefined && `wait ${latency_ms} ms`,
+    reset && "reset",
+    status !== undefined && `status ${status}`,
+    truncated && "truncated",
+  ]
+    .filter((word) => word)
+    .join(", ");
+
+/** The faults for webhooks that go out. */
+export function outgoingFaults(faults: Faults): FaultInterceptor {
+  return (about) => {
+    if (faults.idle) return undefined;
+    const attempt = `${about.delivery.id}/${about.number}`;
+    if (faults.putOff.delete(attempt)) return undefined;
+    const met = faults.recordMatch((rule) => rule.direction === "outgoing" && outgoingMatches(rule, about));
+    if (!met?.rule.effect) return undefined;
+    const { effect, delay = "PT1M" } = met.rule;
+    const { cause } = met;
+    if (effect !== "delay" && effect !== "reorder") return { effect, cause, send: ways[effect](met.id) };
+    faults.putOff.add(attempt);
+    return { effect, cause, putOff: { byMs: parseDuration(delay)!, behindNext: effect === "reorder" } };
+  };
+}
+
+function outgoingMatches(rule: FaultRule, { subscription, event, number, resend }: PendingAttempt): boolean {
+  // Whoever asks for a resend waits for its answer.
+  if (resend && (rule.effect === "delay" || rule.effect === "reorder")) return false;
+  return (
+    (rule.webhook === undefined || rule.webhook === subscription.id) &&
+    (rule.activity === undefined || rule.activity === event.activity) &&
+    (rule.contract === undefined || rule.contract === event.contract_id) &&
+    (rule.attempt === undefined || rule.attempt === number) &&
+    (rule.path === undefined || matchesPathPattern(new URL(subscription.url).pathname, rule.path))
+  );
+}
+
+/** What a sender does in the place of sending once. */
+const ways: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (faultId: number) => SendAttempt>> = {
+  duplicate: () => async (message, send) => {
+    await send(message);
+    return send(message);
+  },
+  drop: () => async () => ({
+    error: { code: "dropped", message: "A scripted fault prevented this attempt." },
+  }),
+  tamper: () => (message, send) => send({ ...message, sent: tampered(message.body) }),
+  wrong_key: (id) => (message, send) => send({ ...message, hmacKey: wrongKey(id) }),
+};
+
+/** Still JSON that a careless receiver takes: only the signature tells. */
+const tampered = (body: Uint8Array): Uint8Array =>
+  Buffer.from(Buffer.from(body).toString("utf8").replace("{", '{"tampered":true,'));
+
+const wrongKey = (faultId: number): string => createHash("sha512").update(`wrong key ${faultId}`).digest("base64");

@@ -1,8 +1,8 @@
 import type { FailureCode } from "../../src/api/failures.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import type { Check } from "../../src/api/services.ts";
-import { EmulatorBugError } from "../../src/base/bug.ts";
-import { memoize } from "../../src/base/memoize.ts";
+import { EmulatorBugError } from "../../src/base/errors.ts";
+import { memoize } from "../../src/base/object.ts";
 import { type DecodeBody, decoderFor } from "./bodies/decode.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { dialectOf } from "./dialects/index.ts";

@@ -1,25 +1,22 @@
 import type { ServerResponse } from "node:http";
-import { EmulatorBugError } from "../../src/base/bug.ts";
 import type { WallClock } from "../../src/base/clock.ts";
-import { readTraceparent } from "../../src/base/tracing/trace-context.ts";
-import { describeFsError } from "../../src/files/fs-errors.ts";
+import { EmulatorBugError } from "../../src/base/errors.ts";
+import { readTraceparent } from "../../src/base/trace-context.ts";
+import { describeFsError } from "../../src/files/disk.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
 import type { CauseDetails, MakeCauseRow } from "../store/causes.ts";
 import { FileWriteError, StateReplacedError, StoreChangedError, StoreFailedError } from "../store/port.ts";
+import { BodyAbortedError } from "./bodies/body-limits.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import type { ReceivedRequest } from "./handler.ts";
 import type { CauseLink } from "./outgoing/cause-propagator.ts";
 import type { RequestFault } from "./parts.ts";
-import { BodyAbortedError } from "./read-body.ts";
-import type { IncomingRequest } from "./received-request.ts";
-import { stateReplacedResponse } from "./reply.ts";
-import type { RequestBodyReader } from "./request-body-reader.ts";
+import { type HttpResponse, stateReplacedResponse } from "./reply.ts";
+import type { IncomingRequest, RequestBodyReader } from "./request-body-reader.ts";
 import { redactTarget } from "./request-log/redact.ts";
 import type { Finding, RequestLog } from "./request-log/request-log.ts";
-import type { HttpResponse } from "./response.ts";
-import { withCors } from "./sending/cors.ts";
 import type { ResponseWriter } from "./sending/response-writer.ts";
-import { send } from "./sending/send.ts";
+import { send, withCors } from "./sending/send.ts";
 
 /** What all requests of one listener share. */
 export interface ListenerContext {

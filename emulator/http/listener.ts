@@ -8,23 +8,27 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import { fastify } from "fastify";
-import { EmulatorBugError } from "../../src/base/bug.ts";
 import type { Clock, WallClock } from "../../src/base/clock.ts";
+import { EmulatorBugError } from "../../src/base/errors.ts";
 import type { Cause } from "../store/cause.ts";
 import { createCauseRowFactory, type MakeCauseRow } from "../store/causes.ts";
 import { bindPart } from "./bind.ts";
+import { maxBodyBytes } from "./bodies/body-limits.ts";
 import type { CausePropagator } from "./outgoing/cause-propagator.ts";
 import type { FindRequestFault, Part } from "./parts.ts";
-import { maxBodyBytes } from "./read-body.ts";
+import type { ObserveAnswer } from "./reply.ts";
 import { type BodyReadTimeouts, defaultBodyReadTimeouts, RequestBodyReader } from "./request-body-reader.ts";
 import { type ForwardRequest, RequestDispatcher } from "./request-dispatcher.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
-import type { ObserveAnswer } from "./response.ts";
-import type { IsOriginAllowed } from "./sending/cors.ts";
 import { ResponseWriter, unreadResponseTimeoutMs, waitForPipelineTurn } from "./sending/response-writer.ts";
-import { noSniffHeader } from "./sending/send.ts";
-import { forwardToLeader, type LeaderListener } from "./standby/forward.ts";
-import { extractForwarded, type ForwardedRequest, respondNotLeading } from "./standby/forwarded-request.ts";
+import { type IsOriginAllowed, noSniffHeader } from "./sending/send.ts";
+import {
+  extractForwarded,
+  type ForwardedRequest,
+  forwardToLeader,
+  type LeaderListener,
+  respondNotLeading,
+} from "./standby/forward.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 import type { Fallback } from "./unmatched-request.ts";
 

@@ -1,6 +1,6 @@
 import type { FailureCode } from "../../src/api/failures.ts";
 import type { Operation } from "../../src/api/operation.ts";
-import { CausedStore } from "../store/caused-store.ts";
+import { CausedStore } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import type { Authenticate, Authenticators, Call, ReceivedRequest } from "./handler.ts";
 

@@ -1,5 +1,8 @@
+import { create } from "content-disposition";
+import type { Failure } from "../../src/api/failure.ts";
+import { type FailureCode, failures } from "../../src/api/failures.ts";
 import type { Operation, ResultOf } from "../../src/api/operation.ts";
-import { type HttpResponse, jsonResponse } from "./response.ts";
+import { SourceNumber } from "./bodies/python-json.ts";
 
 /** An answer that is more than the bare body of the one declared success. Made by `reply`. */
 export class Reply<Status extends number = number, Body = unknown> {
@@ -75,6 +78,97 @@ export const requestTimeoutResponse = (isControl: boolean): HttpResponse =>
     "connection",
     "close",
   ]);
+
+/** What is sent: the last stage before the socket. */
+export interface HttpResponse {
+  readonly status: number;
+  /** Name, value, name, value, … without length, date and virtual time. */
+  readonly headers: readonly string[];
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  /** It is another server's, handed on as it is. */
+  readonly isForeign?: boolean;
+  /** The declared failure that this is, for the request log. */
+  readonly failure?: FailureCode;
+}
+
+/** Makes an answer as the service was observed to make it; undefined: as it is. `finding`: the observations that apply. */
+export type ObserveAnswer = (
+  operation: Operation,
+  answer: HttpResponse,
+) => { readonly answer: HttpResponse; readonly finding: string } | undefined;
+
+/** Without a charset, as the routing service sends it (DECISIONS.md, P16). */
+export const jsonHeaders = ["content-type", "application/json"] as const;
+
+export const jsonResponse = (status: number, document: unknown, headers: readonly string[] = []): HttpResponse => ({
+  status,
+  headers: headers.length === 0 ? jsonHeaders : [...jsonHeaders, ...headers],
+  body: JSON.stringify(document),
+});
+
+const contentTypes = { xml: "application/xml", text: "text/plain; charset=utf-8" } as const;
+
+/** A declared failure put into its status, headers and body. */
+export function failureResponse(code: FailureCode, data: unknown): HttpResponse {
+  const failure = failures[code] as Failure<unknown>;
+  const own = Object.entries(failure.headers?.(data) ?? {});
+  const type = failure.shape === "xml" || failure.shape === "text" ? contentTypes[failure.shape] : "application/json";
+  const headers = own.some(([name]) => name === "content-type") ? [] : ["content-type", type];
+  const body = failure.body(data);
+  return {
+    status: failure.status,
+    headers: [...headers, ...own.flat()],
+    body: typeof body === "string" ? body : failure.shape === "validation" ? printPython(body) : JSON.stringify(body),
+    failure: code,
+  };
+}
+
+/** The header of a file that is to be kept under a name, for old readers and for new ones (RFC 6266, RFC 8187). */
+export const attachmentDisposition = (filename: string) => ({ "content-disposition": create(filename) });
+
+/** The same of a file that is to be shown, and has a name when it is kept. */
+export const inlineDisposition = (filename: string) => ({
+  "content-disposition": create(filename, { type: "inline" }),
+});
+
+const loneSurrogates = /\p{Surrogate}/gu;
+
+/**
+ * Compact JSON as Starlette's JSONResponse prints it, with numbers that kept their source text printed as Python
+ * prints them. NaN, the infinities and lone surrogates, on which the original answers 500, become null and U+FFFD
+ * (DECISIONS.md, R1). By hand: JSON.stringify prints numbers as JavaScript does.
+ */
+function printPython(value: unknown): string {
+  if (value === undefined || value === null) return "null";
+  if (typeof value === "string") return JSON.stringify(value.replace(loneSurrogates, "\ufffd"));
+  if (value instanceof SourceNumber) return printNumber(value.text);
+  if (Array.isArray(value)) return `[${value.map(printPython).join(",")}]`;
+  if (value instanceof Map) return printMembers([...value]);
+  if (typeof value === "object")
+    return printMembers(Object.entries(value).filter(([, member]) => member !== undefined));
+  return JSON.stringify(value);
+}
+
+const printMembers = (members: readonly (readonly [string, unknown])[]): string =>
+  `{${members.map(([key, member]) => `${printPython(key)}:${printPython(member)}`).join(",")}}`;
+
+function printNumber(text: string): string {
+  if (/^-?\d+$/.test(text)) return text === "-0" ? "0" : text;
+  const value = Number(text);
+  return Number.isFinite(value) ? printFloat(value) : "null";
+}
+
+/** `repr` of a Python float: exponents from 1e16 upwards and below 1e-4, always a fraction or an exponent. */
+function printFloat(value: number): string {
+  if (Object.is(value, -0)) return "-0.0";
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e16 || size < 1e-4)) {
+    const [digits, exponent] = value.toExponential().split("e") as [string, string];
+    return `${digits}e${exponent[0]}${exponent.slice(1).padStart(2, "0")}`;
+  }
+  const text = String(value);
+  return text.includes(".") ? text : `${text}.0`;
+}
 
 /** `GET *`, `ftp://host/`: no server could find anything there (RFC 9112, 3.2). */
 export const invalidTargetResponse: HttpResponse = jsonResponse(400, {

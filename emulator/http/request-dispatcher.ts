@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { EmulatorBugError } from "../../src/base/bug.ts";
 import { type Clock, isoMillis, type WallClock } from "../../src/base/clock.ts";
+import type { EmulatorBugError } from "../../src/base/errors.ts";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
 import type { BoundOperation } from "./bind.ts";
@@ -9,11 +9,16 @@ import { Exchange, type ListenerContext } from "./exchange.ts";
 import { forbiddenHostMessage, hostGuard, isCrossSite, useAuthority } from "./guard.ts";
 import type { CausePropagator } from "./outgoing/cause-propagator.ts";
 import type { FindRequestFault, RequestFault } from "./parts.ts";
-import { IncomingRequest } from "./received-request.ts";
-import { ambiguousTargetResponse, forbiddenResponse, notReadyResponse } from "./reply.ts";
-import type { RequestBodyReader } from "./request-body-reader.ts";
+import {
+  ambiguousTargetResponse,
+  forbiddenResponse,
+  type HttpResponse,
+  jsonResponse,
+  notReadyResponse,
+  type ObserveAnswer,
+} from "./reply.ts";
+import { IncomingRequest, type RequestBodyReader } from "./request-body-reader.ts";
 import type { RequestLog } from "./request-log/request-log.ts";
-import { type HttpResponse, jsonResponse, type ObserveAnswer } from "./response.ts";
 import { isProbe, OperationTable } from "./routing/operation-table.ts";
 import {
   hasDotSegments,
@@ -22,11 +27,10 @@ import {
   type RequestTarget,
   removeDotSegments,
 } from "./routing/path.ts";
-import { createPreflightResponse, type IsOriginAllowed, isPreflight } from "./sending/cors.ts";
 import type { ResponseWriter } from "./sending/response-writer.ts";
-import { sandboxHeader } from "./sending/send.ts";
+import { createPreflightResponse, type IsOriginAllowed, isPreflight, sandboxHeader } from "./sending/send.ts";
 import { serve } from "./serve.ts";
-import type { ForwardedRequest } from "./standby/forwarded-request.ts";
+import type { ForwardedRequest } from "./standby/forward.ts";
 import type { ForwardedInfo, TrustedProxies } from "./trusted-proxies.ts";
 import { type Fallback, respondUnmatched } from "./unmatched-request.ts";
 

@@ -1,10 +1,9 @@
 import type * as z from "zod";
 import type { Operation, ResponseBody } from "../../src/api/operation.ts";
-import { EmulatorBugError } from "../../src/base/bug.ts";
-import { writtenJson } from "../../src/base/written-numbers.ts";
+import { EmulatorBugError } from "../../src/base/errors.ts";
+import { writtenJson } from "../../src/base/json.ts";
 import { keepEndToEndHeaders, removeHeaders } from "./hop-by-hop.ts";
-import { type JsonPieces, Passthrough, Reply } from "./reply.ts";
-import { type HttpResponse, jsonHeaders } from "./response.ts";
+import { type HttpResponse, type JsonPieces, jsonHeaders, Passthrough, Reply } from "./reply.ts";
 import { eventStream } from "./sending/event-stream.ts";
 
 /** Turns what a handler returned into an answer, or fails with EmulatorBugError where it is not as declared. */

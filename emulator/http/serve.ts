@@ -1,16 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { DeclaredFailureError, type FailureCode, fail } from "../../src/api/failures.ts";
-import { EmulatorBugError } from "../../src/base/bug.ts";
-import { StacklessError } from "../../src/base/stackless-error.ts";
+import { EmulatorBugError, StacklessError } from "../../src/base/errors.ts";
 import type { BoundOperation } from "./bind.ts";
+import { BodyAbortedError, BodyTimeoutError, hasBody, MaxBodyBytesExceededError } from "./bodies/body-limits.ts";
 import { UnreadableBodyError } from "./bodies/decode.ts";
 import type { DecodedBody } from "./bodies/json.ts";
-import type { ValidationProblem } from "./dialects/validation-problem.ts";
+import type { ValidationProblem } from "./dialects/dialect.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Call } from "./handler.ts";
-import { BodyAbortedError, BodyTimeoutError, hasBody, MaxBodyBytesExceededError } from "./read-body.ts";
-import { requestTimeoutResponse } from "./reply.ts";
-import { failureResponse, type HttpResponse } from "./response.ts";
+import { failureResponse, type HttpResponse, requestTimeoutResponse } from "./reply.ts";
 import type { Match } from "./routing/operation-table.ts";
 import type { Input } from "./validation/validate.ts";
 

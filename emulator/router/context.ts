@@ -1,6 +1,6 @@
 import type { Fail, FailureCode } from "../../src/api/failures.ts";
 import type { IdsOf, OperationById, OperationId } from "../../src/api/registry.ts";
-import type { forwarding, forwardingToAll, forwardingToOne } from "../../src/api/router/failures/index.ts";
+import type { forwarding, forwardingToAll, forwardingToOne } from "../../src/api/router/failures.ts";
 import type { Call, Handler, HandlerContext, Handlers } from "../http/handler.ts";
 import type { Forwarder } from "../http/outgoing/forward.ts";
 import type { View } from "../store/port.ts";

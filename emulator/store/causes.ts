@@ -1,8 +1,21 @@
 import type { WallClock } from "../../src/base/clock.ts";
-import type { TraceContext } from "../../src/base/tracing/trace-context.ts";
+import type { TraceContext } from "../../src/base/trace-context.ts";
 import { traceIds } from "../../src/base/tracing/trace-ids.ts";
-import { CauseRow } from "./cause.ts";
-import { rows, type Store, type Transaction } from "./port.ts";
+import { type Cause, CauseRow } from "./cause.ts";
+import {
+  type AnyRows,
+  type Collection,
+  type ConsistentContents,
+  type DocumentHead,
+  type History,
+  type LoadedState,
+  type RowChange,
+  rows,
+  type Store,
+  type TakeoverHooks,
+  type Transaction,
+  type View,
+} from "./port.ts";
 import { maxRetentionMs } from "./retention.ts";
 
 /** Causes of which something followed, in the order in which it did. A store writes them with what follows. */
@@ -74,4 +87,75 @@ export function createCauseRowFactory({
     before: before?.id ?? null,
     moved_by: movedBy ?? null,
   });
+}
+
+/** A store whose transactions all have one cause. */
+export class CausedStore implements Store {
+  readonly #store: Store;
+  readonly #cause: Cause;
+
+  constructor(store: Store, cause: Cause) {
+    this.#store = store;
+    this.#cause = cause;
+  }
+
+  read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
+    return this.#store.read(work);
+  }
+
+  transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause: Cause | null = this.#cause) {
+    return this.#store.transaction(name, work, cause);
+  }
+
+  watch(collection: Collection, changed: (onlyDeleted: boolean) => void): () => void {
+    return this.#store.watch(collection, changed);
+  }
+
+  watchRows(collections: readonly AnyRows[], changed: (changes: readonly RowChange[] | undefined) => void): () => void {
+    return this.#store.watchRows(collections, changed);
+  }
+
+  export(head?: () => DocumentHead): AsyncIterable<string> {
+    return this.#store.export(head);
+  }
+
+  contents(): Promise<ConsistentContents> {
+    return this.#store.contents();
+  }
+
+  beside(): Store {
+    return this.#store.beside();
+  }
+
+  load(document: AsyncIterable<Uint8Array>): Promise<LoadedState> {
+    return this.#store.load(document);
+  }
+
+  takeOver(next: Store, moments?: TakeoverHooks): Promise<void> {
+    return this.#store.takeOver(next, moments);
+  }
+
+  replace(document: unknown): Promise<void> {
+    return this.#store.replace(document);
+  }
+
+  reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void> {
+    return this.#store.reset(name, fill);
+  }
+
+  durable(): Promise<void> {
+    return this.#store.durable();
+  }
+
+  get history(): History | undefined {
+    return this.#store.history;
+  }
+
+  get writable(): boolean {
+    return this.#store.writable;
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
 }

@@ -1,22 +1,24 @@
 import { spanOf } from "../../src/api/trace-span.ts";
 import type { WallClock } from "../../src/base/clock.ts";
-import { pluralize } from "../../src/base/pluralize.ts";
-import { otlpDocument, type SpanAttributes } from "../../src/base/tracing/otlp.ts";
+import { otlpDocument, type SpanAttributes } from "../../src/base/otlp.ts";
+import { pluralize } from "../../src/base/text.ts";
 import { svcVersion } from "../../src/base/version.ts";
-import type { Collector, ExportResult } from "../http/outgoing/collector.ts";
+import type { Collector, ExportResult } from "../http/outgoing/webhook-sender.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
 import type { RowChange, Store } from "../store/port.ts";
 import {
   type Attempt,
+  attemptName,
   attempts,
   type Delivery,
   deliveries,
+  deliveryName,
+  eventName,
   type WebhookEvent,
   webhookEvents,
 } from "../webhooks/deliveries.ts";
-import { attemptName, deliveryName, eventName } from "../webhooks/trace-names.ts";
 import { gatherNamed } from "./gather.ts";
 import { PendingResponses, type RequestOutcome } from "./pending-responses.ts";
 import { buildTrace, toShownNode } from "./tree.ts";

@@ -5,8 +5,16 @@ import { spanId } from "../../src/base/tracing/trace-ids.ts";
 import type { ScheduledEntry } from "../clock/schedule.ts";
 import { redactReceiverUrl } from "../http/request-log/redact.ts";
 import type { CauseRow } from "../store/cause.ts";
-import type { Attempt, Delivery, Outcome, WebhookEvent } from "../webhooks/deliveries.ts";
-import { attemptName, deliveryName, eventName, traceOfEvent } from "../webhooks/trace-names.ts";
+import {
+  type Attempt,
+  attemptName,
+  type Delivery,
+  deliveryName,
+  eventName,
+  type Outcome,
+  traceOfEvent,
+  type WebhookEvent,
+} from "../webhooks/deliveries.ts";
 import {
   explainAttempt,
   explainCause,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { WallClock } from "../../src/base/clock.ts";
 import { tryParseJson } from "../../src/base/object.ts";
-import { withTimeout } from "../../src/base/with-timeout.ts";
+import { withTimeout } from "../../src/base/timing.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { ScheduledEntry } from "../clock/schedule.ts";
 import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
@@ -13,11 +13,11 @@ import { type Collection, type LoadedState, type Rows, StateFormatError, type St
 import { isSameName, type SnapshotStore, type StoredSnapshot } from "../store/snapshot-store.ts";
 import { type Cluster, clusterRows } from "../world/clusters.ts";
 import { type ControlTokens, controlTokens } from "../world/control-tokens.ts";
-import { IdPosition, type RenewableIds } from "../world/renewable-ids.ts";
+import { IdPosition, type RenewableIds } from "../world/provider.ts";
 import type { Settings } from "../world/settings.ts";
 import { compare } from "./diff/compare.ts";
 import { type DiffReport, describeDiff } from "./diff/describe-diff.ts";
-import { replaceState } from "./replace-state.ts";
+import { InvalidSnapshotError, replaceState, SnapshotExistsError, SnapshotNotFoundError } from "./replace-state.ts";
 import {
   findOrigin,
   findRewindPoint,
@@ -27,7 +27,6 @@ import {
   type RewindTarget,
   RewindTargetInFutureError,
 } from "./rewind.ts";
-import { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "./snapshot-errors.ts";
 
 interface World {
   readonly store: Store;

@@ -1,6 +1,6 @@
 import type { WallClock } from "../../src/base/clock.ts";
-import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json-forms.ts";
-import { writeTraceparent } from "../../src/base/tracing/trace-context.ts";
+import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
+import { writeTraceparent } from "../../src/base/trace-context.ts";
 import { spanId } from "../../src/base/tracing/trace-ids.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { findWebhookScheme } from "../../src/schemes/webhook-schemes.ts";
@@ -8,10 +8,8 @@ import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { OutgoingMessage, SendAttempt } from "../faults/faults.ts";
 import type { PostResult, WebhookSender } from "../http/outgoing/webhook-sender.ts";
 import type { Settings } from "../world/settings.ts";
-import type { Delivery, WebhookEvent } from "./deliveries.ts";
-import { webhookObserver } from "./observed.ts";
+import { attemptName, type Delivery, type WebhookEvent, webhookObserver } from "./deliveries.ts";
 import type { Subscription } from "./subscriptions.ts";
-import { attemptName } from "./trace-names.ts";
 
 /** All that one attempt needs, read in one view. */
 export interface AttemptInput {

@@ -5,13 +5,20 @@ import { causes } from "../store/causes.ts";
 import type { Transaction, View } from "../store/port.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { type AttemptContext, type AttemptInput, type AttemptResult, createAttemptSender } from "./attempt.ts";
-import { type Delivery, deliveries, faultOf, type Outcome, type WebhookEvent, webhookEvents } from "./deliveries.ts";
+import {
+  type Delivery,
+  deliveries,
+  faultOf,
+  type Outcome,
+  traceOfEvent,
+  type WebhookEvent,
+  webhookEvents,
+} from "./deliveries.ts";
 import type { DeliveryNotifier } from "./delivery-notifier.ts";
 import { purge, putAttempt, recordOutcome } from "./record.ts";
 
 import { capacityFor, retentionEnd } from "./retry-rule.ts";
 import { subscriptions } from "./subscriptions.ts";
-import { traceOfEvent } from "./trace-names.ts";
 
 export interface DeliveryContext extends AttemptContext {
   readonly intervene?: FaultInterceptor | undefined;

@@ -1,7 +1,10 @@
 import * as z from "zod";
 import { activities } from "../../src/api/activities.ts";
 import { deliveryOutcomes } from "../../src/api/delivery-outcomes.ts";
+import type { Clock } from "../../src/base/clock.ts";
+import { hash } from "../../src/base/hmac.ts";
 import type { AppliedFault } from "../faults/faults.ts";
+import type { CauseRow } from "../store/cause.ts";
 import { rows } from "../store/port.ts";
 import { storedDeadline, storedTime } from "../store/stored-time.ts";
 
@@ -131,3 +134,29 @@ const attemptKey = (deliveryId: number, number: number): string => `${deliveryId
 /** The keys of the attempts of a delivery, in their order. */
 export const attemptKeys = ({ id, attempts }: Delivery): string[] =>
   Array.from({ length: attempts }, (_, before) => attemptKey(id, before + 1));
+
+/** How things are called in traces; the names of causes are their ids. The span of each is made of its name. */
+export const eventName = (id: number): string => `event:${id}`;
+export const deliveryName = (id: number): string => `delivery:${id}`;
+export const attemptName = (deliveryId: number, number: number): string => `attempt:${deliveryId}.${number}`;
+
+/** The W3C trace of an event and of its deliveries: that of its cause; where that is not kept, one of its own. */
+export const traceOfEvent = (event: Pick<WebhookEvent, "id"> | undefined, cause: CauseRow | undefined): string =>
+  cause?.trace ?? hash("sha256", eventName(event?.id ?? 0)).toString("hex", 0, 16);
+
+/** How the service was observed to send webhooks. */
+interface WebhookObserver {
+  /** Whether no receiver is told of the activity. */
+  isSilent(activity: string): boolean;
+  webhookBody(activity: string, body: string): string;
+  /** The headers of a delivery, without its signature. */
+  webhookHeaders(activity: string, headers: Readonly<Record<string, string>>): Record<string, string>;
+}
+
+/** By the clock of an emulator, which everything that emits has at hand. */
+const observers = new WeakMap<Clock, WebhookObserver>();
+
+/** Lets webhooks of the emulator with this clock be as they were observed. */
+export const observeWebhooks = (clock: Clock, observer: WebhookObserver): void => void observers.set(clock, observer);
+
+export const webhookObserver = (clock: Clock): WebhookObserver | undefined => observers.get(clock);

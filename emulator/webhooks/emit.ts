@@ -1,13 +1,12 @@
 import type * as z from "zod";
 import type { Activity } from "../../src/api/activities.ts";
-import type { ContractFacts as declared } from "../../src/api/contracts/shapes/webhook-payloads.ts";
+import type { ContractFacts as declared } from "../../src/api/contracts/webhook-payloads.ts";
 import { type Clock, isoMicros } from "../../src/base/clock.ts";
-import { writtenJson } from "../../src/base/written-numbers.ts";
+import { writtenJson } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
-import { MaxBodyBytesExceededError, maxBodyBytes } from "../http/read-body.ts";
+import { MaxBodyBytesExceededError, maxBodyBytes } from "../http/bodies/body-limits.ts";
 import type { Transaction } from "../store/port.ts";
-import { deliveries, type WebhookEvent, webhookEvents } from "./deliveries.ts";
-import { webhookObserver } from "./observed.ts";
+import { deliveries, type WebhookEvent, webhookEvents, webhookObserver } from "./deliveries.ts";
 import { retentionEnd } from "./retry-rule.ts";
 import { concurrencyKeyOf, subscriptionKey, subscriptions } from "./subscriptions.ts";
 

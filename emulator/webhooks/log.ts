@@ -1,5 +1,5 @@
 import type { Activity } from "../../src/api/activities.ts";
-import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json-forms.ts";
+import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
 import type { Slice, Store, Transaction, View } from "../store/port.ts";
 import {

@@ -7,11 +7,10 @@ import { purgeEmails } from "../world/emails.ts";
 import type { Settings } from "../world/settings.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { type AttemptResult, isSuccess } from "./attempt.ts";
-import { attemptKeys, attempts, type Delivery, deliveries, faultOf, webhookEvents } from "./deliveries.ts";
+import { attemptKeys, attemptName, attempts, type Delivery, deliveries, faultOf, webhookEvents } from "./deliveries.ts";
 import type { DeliveryNotifier } from "./delivery-notifier.ts";
 import { failuresUntilDisabled, retentionEnd, retryScheduleOf } from "./retry-rule.ts";
 import { type Subscription, type SubscriptionStatus, subscriptions } from "./subscriptions.ts";
-import { attemptName } from "./trace-names.ts";
 
 interface Made {
   readonly entry: ScheduledEntry;

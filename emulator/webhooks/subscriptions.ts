@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Activity, activities } from "../../src/api/activities.ts";
-import { dictionary } from "../../src/api/dictionary.ts";
+import { dictionary } from "../../src/api/shapes.ts";
 import { rows, type Transaction } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 

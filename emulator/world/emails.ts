@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { emailPurposes, mailerEventNames } from "../../src/api/mailer-events.ts";
+import { emailPurposes, mailerEventNames } from "../../src/api/emulator/deliveries.ts";
 import { addressKey } from "../../src/schemes/email-hash.ts";
 import { rowNumber, rows, type Slice, type Transaction, type View } from "../store/port.ts";
 import { maxRetentionMs, maxUnauthenticatedRows } from "../store/retention.ts";

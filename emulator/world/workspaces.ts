@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { retrySchedule } from "../../src/api/duration.ts";
+import { retrySchedule } from "../../src/api/shapes.ts";
 import { addressKey } from "../../src/schemes/email-hash.ts";
 import { rows, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { email } from "./email.ts";
+import { email } from "./shapes.ts";
 
 /** What a text should be where any is accepted: the real service may refuse another one, so it becomes a finding. */
 export interface Expectation {

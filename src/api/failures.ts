@@ -1,8 +1,8 @@
-import { StacklessError } from "../base/stackless-error.ts";
-import { contractsFailures } from "./contracts/failures/index.ts";
-import { emulatorFailures } from "./emulator/failures/index.ts";
+import { StacklessError } from "../base/errors.ts";
+import { contractsFailures } from "./contracts/failures.ts";
+import { emulatorFailures } from "./emulator/failures.ts";
 import type { Failure } from "./failure.ts";
-import { routerFailures } from "./router/failures/index.ts";
+import { routerFailures } from "./router/failures.ts";
 import { storageFailures } from "./storage/failures.ts";
 
 /** The catalogue: every way in which an operation may refuse, by code. A code names one failure over all services. */

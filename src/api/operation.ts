@@ -1,9 +1,10 @@
-import type * as z from "zod";
+import * as z from "zod";
 import type { Activity } from "./activities.ts";
 import type { Basis } from "./basis.ts";
 import type { ControlRole } from "./control-roles.ts";
 import type { FailureCode } from "./failures.ts";
 import type { Service } from "./services.ts";
+import { dictionary } from "./shapes.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -242,3 +243,38 @@ type AnswerOf<B> = B extends { kind: "json" | "events"; schema: infer S extends 
 
 /** The body of a success: a document, HTML text, bytes, the location of a redirect, or nothing. */
 export type ResultOf<O extends Operation> = AnswerOf<O["responses"][keyof O["responses"]]>;
+
+type Route = Pick<Operation, "method" | "path" | "lastTakesSlashes">;
+
+/** The first of these operations that takes a request of this method and path, as it is sent: without its query. */
+export const operationAt = <One extends Route>(operations: readonly One[], method: string, path: string) =>
+  operations.find((one) => [one.method].flat().some((own) => own === method) && fits(one, path.split("/")));
+
+function fits({ path, lastTakesSlashes }: Route, given: readonly string[]): boolean {
+  const declared = path.split("/");
+  if (lastTakesSlashes ? given.length < declared.length : given.length !== declared.length) return false;
+  return declared.every((segment, at) => (segment.startsWith("{") ? given[at] !== "" : segment === given[at]));
+}
+
+/** Whether HTTP can carry it as the name of a field (RFC 9110, 5.1). */
+export const isHeaderName = (name: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.test(name);
+
+/** Whether HTTP can carry it as the value of a field (RFC 9110, 5.5). */
+export const isHeaderValue = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+
+/** What says how a response is framed: the server writes it, of the body that it sends (RFC 9112, 6). */
+const framing = ["connection", "content-length", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
+
+/** Headers of a scripted response. */
+export const responseHeaders = dictionary(z.string()).superRefine((given, context) => {
+  for (const [name, value] of Object.entries(given)) {
+    const message = problemOf(name, value);
+    if (message !== undefined) context.addIssue({ code: "custom", message, path: [name] });
+  }
+});
+
+function problemOf(name: string, value: string): string | undefined {
+  if (!isHeaderName(name)) return "must be letters, digits and !#$%&'*+-.^_`|~";
+  if (framing.includes(name.toLowerCase())) return "is set by the emulator";
+  return isHeaderValue(value) ? undefined : "must be ISO-8859-1 without control characters";
+}

@@ -1,11 +1,11 @@
 import type * as z from "zod";
-import { findNearest } from "../base/suggest.ts";
+import { findNearest } from "../base/text.ts";
 import { allResources } from "./all-resources.ts";
-import * as payloads from "./contracts/shapes/webhook-payloads.ts";
+import * as payloads from "./contracts/webhook-payloads.ts";
 import type { Operation } from "./operation.ts";
 import type { ResourceName, resources } from "./resources.ts";
 
-export { webhookPayloads } from "./contracts/shapes/webhook-payloads.ts";
+export { webhookPayloads } from "./contracts/webhook-payloads.ts";
 
 type Exports = { [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> }[ResourceName];
 type OperationsIn<Module> = Module extends unknown ? Extract<Module[keyof Module], Operation> : never;

@@ -13,3 +13,29 @@ export function tryParseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/**
+ * Entries by name, for names that somebody else may choose. Such a table has no prototype, so that `constructor` or
+ * `__proto__` names nothing in it that was not put there.
+ */
+export const lookupTable = <Entry>(entries: Readonly<Record<string, Entry>> = {}): Readonly<Record<string, Entry>> =>
+  Object.assign(Object.create(null), entries);
+
+/** Whether a text is one of the words of a list: then it has their type. */
+export const isOneOf = <Word extends string>(words: readonly Word[], text: string): text is Word =>
+  (words as readonly string[]).includes(text);
+
+/** Makes of each thing what follows from it alone, when it is first asked for, and keeps it for as long as the thing lives. */
+export function memoize<Thing extends object, Made extends object>(
+  make: (thing: Thing) => Made,
+): (thing: Thing) => Made {
+  const all = new WeakMap<Thing, Made>();
+  return (thing) => {
+    let made = all.get(thing);
+    if (made === undefined) {
+      made = make(thing);
+      all.set(thing, made);
+    }
+    return made;
+  };
+}

@@ -1,4 +1,4 @@
-import { lookupTable } from "./lookup-table.ts";
+import { lookupTable } from "./object.ts";
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ListedCommand } from "./declared-command.ts";
+import type { ListedCommand } from "./command.ts";
 
 /**
  * Set by the build: a line for each command, of its words. What is declared of it stands in the file of its group beside

@@ -1,7 +1,6 @@
 import type { CommandSpec } from "../derive/command-spec.ts";
 import { deriveSpecs } from "../derive/specs.ts";
-import type { Command } from "./command.ts";
-import type { DeclaredCommand, ListedCommand } from "./declared-command.ts";
+import type { Command, DeclaredCommand, ListedCommand } from "./command.ts";
 import { writtenCommands } from "./written-commands.ts";
 
 /** Names of the groups that have derived commands. */

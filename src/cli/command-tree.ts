@@ -1,8 +1,7 @@
 import { builtCommands, builtGroups } from "./built-commands.ts";
-import type { DeclaredCommand, ListedCommand } from "./declared-command.ts";
+import type { DeclaredCommand, ListedCommand } from "./command.ts";
 import { commandGroups } from "./groups.ts";
-import { locateCommand, startsWithWords } from "./parse/argv.ts";
-import { addSeparator, runsInnerCommand } from "./parse/inner-command.ts";
+import { addSeparator, locateCommand, runsInnerCommand, startsWithWords } from "./parse/argv.ts";
 import type { Parser } from "./parse/parser.ts";
 
 /** All groups: those that have commands written by hand, and those that only operations name. */

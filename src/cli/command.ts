@@ -1,8 +1,8 @@
 import type { Client } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
 import type { BaseUrls } from "../client/request.ts";
+import type { FlagValues, PositionalValues, TypedFlag, TypedPositional } from "../derive/command-flags.ts";
 import type { CommandDeclaration, CommandSpec, FlagSpec, PositionalSpec } from "../derive/command-spec.ts";
-import type { FlagValues, PositionalValues, TypedFlag, TypedPositional } from "../derive/flag-values.ts";
 import type { FailureKind } from "./failure.ts";
 import type { Host } from "./host.ts";
 import type { Output } from "./output/output.ts";
@@ -26,7 +26,7 @@ export interface CommandInputOf<
 }
 
 /** What is declared of a command that is written by hand. */
-export interface WrittenDeclaration extends CommandDeclaration {
+interface WrittenDeclaration extends CommandDeclaration {
   /** Whether the words after `--` belong to it. */
   readonly passthrough?: boolean;
   /** Takes the positionals, flags and examples of the derived command of the same words beside its own. */
@@ -140,4 +140,13 @@ export interface Context {
   allowToEnd(ms: number): void;
   /** Does the work, which waits for a program that is told of signals, and for as long as that takes to end. */
   outlast<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** A command of the tree, as plain data; `spec` is the derived one that a hand-written one builds on. */
+export type DeclaredCommand = (WrittenDeclaration & { readonly spec?: CommandSpec | undefined }) | CommandSpec;
+
+/** A command of a group: its declaration is read when it is asked for. */
+export interface ListedCommand {
+  readonly words: readonly string[];
+  declaration(): DeclaredCommand;
 }

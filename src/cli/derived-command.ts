@@ -1,8 +1,8 @@
 import type { CallableOperation, Operation } from "../api/operation.ts";
 import { resources } from "../api/resources.ts";
-import { plainNumbers } from "../base/exact-json.ts";
+import { plainNumbers } from "../base/json.ts";
 import { isObject } from "../base/object.ts";
-import { pluralize } from "../base/pluralize.ts";
+import { pluralize } from "../base/text.ts";
 import { type CallArguments, CheckedCall } from "../client/checked-call.ts";
 import type { Client } from "../client/client.ts";
 import type { Credentials } from "../client/credentials.ts";
@@ -11,13 +11,13 @@ import { type ApiResponse, bodyKindOf, requireValidValue } from "../client/respo
 import type { CommandSpec, Paging } from "../derive/command-spec.ts";
 import type { CommandInput, Context } from "./command.ts";
 import { findUnknownName } from "./connection/named-things.ts";
-import { describeEmptyResult } from "./empty-result.ts";
 import type { FailureKind } from "./failure.ts";
 import { checkFields, pickFields } from "./output/output.ts";
 import { buildFirstPageQuery, describePastEnd, fetchAllPages, noteMoreRows } from "./paging.ts";
 import { buildArguments, toUsageError } from "./parse/arguments.ts";
-import { findMisspeltFields } from "./parse/misspelt-fields.ts";
+import { findMisspeltFields } from "./parse/suggestions.ts";
 import { confirmName, confirmYes } from "./prompt/confirm.ts";
+import { describeEmptyResult } from "./service-message.ts";
 import { withSpinner } from "./terminal/spinner.ts";
 
 /** Runs the command of one operation: input → call → answer on standard output. */
@@ -99,7 +99,7 @@ export async function prepareCall<Value = unknown>(
     await (await import("./output/file.ts")).checkOutputFile(context.host, file, "--output", { inputs });
   }
   if (input.flags["dry-run"] === true) {
-    const { printPlan } = await import("./connection/dry-run.ts");
+    const { printPlan } = await import("./connection/http.ts");
     await printPlan(ready, contentType, context, credentials);
     return "dry-run";
   }

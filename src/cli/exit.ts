@@ -1,6 +1,6 @@
 import { redactText } from "../api/secrets.ts";
-import { lookupTable } from "../base/lookup-table.ts";
-import { mayExpectTls, toTlsFailure } from "../base/tls-failure.ts";
+import { mayExpectTls, toTlsFailure } from "../base/errors.ts";
+import { lookupTable } from "../base/object.ts";
 import {
   InvalidArgumentsError,
   InvalidResponseError,
@@ -12,12 +12,11 @@ import {
   RetryAfterTooLongError,
   ServiceError,
 } from "../client/errors.ts";
-import { formatFsError, isFsError } from "../files/fs-errors.ts";
+import { formatFsError, isFsError } from "../files/disk.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "./failure.ts";
 import { formatCommandLine } from "./help/examples.ts";
 import type { SignalName } from "./host.ts";
-import { remedyOf } from "./remedies.ts";
-import { formatServiceError } from "./service-message.ts";
+import { formatServiceError, remedyOf } from "./service-message.ts";
 
 /** What each exit code means (DECISIONS.md, L10). */
 export const exitCodes = [

@@ -1,6 +1,7 @@
 import { lifecycle, triggers } from "../api/contracts/lifecycle.ts";
-import { lookupTable } from "../base/lookup-table.ts";
+import { lookupTable } from "../base/object.ts";
 import type { ServiceError } from "../client/errors.ts";
+import { type FsError, openFilesRemedies } from "../files/disk.ts";
 
 /** What an operation's path names: the last one that matches is meant. */
 const things: readonly (readonly [path: RegExp, noun: string])[] = [
@@ -117,3 +118,57 @@ function describeProblem({ method, path, status, problem: { message, fields } }:
 /** `Contract T-9 not found (HTTP 404)` */
 export const formatServiceError = (error: ServiceError): string =>
   `${error.outcomeUnknown ? "The outcome is unknown: " : ""}${describeProblem(error)} (HTTP ${error.status})`;
+
+const mayNot = "Grant this user the permission, or choose another location.";
+const room = "Free some space, or choose a location on another disk.";
+
+const remedies = lookupTable<string>({
+  EACCES: mayNot,
+  EPERM: mayNot,
+  EROFS: "Choose a location on another disk.",
+  ENOSPC: room,
+  EDQUOT: room,
+  EFBIG: "Choose a location on a disk that allows larger files.",
+  EIO: "Check the disk, or choose a location on another disk.",
+  ...openFilesRemedies,
+  EISDIR: "Choose a file.",
+  ENOENT: "Create it, or choose another location.",
+});
+
+/** What a person can do about what the system refuses. */
+export const remedyOf = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
+
+/** What makes the first row of a list, by its command. */
+const makers = lookupTable<string>({
+  "contracts list": "to create one: svc contracts create",
+  "intake list": "to create one: svc intake create",
+  "contracts counterparties list": "to create a contract with them: svc contracts create",
+  "emulator webhooks": "to create one: svc webhooks listen or svc webhooks create",
+  "emulator deliveries": "to send a test webhook: svc webhooks trigger",
+  "emulator emails": "to send one: svc contracts send",
+  "emulator invitations": "to invite signatories: svc contracts send",
+  "emulator inbox": "it lists requests that the router forwards",
+  "emulator fault list": "to add one: svc emulator fault add",
+  "emulator requests": "new requests will be listed",
+});
+
+/** Where an empty list is what was asked for. */
+const inPlace = lookupTable<string>({
+  "emulator clock advance": "Nothing was due. To show the time: svc emulator clock",
+});
+
+/**
+ * What a person reads in place of an empty table: that it is, and what comes next, or which flags have left everything
+ * out.
+ */
+export function describeEmptyResult(words: readonly string[], filters: readonly string[] = []): string {
+  const other = inPlace[words.join(" ")];
+  if (other !== undefined) return other;
+  if (filters.length > 0) return describeFilteredResult(filters);
+  const maker = makers[words.join(" ")];
+  return maker === undefined ? "Nothing found" : `Nothing found; ${maker}`;
+}
+
+/** The same of a list that these flags have made shorter. */
+export const describeFilteredResult = (filters: readonly string[]): string =>
+  `Nothing found with ${filters.map((flag) => `--${flag}`).join(" and ")}`;

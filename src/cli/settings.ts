@@ -1,10 +1,10 @@
 import { relative } from "node:path";
 import { fieldsOf, tryParseJson } from "../base/object.ts";
-import { didYouMean } from "../base/suggest.ts";
+import { didYouMean } from "../base/text.ts";
 import { type Profile, profilesPath, readProfiles } from "./config/profile.ts";
 import type { LocalEmulator } from "./connection/emulator-access.ts";
 import { mainCluster } from "./connection/emulator-variables.ts";
-import { findNearestState } from "./connection/state-folder.ts";
+import { findNearestState } from "./connection/run-file.ts";
 import { UsageError } from "./failure.ts";
 import type { Host } from "./host.ts";
 import { type Globals, parseBaseUrlFlag } from "./parse/globals.ts";
@@ -100,7 +100,7 @@ async function emulatorSettings(found: LocalEmulator, host: Host): Promise<Servi
   const origin = `the emulator with the state ${relative(host.cwd, found.state)}`;
   const own = (value: string): SettingValue => ({ value, origin });
   const known = (value: string | undefined) => (value === undefined ? undefined : own(value));
-  const { selectEnvironmentKey } = await import("./connection/environment-key.ts");
+  const { selectEnvironmentKey } = await import("./connection/emulator-variables.ts");
   const { access: here, key, unused } = await selectEnvironmentKey(found, host);
   const first = mainCluster(here);
   return {

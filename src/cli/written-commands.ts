@@ -1,4 +1,4 @@
-import { lookupTable } from "../base/lookup-table.ts";
+import { lookupTable } from "../base/object.ts";
 import type { Command } from "./command.ts";
 
 /** The hand-written commands of a group; each stands beside the derived ones, or for one of the same words. */
@@ -9,19 +9,19 @@ export const writtenCommands = lookupTable<() => Promise<{ readonly commands: re
   emulator: () => import("./commands/emulator/index.ts"),
   doctor: () => import("./commands/doctor.ts"),
   contracts: () => import("./commands/contracts/index.ts"),
-  intake: () => import("./commands/intake/index.ts"),
-  files: () => import("./commands/files/index.ts"),
+  intake: () => import("./commands/intake.ts"),
+  files: () => import("./commands/files.ts"),
   webhooks: () => import("./commands/webhooks/index.ts"),
   verify: () => import("./commands/verify/index.ts"),
   router: () => import("./commands/router/index.ts"),
   auth: () => import("./commands/auth/index.ts"),
-  "chat-a": () => import("./commands/chat-a/index.ts"),
-  "chat-b": () => import("./commands/chat-b/index.ts"),
-  "crm-a": () => import("./commands/crm-a/index.ts"),
-  "crm-b": () => import("./commands/crm-b/index.ts"),
-  billing: () => import("./commands/billing/index.ts"),
+  "chat-a": () => import("./commands/chat-a.ts"),
+  "chat-b": () => import("./commands/chat-b.ts"),
+  "crm-a": () => import("./commands/crm-a.ts"),
+  "crm-b": () => import("./commands/crm-b.ts"),
+  billing: () => import("./commands/billing.ts"),
   api: () => import("./commands/api.ts"),
-  config: () => import("./commands/config/index.ts"),
+  config: () => import("./commands/config.ts"),
   openapi: () => import("./commands/openapi.ts"),
   completion: () => import("./commands/completion.ts"),
   agent: () => import("./commands/agent.ts"),

@@ -1,7 +1,7 @@
 import { fieldsOf } from "../base/object.ts";
 import { formatSize } from "../base/size.ts";
+import { parseJson } from "./body.ts";
 import { InvalidResponseError } from "./errors.ts";
-import { parseJson } from "./json-text.ts";
 
 /** A stream may go on for ever, what is kept of it may not: the request log's entries are some kilobytes. */
 const eventMaxBytes = 16 * 2 ** 20;

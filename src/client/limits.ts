@@ -10,7 +10,7 @@ export type ReadMode = "whole" | "stream" | "export" | "events";
 
 const heldBytes = 256 * 2 ** 20;
 
-/** Text of more characters cannot be made of it, whatever is asked for; an export is no larger (src/api/emulator/state/state.ts). */
+/** Text of more characters cannot be made of it, whatever is asked for; an export is no larger (src/api/emulator/state.ts). */
 const holdableBytes = 500 * 2 ** 20;
 
 const streamedBytes = 16 * 2 ** 30;

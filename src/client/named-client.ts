@@ -1,11 +1,17 @@
 import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
 import { type AnyOperation, type OperationById, type OperationId, operationById, registry } from "../api/registry.ts";
-import { type AllOf, checkAmounts, checkNames, checkUrls } from "./check-options.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
-import { type CallOptions, type ClientOptions, createClient as createDeclaredClient } from "./client.ts";
+import {
+  type AllOf,
+  type CallOptions,
+  type ClientOptions,
+  checkAmounts,
+  checkNames,
+  checkUrls,
+  createClient as createDeclaredClient,
+} from "./client.ts";
 import type { Credentials } from "./credentials.ts";
-import { InvalidArgumentsError } from "./errors.ts";
-import { addOperationToError, addOperationToStreamErrors } from "./operation-errors.ts";
+import { addOperationToError, addOperationToStreamErrors, InvalidArgumentsError } from "./errors.ts";
 import type { BaseUrls } from "./request.ts";
 import type { ApiResponse } from "./response.ts";
 import { createTransport } from "./transport.ts";

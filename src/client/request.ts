@@ -1,8 +1,8 @@
 import type { CallableOperation, Method } from "../api/operation.ts";
-import { stringifyExact } from "../base/exact-json.ts";
+import { stringifyExact } from "../base/json.ts";
 import { fieldsOf } from "../base/object.ts";
-import { trimTrailing } from "../base/trailing.ts";
-import { fillTemplate } from "../base/url-template.ts";
+import { trimTrailing } from "../base/text.ts";
+import { fillTemplate } from "../base/urls.ts";
 import type { CallArguments, CheckedCall } from "./checked-call.ts";
 import { type Credentials, credentialHeaders } from "./credentials.ts";
 

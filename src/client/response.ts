@@ -2,14 +2,14 @@ import { Readable } from "node:stream";
 import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
 import { redactUrl } from "../api/secrets.ts";
-import { restoreExactNumbers } from "../base/exact-json.ts";
+import { restoreExactNumbers } from "../base/json.ts";
+import { parseJson } from "./body.ts";
+import { firstShapeProblem, issuesIn } from "./checked-call.ts";
 import { InvalidResponseError, leavesOutcomeUnknown, MisroutedRequestError, ServiceError } from "./errors.ts";
 import { type MissedEventsHandler, parseServerSentEvents } from "./events.ts";
-import { parseJson } from "./json-text.ts";
 import type { ReadMode } from "./limits.ts";
 import { parseProblem } from "./problem.ts";
 import { type HttpRequest, isIdempotent } from "./request.ts";
-import { firstShapeProblem, issuesIn } from "./shape.ts";
 
 export interface HttpResponse {
   readonly status: number;
@@ -26,7 +26,7 @@ export interface ApiResponse<Value = unknown> {
   readonly value: Value;
   /** Where status or body differ from the declaration: `status 200 instead of 201`, `items.0.colour: not declared`. */
   readonly drift: readonly string[];
-  /** Why the value cannot be read by its declaration (src/client/shape.ts); undefined where it can, or nobody looked. */
+  /** Why the value cannot be read by its declaration (src/client/checked-call.ts); undefined where it can, or nobody looked. */
   readonly shapeProblem: string | undefined;
 }
 

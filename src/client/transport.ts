@@ -120,7 +120,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
 const decoded = async (answer: IncomingResponse, method: string, maxBytes: number): Promise<IncomingResponse> =>
   answer.headers["content-encoding"] === undefined
     ? answer
-    : (await import("./decoded-body.ts")).decodedAnswer(answer, method, maxBytes);
+    : (await import("./body.ts")).decodedAnswer(answer, method, maxBytes);
 
 /** The content that is sent; `failure` is what reading it failed with, which is no trouble of the network. */
 function watchedBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {

@@ -1,7 +1,6 @@
 import type { Operation, RequestBody } from "../api/operation.ts";
-import { lookupTable } from "../base/lookup-table.ts";
-import { isObject } from "../base/object.ts";
-import { placeholders } from "../base/url-template.ts";
+import { isObject, lookupTable } from "../base/object.ts";
+import { placeholders } from "../base/urls.ts";
 import type { CommandExample, FlagSpec } from "./command-spec.ts";
 
 /** One declared example as a person would type it: flags, then `--set` for what lies deeper, or the body piped in. */

@@ -1,11 +1,10 @@
 import type { Operation, ResponseBody } from "../api/operation.ts";
 import type { ResourceName } from "../api/resources.ts";
-import { placeholders } from "../base/url-template.ts";
+import { placeholders } from "../base/urls.ts";
 import { buildCommandExample } from "./command-examples.ts";
 import { deriveFlags } from "./command-flags.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "./command-spec.ts";
-import { fieldNames, hasMoreRules, inputSchema, outputSchema, scalarFields } from "./fields.ts";
-import { derivePaging } from "./paging.ts";
+import { derivePaging, fieldNames, hasMoreRules, inputSchema, outputSchema, scalarFields } from "./fields.ts";
 
 /** The commands of all operations as plain data (DECISIONS.md, E9). Total: every kind of input and answer has its place. */
 export const deriveCommands = (byResource: ReadonlyMap<ResourceName, readonly Operation[]>): CommandSpec[] =>

@@ -2,11 +2,15 @@ import type * as z from "zod";
 import type { Activity } from "../api/activities.ts";
 import type { Operation } from "../api/operation.ts";
 import type { Service } from "../api/services.ts";
-import { operationObject, sharedParameters, tagOf } from "./openapi/operations.ts";
-import { type Json, type SchemaNames, schemaWriter } from "./openapi/schemas.ts";
-import { securityRequirements, securitySchemes } from "./openapi/security.ts";
-import { failureShapes } from "./openapi/shapes.ts";
-import { webhookItems } from "./openapi/webhooks.ts";
+import { webhookItems } from "./openapi/bodies.ts";
+import {
+  operationObject,
+  securityRequirements,
+  securitySchemes,
+  sharedParameters,
+  tagOf,
+} from "./openapi/operations.ts";
+import { failureShapes, type Json, type SchemaNames, schemaWriter } from "./openapi/schemas.ts";
 
 /** The services that have a document; the signed storage has none (DECISIONS.md, E9). */
 export const documentedServices = ["router", "contracts", "emulator"] as const;

@@ -1,11 +1,21 @@
-import type { Operation } from "../api/operation.ts";
-import type { CommandDeclaration, FlagSpec } from "./command-spec.ts";
-import type { ObservedClaims } from "./observed.ts";
-import { activitySection, failureSection, renderUnemulatedSection } from "./reference/catalogue.ts";
-import { describeCommand, flagTable, usage } from "./reference/commands.ts";
-import { lifecycleSection } from "./reference/lifecycle.ts";
-import { blocks, code, codes, renderMarkdownTable } from "./reference/markdown.ts";
-import { operationSection } from "./reference/operations.ts";
+import { activityGroups } from "../api/activities.ts";
+import type { Basis } from "../api/basis.ts";
+import {
+  conditions,
+  emailDeliveryActivities,
+  type ForbiddenMove,
+  lifecycle,
+  type Move,
+  requirements,
+} from "../api/contracts/lifecycle.ts";
+import { unemulatedFeatures, unemulatedRoutes } from "../api/contracts/unemulated-routes.ts";
+import type { Failure } from "../api/failure.ts";
+import { failures } from "../api/failures.ts";
+import { type Operation, roleOf } from "../api/operation.ts";
+import { lookupTable } from "../base/object.ts";
+import { pluralize } from "../base/text.ts";
+import type { CommandDeclaration, FlagSpec, PositionalSpec } from "./command-spec.ts";
+import { findObservedFailure, type ObservedClaim, type ObservedClaims } from "./observed.ts";
 
 /** What the page is made from. The command line hands in what it alone knows: its whole tree, and the exit codes. */
 export interface ReferenceParts {
@@ -53,3 +63,195 @@ export function renderReference({ registry, commands, globalFlags, exitCodes, ob
     ),
   )}\n`;
 }
+
+/** Every declared failure once, by code. */
+const failureSection = (observed: ObservedClaims): string =>
+  blocks(
+    "## Failures",
+    renderMarkdownTable(
+      ["Code", "Status", "Form", "When", "Known from"],
+      Object.entries(failures as Readonly<Record<string, Failure<unknown>>>)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, { status, shape, when, basis }]) => [
+          code(name),
+          String(status),
+          shape,
+          when,
+          basisWords(basis, findObservedFailure(observed, name)),
+        ]),
+    ),
+  );
+
+/** The public routes that are known by name alone, with what is missing to build each. */
+const renderUnemulatedSection = (): string =>
+  blocks(
+    "## Public routes that are not emulated",
+    "The service has these routes, but their description is not public. The emulator responds 501 and names the missing facts, unless the seed scripts a response (`apps.answers`).",
+    renderMarkdownTable(
+      ["Route", "About", "Missing facts"],
+      unemulatedRoutes.map(({ path, about, missing }) => [code(path), about, missing]),
+    ),
+    "The paths of these routes are not public. Requests for them get 404, like any unknown path:",
+    renderMarkdownTable(
+      ["About", "Missing facts"],
+      unemulatedFeatures.map(({ about, missing }) => [about, missing]),
+    ),
+  );
+
+/** Every activity with the operations that cause it. */
+const activitySection = (registry: readonly Operation[]): string =>
+  blocks(
+    "## Activities",
+    "Send a test webhook for any of them with `svc webhooks trigger`.",
+    ...Object.entries(activityGroups).flatMap(([group, activities]) => [
+      `### ${group}`,
+      renderMarkdownTable(
+        ["Activity", "Caused by"],
+        activities.map((activity) => [
+          code(activity),
+          codes(registry.filter(({ emits }) => emits?.includes(activity)).map(({ id }) => id)),
+        ]),
+      ),
+    ]),
+  );
+
+/** The states of a contract as a diagram, and every move as a row. */
+const lifecycleSection = (): string =>
+  blocks(
+    "## Lifecycle of a contract",
+    "Other transitions are rejected.",
+    ["```mermaid", "stateDiagram-v2", ...arrows(), "```"],
+    renderMarkdownTable(
+      ["Trigger", "From", "When", "Needs", "To", "Emits", "One virtual minute later"],
+      moves.map((move) => [
+        move.trigger,
+        move.from.join(", "),
+        "when" in move && move.when !== undefined ? conditions[move.when] : "",
+        "requires" in move
+          ? (move.requires ?? []).map((need) => `${need} (else ${requirements[need]})`).join(", ")
+          : "",
+        "refusedAs" in move ? `rejected: ${move.refusedAs}` : (ends[move.to] ?? move.to),
+        "emits" in move ? codes(move.emits) : "",
+        "sends" in move && move.sends ? codes(emailDeliveryActivities[move.sends]) : "",
+      ]),
+    ),
+  );
+
+const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
+
+const ends = lookupTable<string>({ "=": "(stays)", held: "(the status before the hold)" });
+
+function arrows(): string[] {
+  const lines = moves.flatMap((move) => {
+    if ("refusedAs" in move || move.to === "=") return [];
+    // Where a hold leads back to is one of many; the diagram shows the way out alone.
+    const to = move.to === "held" ? "REDLINING" : node(move.to);
+    return move.from.map((from) => `    ${node(from)} --> ${to}: ${move.trigger}`);
+  });
+  return [...new Set(lines)];
+}
+
+const node = (state: string): string => (state === "(new)" || state === "(deleted)" ? "[*]" : state);
+
+/** One operation with its command; `command` is undefined while the hand-written one is missing. */
+function operationSection(
+  operation: Operation,
+  command: CommandDeclaration | undefined,
+  seen: ObservedClaim | undefined,
+): string {
+  const {
+    id,
+    summary,
+    description,
+    method,
+    path,
+    auth,
+    responses,
+    failures,
+    clusterFailures = [],
+    emits,
+    basis,
+  } = operation;
+  const facts: [string, string][] = [
+    ["Route", code(`${[method].flat().join("|")} ${path}`)],
+    ["Credentials", auth],
+    ["Role", roleOf(operation) ?? ""],
+    [
+      "Answers",
+      Object.entries(responses)
+        .map(([status, { kind }]) => `${status} (${kind})`)
+        .join(", "),
+    ],
+    ["Failures", codes(failures)],
+    ["Failures of its cluster", codes(clusterFailures)],
+    ["Emits", codes(emits ?? [])],
+    ["Known from", basisWords(basis, seen)],
+  ];
+  return blocks(
+    `### ${id}`,
+    `${summary}.${description === undefined ? "" : ` ${description}`}`,
+    facts.filter(([, text]) => text !== "").map(([name, text]) => `- ${name}: ${text}`),
+    command ? `${code(usage(command))}` : "",
+    ...(command ? describeCommand(command, [`${summary}.`, description ?? ""]) : []),
+    command ? flagTable(command.flags) : [],
+  );
+}
+
+/** `svc contracts status COMPOSITE_ID [flags]`. */
+const usage = ({ words, positionals, flags }: CommandDeclaration): string =>
+  ["svc", ...words, ...positionals.map(placeholder), ...(flags.length > 0 ? ["[flags]"] : [])].join(" ");
+
+/** What help says of it above its flags; where an operation stands for it, only what that does not say. */
+const describeCommand = ({ summary, description }: CommandDeclaration, said: readonly string[] = []): string[] =>
+  [`${summary}.`, ...(description?.split(/\n{2,}/) ?? [])].filter((part) => !said.includes(part));
+
+function placeholder({ name, optional, variadic }: PositionalSpec): string {
+  const shown = `${name.toUpperCase()}${variadic ? "…" : ""}`;
+  return optional ? `[${shown}]` : shown;
+}
+
+const flagTable = (flags: readonly FlagSpec[]): string[] =>
+  renderMarkdownTable(
+    ["Flag", "Value", "Meaning"],
+    flags.map((flag) => [code(`--${flag.flag}`), valueShown(flag), meaningOf(flag)]),
+  );
+
+const valueShown = ({ type, placeholder, choices }: FlagSpec): string =>
+  type === "switch" ? "" : (placeholder ?? choices?.map(code).join(", ") ?? type);
+
+const meaningOf = ({ description, required, repeatable, default: preset }: FlagSpec): string =>
+  [
+    description,
+    required ? "required" : "",
+    repeatable ? "repeatable" : "",
+    preset === undefined ? "" : `default: ${preset}`,
+  ]
+    .filter((part) => part !== "")
+    .join("; ");
+
+/** `specified`, `public`, or `assumed: <reason>`; of what was observed: how often, when last, and what differed. */
+function basisWords(basis: Basis, seen?: ObservedClaim): string {
+  if (!seen) return typeof basis === "string" ? basis : `assumed: ${basis.assumed}`;
+  const differs = seen.differs.length === 0 ? "" : `; differs: ${seen.differs.join(", ")}`;
+  return `observed ${pluralize(seen.count, "time")}, last at ${seen.at}${differs}`;
+}
+
+/** A table; cells are escaped, and an empty table is nothing at all. */
+function renderMarkdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  if (rows.length === 0) return [];
+  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
+  return [line(head), `|${head.map(() => "---").join("|")}|`, ...rows.map(line)];
+}
+
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+
+const code = (text: string): string => `\`${text}\``;
+
+const codes = (texts: readonly string[]): string => texts.map(code).join(", ");
+
+/** Blocks with one empty line between them; empty ones leave no gap. */
+const blocks = (...parts: readonly (string | readonly string[])[]): string =>
+  parts
+    .map((part) => (typeof part === "string" ? part : part.join("\n")))
+    .filter((part) => part !== "")
+    .join("\n\n");

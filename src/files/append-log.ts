@@ -1,4 +1,4 @@
-import { nextTurn } from "../base/next-turn.ts";
+import { nextTurn } from "../base/timing.ts";
 import type { DiskFile } from "./disk.ts";
 import { type LogPosition, logLine } from "./log-line.ts";
 
@@ -218,4 +218,18 @@ function newBatch(group: number, end: LogPosition): Batch {
   // Whoever appended awaits it; without anybody a failure is still told by `failure`.
   durable.catch(() => {});
   return { lines: [], group, end, durable, settle };
+}
+
+const newline = 0x0a;
+
+/** The same bytes in blocks that end at the end of a line, but for the last of a text that does not. */
+export async function* splitAtLineEnds(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
+  let rest: Uint8Array = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    const bytes = Buffer.concat([rest, piece]);
+    const end = bytes.lastIndexOf(newline) + 1;
+    rest = bytes.subarray(end);
+    if (end > 0) yield bytes.subarray(0, end);
+  }
+  if (rest.byteLength > 0) yield Buffer.from(rest);
 }

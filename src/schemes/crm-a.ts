@@ -1,5 +1,5 @@
 import { type Bytes, constantTimeEqual, hash, hmac } from "../base/hmac.ts";
-import { lookupTable } from "../base/lookup-table.ts";
+import { lookupTable } from "../base/object.ts";
 import { isFresh } from "./freshness.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 

@@ -1,5 +1,4 @@
-import { decodeAnyBase64 } from "../base/base64.ts";
-import { constantTimeEqual, hmac } from "../base/hmac.ts";
+import { constantTimeEqual, decodeAnyBase64, hmac } from "../base/hmac.ts";
 import { isObject, tryParseJson } from "../base/object.ts";
 import { createInvalidVerdict } from "./verdict.ts";
 

@@ -1,4 +1,4 @@
-import { decodeBase64 } from "../base/base64.ts";
+import { decodeBase64 } from "../base/hmac.ts";
 
 export interface BasicCredentials {
   readonly user: string;

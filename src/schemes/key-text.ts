@@ -1,4 +1,4 @@
-import { decodeBase64 } from "../base/base64.ts";
+import { decodeBase64 } from "../base/hmac.ts";
 
 /** The bytes of a key that is kept as base64. Throws a TypeError, which calls it `what`, when there is none, or it is no such text. */
 export function decodeKey(text: string | undefined, what: string): Buffer {

@@ -1,6 +1,6 @@
 // The types of svc-toolkit/webhooks. The code imports them from here, and the package publishes this file as it is; functions
 // are compared with what src/schemes/index.ts exports. What payloads hold is written out by `npm run build`
-// (src/derive/payload-types.ts).
+// (src/derive/operation-types.ts).
 import type { WebhookPayloads } from "./payloads.d.ts";
 
 /** What a webhook can tell of. */

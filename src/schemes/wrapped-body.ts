@@ -1,5 +1,5 @@
 import { unzipSync } from "node:zlib";
-import { decodeAnyBase64 } from "../base/base64.ts";
+import { decodeAnyBase64 } from "../base/hmac.ts";
 import { isObject, tryParseJson } from "../base/object.ts";
 
 /** A body in another form: what it was made from, or what something made from it. */

@@ -3,7 +3,7 @@ import { appendFile, lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fieldsOf, tryParseJson } from "../base/object.ts";
 import { createFileAtomic, writeFileAtomic } from "../files/atomic-write.ts";
-import { formatFsError, isFsError } from "../files/fs-errors.ts";
+import { formatFsError, isFsError } from "../files/disk.ts";
 import { makeFolder } from "../files/make-folder.ts";
 import { ExchangeFormatError, formatExchange, parseExchange, type RecordedExchange } from "./exchange.ts";
 

@@ -1,5 +1,4 @@
-import type { Operation } from "../api/operation.ts";
-import { operationAt } from "../api/operation-at.ts";
+import { type Operation, operationAt } from "../api/operation.ts";
 import { registry } from "../api/registry.ts";
 import type { Callee, RecordedExchange } from "./exchange.ts";
 import { headerOf } from "./exchange.ts";

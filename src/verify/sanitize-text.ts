@@ -1,6 +1,6 @@
 import { isSecretName } from "../api/secrets.ts";
 import { tryParseJson } from "../base/object.ts";
-import { trimTrailing } from "../base/trailing.ts";
+import { trimTrailing } from "../base/text.ts";
 import { editJson } from "./json-edit.ts";
 import { standInFile } from "./stand-in-files.ts";
 import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord, type StandIns } from "./stand-ins.ts";

@@ -2,7 +2,7 @@ import { activities } from "../api/activities.ts";
 import type { Failure } from "../api/failure.ts";
 import { failures } from "../api/failures.ts";
 import { registry, schemaNames, webhookPayloads } from "../api/registry.ts";
-import { buildSample } from "../derive/openapi/failures.ts";
+import { buildSample } from "../derive/openapi/operations.ts";
 import { buildOpenApi } from "../derive/openapi.ts";
 
 /** What the declarations themselves say, so that it tells nothing about a person or a company. */

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Operation } from "../../src/api/operation.ts";
-import { operationAt } from "../../src/api/operation-at.ts";
+import { type Operation, operationAt } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 
 describe("the operation that takes a request", () => {

@@ -6,12 +6,11 @@ import {
   describeAlteredAttempts,
   describeAttemptOutcome,
   formatAttemptLabel,
+  formatDeliveryStatus,
 } from "../../src/api/webhook-health/attempts.ts";
-import { diagnoseFailedAttempt } from "../../src/api/webhook-health/causes.ts";
-import { formatDeliveryStatus } from "../../src/api/webhook-health/delivery-status.ts";
-import type { Fault } from "../../src/api/webhook-health/faults.ts";
+import { diagnoseFailedAttempt, type Fault } from "../../src/api/webhook-health/causes.ts";
 import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../src/api/webhook-health/health.ts";
-import { explainNoDeliveries } from "../../src/api/webhook-health/no-deliveries.ts";
+import { explainNoDeliveries } from "../../src/api/webhook-health/streak.ts";
 import { specifiedRetrySchedule } from "../../src/api/webhook-retries.ts";
 import { delivery, iso, webhook } from "../console/webhook-records.ts";
 

@@ -1,5 +1,5 @@
 import { collections } from "../../emulator/compose/state/collections.ts";
-import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../emulator/store/memory-store.ts";
 import { attempts, deliveries, webhookEvents } from "../../emulator/webhooks/deliveries.ts";
 import { listDeliveries } from "../../emulator/webhooks/log.ts";
 import { systemWallClock } from "../../src/base/clock.ts";

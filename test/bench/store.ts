@@ -7,7 +7,7 @@ import { build } from "esbuild";
 import type { Cause } from "../../emulator/store/cause.ts";
 import { causes, createCauseRowFactory, maxCauses } from "../../emulator/store/causes.ts";
 import { openFileStore } from "../../emulator/store/file/file-store.ts";
-import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../emulator/store/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
 import { systemWallClock } from "../../src/base/clock.ts";
 import { collections, owners, people, person } from "../support/store.ts";

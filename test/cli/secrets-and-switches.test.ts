@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { canPrompt } from "../../src/cli/context.ts";
 import type { Host } from "../../src/cli/host.ts";
-import { hasColour } from "../../src/cli/output/colour.ts";
+import { hasColour } from "../../src/cli/output/styled.ts";
 import type { Globals } from "../../src/cli/parse/globals.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";

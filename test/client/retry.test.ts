@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { WallClock } from "../../src/base/clock.ts";
 import { NetworkError, RetryAfterTooLongError } from "../../src/client/errors.ts";
+import { retryAfterMs, withRetries } from "../../src/client/network-failure.ts";
 import type { HttpResponse } from "../../src/client/response.ts";
-import { retryAfterMs, withRetries } from "../../src/client/retry.ts";
 
 /** A wall clock that sleeps at once and remembers for how long. */
 function fakeWall(): WallClock & { slept: number[] } {

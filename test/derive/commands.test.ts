@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
-import { base64 } from "../../src/api/contracts/shapes/base64.ts";
+import { base64 } from "../../src/api/contracts/shapes.ts";
 import {
   bytes,
   empty,
@@ -33,7 +33,7 @@ const base: Operation = {
   basis: "specified",
   examples: [],
 };
-const derive = (changes: Partial<Operation>) => deriveCommand({ ...base, ...changes }, "router/health");
+const derive = (changes: Partial<Operation>) => deriveCommand({ ...base, ...changes }, "router/proxied");
 const flagsFor = (body: z.ZodType) =>
   derive({ method: "POST", request: { body: json(body) } }).flags.filter(({ target }) => target?.in === "body");
 const names = (flags: readonly FlagSpec[]) => flags.map(({ flag }) => flag);
@@ -54,7 +54,7 @@ describe("the command of an operation", () => {
       flags: [],
       examples: [],
       operation: "things.show",
-      resource: "router/health",
+      resource: "router/proxied",
       service: "contracts",
       method: "GET",
       path: "/things/{thing_id}/parts/{part}",

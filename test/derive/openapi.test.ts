@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
 import { assumed } from "../../src/api/basis.ts";
-import { oneOf } from "../../src/api/choices.ts";
 import {
   bytes,
   empty,
@@ -17,6 +16,7 @@ import {
   redirect,
 } from "../../src/api/operation.ts";
 import { contracts, router } from "../../src/api/services.ts";
+import { oneOf } from "../../src/api/shapes.ts";
 import { buildOpenApi, type DocumentedService } from "../../src/derive/openapi.ts";
 
 const Inner = z.strictObject({ at: z.iso.datetime(), note: z.string().optional() });

@@ -1,4 +1,4 @@
-import { mailerEventNames } from "../../src/api/mailer-events.ts";
+import { mailerEventNames } from "../../src/api/emulator/deliveries.ts";
 import { acme, paper, pdfBase64, request } from "../support/contracts.ts";
 import type { Answer, TestEmulator } from "../support/emulator.ts";
 import { type OperationCall, operationNamed } from "./operation-call.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
-import { fillTemplate, placeholders } from "../../src/base/url-template.ts";
+import { fillTemplate, placeholders } from "../../src/base/urls.ts";
 import { draft } from "../support/contracts.ts";
 import { emulator, sender } from "../support/emulator.ts";
 import { inheritedNames } from "../support/inherited-names.ts";

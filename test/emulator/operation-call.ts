@@ -1,6 +1,6 @@
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
-import { fillTemplate } from "../../src/base/url-template.ts";
+import { fillTemplate } from "../../src/base/urls.ts";
 import type { Answer, TestEmulator } from "../support/emulator.ts";
 
 /** Calls an operation by its id, where the emulator has it, with the credentials that it needs. */

@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { describeFsError } from "../../src/files/fs-errors.ts";
+import { describeFsError } from "../../src/files/disk.ts";
 import { temporaryFolder } from "../support/store.ts";
 
 const failed = (work: Promise<unknown>): Promise<unknown> =>

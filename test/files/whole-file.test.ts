@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../src/base/clock.ts";
-import { changePrivateFile } from "../../src/cli/config/private-file-change.ts";
+import { changePrivateFile } from "../../src/cli/config/private-file.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { writeOutput } from "../../src/cli/output/file.ts";
 import {
@@ -16,7 +16,7 @@ import {
   writeFileAtomic,
 } from "../../src/files/atomic-write.ts";
 import { writeFileAtomicSync } from "../../src/files/atomic-write-sync.ts";
-import { resolveRealPath } from "../../src/files/real-path.ts";
+import { resolveRealPath } from "../../src/files/folders.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { ForgetfulDisk } from "../support/files/forgetful-disk.ts";
 

@@ -60,14 +60,14 @@ export const bans: readonly Ban[] = [
   {
     what: "a record that leaves the key __proto__ out",
     pattern: /\.record\(z\.string\(\)/,
-    home: ["src/api/dictionary.ts"],
+    home: ["src/api/shapes.ts"],
     instead: "dictionary",
   },
   {
     what: "a table by name that inherits names",
     // A copy of another object has the names of that one.
     pattern: /^\s*(?:export )?(?:const|let|readonly) #?\w+: (?:Readonly<)?Record<string, .*> = \{(?! \.\.\.)/,
-    home: ["src/base/lookup-table.ts"],
+    home: ["src/base/object.ts"],
     instead: "lookupTable, a Map, or Object.create(null): constructor names something in every other object",
   },
 ];

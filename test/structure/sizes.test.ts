@@ -7,7 +7,8 @@ const lines = (path: string, count: number) => ({ path, text: "x\n".repeat(count
 
 /** Longer than 400 lines, and why that is better than two files. */
 const longWithReason: Readonly<Record<string, string>> = {
-  "emulator/published.d.ts": "the package publishes it as it is, in one file",
+  "src/api/emulator/failures.ts": "A table: the declared failures of the control plane.",
+  "emulator/published.d.ts": "The package publishes it as it is, in one file.",
 };
 
 describe("the size of files", () => {

@@ -10,10 +10,9 @@ const vendor = [..."kcals"].reverse().join("");
 
 /** Files that hold what third parties put on the wire or what names their clients, and why. */
 const wireConstants: Readonly<Record<string, string>> = {
-  "emulator/world/apps.ts": "The issuer of chat_b's tokens is checked by real senders.",
-  "emulator/world/chat-b-issuer.ts": "Keys are endorsed for the channels that real senders name.",
+  "emulator/world/apps.ts": "The issuer of chat_b's tokens, and the channels of its keys, are those of real senders.",
   "emulator/router/apps/chat-b.ts": "Tokens of the desktop emulator have these issuers.",
-  "src/api/router/chat-b.ts": "The channel of an example is what real senders put there.",
+  "src/api/router/chat.ts": "The channel of an example is what real senders put there.",
   "test/cli/connected-apps.test.ts": "An activity names its channel as real senders do.",
   "test/emulator/cluster/apps/chat.test.ts": "Channel as real senders have it.",
   "test/emulator/control/chat-b.test.ts": "Issuer and channel as real senders have them.",

@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import type * as z from "zod";
 import type { Emulator } from "../../emulator/index.ts";
-import { followEvents } from "../../src/api/emulator/console/events.ts";
+import { followEvents } from "../../src/api/emulator/console.ts";
 
 const declared = followEvents.responses[200].schema;
 export type ToldEvent = z.output<typeof declared>;

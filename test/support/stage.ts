@@ -3,7 +3,7 @@ import { Runner, type RunnerOptions } from "../../emulator/clock/runner.ts";
 import { dequeue, enqueue } from "../../emulator/clock/schedule.ts";
 import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../emulator/compose/state/collections.ts";
-import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../emulator/store/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
 import { systemWallClock, type WallClock } from "../../src/base/clock.ts";
 

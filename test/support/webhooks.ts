@@ -4,7 +4,7 @@ import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-c
 import { collections } from "../../emulator/compose/state/collections.ts";
 import type { FaultInterceptor } from "../../emulator/faults/faults.ts";
 import { createWebhookSender } from "../../emulator/http/outgoing/webhook-sender.ts";
-import { openMemoryStore } from "../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../emulator/store/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
 import { deliveryJobHandlers } from "../../emulator/webhooks/deliver.ts";
 import { emit } from "../../emulator/webhooks/emit.ts";

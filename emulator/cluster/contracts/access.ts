@@ -1,18 +1,22 @@
 import * as z from "zod";
+import type { Activity } from "../../../src/api/activities.ts";
 import type { inviteToContract } from "../../../src/api/contracts/contract-details.ts";
-import { contractPermissions, type userScoping } from "../../../src/api/contracts/shapes/records.ts";
+import { contractPermissions, type userScoping } from "../../../src/api/contracts/shapes.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
+import type { Clock } from "../../../src/base/clock.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import { reply } from "../../http/reply.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
+import { emit, type Performer } from "../../webhooks/emit.ts";
 import { roles, type User } from "../../world/workspaces.ts";
 import type { AuthenticatedMember, ClusterHandlers } from "../context.ts";
 import { inviteMember } from "../invitations/invite.ts";
 import { scheduleReport } from "../reports/report.ts";
 import { type FieldProblems, Problems } from "../response.ts";
 import { activeUser, findMemberByEmail, rowNotFoundMessage } from "../workspace/users.ts";
+import { contractFacts } from "./records.ts";
 import { type Contract, requireContract, requireContractNumber } from "./rows.ts";
 
 /** What a user, or everybody with a role, was given on a contract; one of the two ids is there (DECISIONS.md, C26). */
@@ -122,3 +126,24 @@ const concerns = async (view: View, row: Contract, user: User): Promise<boolean>
 /** Whether something is this user's, by themselves or by a role of theirs. */
 const isFor = ({ id, roles }: User, userId: number | null, roleId: number | null): boolean =>
   userId === id || (roleId !== null && roles.includes(roleId));
+
+/**
+ * Emits what a person did on a contract without changing its status. `at`: virtual milliseconds, now by default. `data`:
+ * further keys of `activity_data`, which are ours, since no payload with them is public.
+ */
+export async function emitContractEvent(
+  tx: Transaction,
+  { clock, by, at = clock.now() }: { readonly clock: Clock; readonly by: Performer; readonly at?: number },
+  activity: Activity,
+  contract: Contract,
+  data: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  await emit(tx, clock, {
+    workspace_id: contract.workspace_id,
+    activity,
+    at,
+    performed_by: by,
+    contract: await contractFacts(tx, contract),
+    data,
+  });
+}

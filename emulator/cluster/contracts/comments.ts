@@ -5,7 +5,7 @@ import { storedTime } from "../../store/stored-time.ts";
 import type { Performer } from "../../webhooks/emit.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { paginateSlice } from "../response.ts";
-import { emitContractEvent } from "./activities.ts";
+import { emitContractEvent } from "./access.ts";
 import { performer } from "./records.ts";
 import { type Contract, requireContractNumber } from "./rows.ts";
 

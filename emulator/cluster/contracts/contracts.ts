@@ -6,7 +6,7 @@ import { isoSeconds } from "../../../src/base/clock.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
-import { emitCounterpartyChanges } from "../counterparties/activities.ts";
+import { emitCounterpartyChanges } from "../counterparties/rows.ts";
 import { findMemberByEmail, personId } from "../workspace/users.ts";
 import { requireInScope } from "./access.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";

@@ -8,8 +8,7 @@ import { type ContractType, contractTypes, templates } from "../../world/workspa
 import type { ClusterHandlers } from "../context.ts";
 import { noteUnknownAnswers, validateAnswers } from "../templates/answers.ts";
 import { activeUser, rowNotFoundMessage, toOrgUser } from "../workspace/users.ts";
-import { requireInScope } from "./access.ts";
-import { emitContractEvent } from "./activities.ts";
+import { emitContractEvent, requireInScope } from "./access.ts";
 import { storeContractChange } from "./creation/new-contract.ts";
 import { findPendingParty, performer, toCreatedContract } from "./records.ts";
 import {

@@ -1,13 +1,13 @@
 import type * as z from "zod";
-import type { Address } from "../../../src/api/contracts/shapes/parties.ts";
+import type { Address } from "../../../src/api/contracts/shapes.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Performer } from "../../webhooks/emit.ts";
 import type { Entity, Workspace } from "../../world/workspaces.ts";
-import type { NewAddress } from "../counterparties/addresses.ts";
+import type { NewAddress } from "../counterparties/contacts.ts";
 import { resolveCounterparties } from "../counterparties/resolve-counterparties.ts";
 import type { Counterparty, CounterpartyChange } from "../counterparties/rows.ts";
-import { emitContractEvent } from "./activities.ts";
+import { emitContractEvent } from "./access.ts";
 import { storeContractChange } from "./creation/new-contract.ts";
 import { fullName } from "./records.ts";
 import { type Contract, contracts, type Party } from "./rows.ts";

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { CreatedContract, ListedContract, NumberedContract } from "../../../src/api/contracts/shapes/records.ts";
+import type { CreatedContract, ListedContract, NumberedContract } from "../../../src/api/contracts/shapes.ts";
 import { isoMicros, isoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
 import type { ContractFacts, Performer } from "../../webhooks/emit.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { contractStatuses } from "../../../src/api/contract-statuses.ts";
-import { dictionary } from "../../../src/api/dictionary.ts";
+import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
+import { dictionary } from "../../../src/api/shapes.ts";
 import { rows, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { AuthenticatedMember } from "../context.ts";

@@ -7,9 +7,14 @@ import type { ClusterHandlers } from "../context.ts";
 import { renameParty } from "../contracts/parties.ts";
 import { performer } from "../contracts/records.ts";
 import { paginateList, paginateSlice } from "../response.ts";
-import { emitCounterpartyEvent, emitNewCounterpartyEvents } from "./activities.ts";
-import { createAddress, toAddressRecord } from "./addresses.ts";
-import { type Counterparty, counterparties, requireCounterparty } from "./rows.ts";
+import { createAddress, toAddressRecord } from "./contacts.ts";
+import {
+  type Counterparty,
+  counterparties,
+  emitCounterpartyEvent,
+  emitNewCounterpartyEvents,
+  requireCounterparty,
+} from "./rows.ts";
 
 export const counterpartyHandlers = {
   "counterparties.list": ({ query }, { store, caller }) =>

@@ -1,6 +1,6 @@
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { Transaction } from "../../store/port.ts";
-import { createAddress, type NewAddress } from "./addresses.ts";
+import { createAddress, type NewAddress } from "./contacts.ts";
 import { type Contact, type Counterparty, type CounterpartyChange, counterparties, nameKey } from "./rows.ts";
 
 /** A party of the other side as a contract names it. */

@@ -1,9 +1,14 @@
 import * as z from "zod";
-import { dictionary } from "../../../src/api/dictionary.ts";
+import type { Activity } from "../../../src/api/activities.ts";
 import type { Fail } from "../../../src/api/failures.ts";
-import { rows, type View } from "../../store/port.ts";
+import { dictionary } from "../../../src/api/shapes.ts";
+import type { Clock } from "../../../src/base/clock.ts";
+import { rows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
+import { emit } from "../../webhooks/emit.ts";
 import type { AuthenticatedMember } from "../context.ts";
+import { contractFacts } from "../contracts/records.ts";
+import { contracts } from "../contracts/rows.ts";
 
 export const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
 export type Contact = z.infer<typeof Contact>;
@@ -79,4 +84,83 @@ export async function requireCounterparty(
 ): Promise<Counterparty> {
   const row = await view.get(counterparties, counter_party_id);
   return row?.workspace_id === workspace.id ? row : fail("not-found");
+}
+
+interface Primable {
+  readonly id: number;
+  readonly is_primary: boolean;
+}
+
+/** The list with a row put in place of the one with its id; when that one is primary, no other stays so. */
+export const ensureSinglePrimary = <Row extends Primable>(rows: readonly Row[], changed: Row): Row[] =>
+  rows.map((row) => {
+    if (row.id === changed.id) return changed;
+    return changed.is_primary && row.is_primary ? { ...row, is_primary: false } : row;
+  });
+
+type CounterpartyActivity = Extract<Activity, `COUNTER_PARTY_${string}`>;
+
+export interface EventContext {
+  readonly clock: Clock;
+  readonly caller: AuthenticatedMember;
+}
+
+/**
+ * Tells of a counterparty, with its newest contract; without one the contract keys are absent (DECISIONS.md, C17).
+ * No payload of these activities is public. The ids in `activity_data` are ours: without them a receiver would not
+ * know which counterparty, contact or address is meant.
+ */
+export async function emitCounterpartyEvent(
+  tx: Transaction,
+  world: EventContext,
+  activity: CounterpartyActivity,
+  row: Counterparty,
+  part: CounterpartyPart = {},
+): Promise<void> {
+  await tellEach(tx, world, row, [[activity, part]]);
+}
+
+/** Tells of a new counterparty, then of each of its contacts and addresses, in their order. */
+export const emitNewCounterpartyEvents = (
+  tx: Transaction,
+  world: EventContext,
+  row: Counterparty,
+  parts: readonly CounterpartyPart[],
+): Promise<void> =>
+  tellEach(tx, world, row, [["COUNTER_PARTY_CREATED", {}], ...parts.map((part) => [activityOf(part), part] as const)]);
+
+/** Tells of what a contract that is about to be created has added to the counterparties (DECISIONS.md, C8). */
+export async function emitCounterpartyChanges(
+  tx: Transaction,
+  world: EventContext,
+  news: readonly CounterpartyChange[],
+): Promise<void> {
+  for (const { row, isNew, parts } of news) {
+    if (isNew) await emitNewCounterpartyEvents(tx, world, row, parts);
+    else
+      await tellEach(
+        tx,
+        world,
+        row,
+        parts.map((part) => [activityOf(part), part]),
+      );
+  }
+}
+
+const activityOf = ({ contact_id }: CounterpartyPart) =>
+  contact_id === undefined ? "COUNTER_PARTY_ADDRESS_CREATED" : "COUNTER_PARTY_CONTACT_CREATED";
+
+async function tellEach(
+  tx: Transaction,
+  { clock, caller }: EventContext,
+  { id, workspace_id }: Counterparty,
+  told: readonly (readonly [CounterpartyActivity, CounterpartyPart])[],
+): Promise<void> {
+  const [newest] = await tx.list(contracts, { by: "counterparty", equals: id, reverse: true, limit: 1 });
+  const contract = newest && (await contractFacts(tx, newest));
+  const performed_by = { name: caller.user.name, email: caller.user.email };
+  for (const [activity, part] of told) {
+    const data = { counterparty_id: id, ...part };
+    await emit(tx, clock, { workspace_id, activity, at: clock.now(), performed_by, contract, data });
+  }
 }

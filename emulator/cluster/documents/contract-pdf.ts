@@ -1,5 +1,5 @@
 import { isoSeconds } from "../../../src/base/clock.ts";
-import { writtenJson } from "../../../src/base/written-numbers.ts";
+import { writtenJson } from "../../../src/base/json.ts";
 import type { ReportFinding } from "../../http/handler.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { View } from "../../store/port.ts";

@@ -1,12 +1,11 @@
 import type { showContent } from "../../../src/api/contracts/documents.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
-import { decodeFileBase64 } from "../../../src/base/base64.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
+import { decodeFileBase64 } from "../../../src/base/hmac.ts";
 import { concatBody } from "../../http/bodies/decode.ts";
 import type { Handlers, ReportFinding } from "../../http/handler.ts";
-import { reply } from "../../http/reply.ts";
-import { attachmentDisposition } from "../../http/response.ts";
+import { attachmentDisposition, reply } from "../../http/reply.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
 import { requireInScope } from "../contracts/access.ts";

@@ -24,7 +24,7 @@ import {
   type Session,
   sessions,
 } from "./grants.ts";
-import { createUnknownUserPage, problemPage, signInPage } from "./sign-in-page.ts";
+import { createUnknownUserPage, problemPage, signInPage } from "./provider-sign-in.ts";
 import { verifyIdTokenSubject } from "./tokens.ts";
 
 const authorizePath = "/api/v1/oauth/authorize/";

@@ -1,7 +1,6 @@
-import { OAuthProviderType } from "../../../src/api/router/external-oauth.ts";
-import { oauthFailures } from "../../../src/api/router/failures/oauth.ts";
-import { LoginV2Request } from "../../../src/api/router/proxied.ts";
-import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { oauthFailures } from "../../../src/api/router/failures.ts";
+import { LoginV2Request, OAuthProviderType } from "../../../src/api/router/proxied.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
 import { noStoreHeaders, type Passthrough } from "../../http/reply.ts";

@@ -1,15 +1,17 @@
-import { isOneOf } from "../../../src/base/one-of.ts";
+import { isOneOf } from "../../../src/base/object.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
+import { allowExternalFormAction, createPage, type Html, hiddenFields, html } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import type { Transaction } from "../../store/port.ts";
+import type { Transaction, View } from "../../store/port.ts";
 import { evictOldest } from "../../store/retention.ts";
+import { clusterRows } from "../../world/clusters.ts";
 import { authorizationUrl, redeemProviderCode } from "../../world/provider.ts";
-import { type User, users } from "../../world/workspaces.ts";
+import { type User, users, workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
-import { acceptInvitation, invitations } from "../invitations/invitations.ts";
+import { acceptInvitation, invitations } from "../invitations/invite.ts";
 import { scheduleReport } from "../reports/report.ts";
-import { createJsonResponse, readOAuthParameters } from "../response.ts";
+import { createJsonResponse, createPageResponse, type OAuthParameters, readOAuthParameters } from "../response.ts";
 import { addWorkspace } from "../workspace/new-workspace.ts";
 import { findUserByEmail, providerStates } from "./grants.ts";
 
@@ -92,3 +94,86 @@ async function accountFor(tx: Transaction, world: ClusterContext, { email, name 
   scheduleReport(tx, "report-member", acting_user_id, at);
   return tx.get(users, acting_user_id);
 }
+
+/** More than anybody would look through; others are typed. */
+const shownUsers = 50;
+
+interface SignInPagePerson {
+  readonly name: string;
+  readonly email: string;
+  readonly workspace: string;
+  readonly cluster_id: string;
+}
+
+/**
+ * The page on which a person says who they are: the users of all emulated clusters, because a request whose client is
+ * mapped nowhere reaches every cluster, and any of their pages may be the one that is shown. Each link names its
+ * cluster, which decides before anything else in the request does (DECISIONS.md, R14).
+ */
+export async function signInPage(view: View, parameters: OAuthParameters, clientName: string): Promise<Passthrough> {
+  // Whom the client expected is nobody's reason to be sent to that person's cluster.
+  const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...kept } = parameters;
+  const links = (await peopleOf(view)).map(
+    ({ name, email, workspace, cluster_id }): Html =>
+      html`<li><a href="${queryFor(kept, email, cluster_id)}">${name} &lt;${email}&gt;</a>
+${workspace}, ${cluster_id}</li>`,
+  );
+  const content = html`<p>${clientName} requests your identity.</p>
+<ul>${links}</ul>
+<form method="get">${hiddenFields(kept)}
+<p><label>Another user:
+<input name="svc_user" type="email" placeholder="e-mail address" value="${login_hint}" required></label></p>
+<p><button>Sign in</button></p></form>`;
+  return createPageResponse(200, createPage("Sign in", content, allowExternalFormAction));
+}
+
+const queryFor = (parameters: OAuthParameters, svc_user: string, cluster_id: string): string =>
+  `?${new URLSearchParams({ ...parameters, svc_user, cluster_id })}`;
+
+async function peopleOf(view: View): Promise<SignInPagePerson[]> {
+  const people: SignInPagePerson[] = [];
+  for (const user of await view.list(users)) {
+    const person = await personOf(view, user);
+    if (person) people.push(person);
+    if (people.length === shownUsers) break;
+  }
+  return people;
+}
+
+/** An active user of an emulated cluster: a real back end knows nothing of ours. */
+async function personOf(
+  view: View,
+  { is_active, name, email, workspace_id }: User,
+): Promise<SignInPagePerson | undefined> {
+  const workspace = is_active ? await view.get(workspaces, workspace_id) : undefined;
+  const cluster = workspace && (await view.get(clusterRows, workspace.cluster_id));
+  if (cluster?.external_url !== null) return undefined;
+  return { name, email, workspace: workspace!.name, cluster_id: cluster.id };
+}
+
+/**
+ * Where the cluster that was asked has no such person: who asked every cluster gets the answer of the one that has
+ * them; who asked this one alone is shown the way there. Whom nobody knows is shown the way back.
+ */
+export async function createUnknownUserPage(
+  view: View,
+  parameters: OAuthParameters,
+  clusterId: string,
+): Promise<Passthrough> {
+  const { svc_user = "" } = parameters;
+  const problem = `Cluster ${clusterId} has no active user ${svc_user}.`;
+  for (const user of await view.list(users, { by: "email", equals: addressKey(svc_user) })) {
+    const person = await personOf(view, user);
+    if (!person) continue;
+    const { cluster_id } = person;
+    const way = html`<a href="${queryFor(parameters, svc_user, cluster_id)}">Sign in at cluster ${cluster_id}</a>`;
+    return problemPage(404, problem, way);
+  }
+  const { svc_user: _, cluster_id: __, ...kept } = parameters;
+  const others = `?${new URLSearchParams({ ...kept, prompt: "select_account" })}`;
+  return problemPage(404, problem, html`<a href="${others}">Choose another user</a>`);
+}
+
+/** What went wrong, to a person, where nobody can be redirected to; perhaps with a way on. */
+export const problemPage = (status: number, problem: string, way?: Html): Passthrough =>
+  createPageResponse(status, createPage("Sign-in failed", html`<p>${problem}</p>${way && html`<p>${way}</p>`}`));

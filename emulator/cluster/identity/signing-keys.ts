@@ -4,7 +4,22 @@ import * as z from "zod";
 import { seededIds } from "../../../src/base/ids.ts";
 import { rows } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
-import { PrivateJwk } from "./private-jwk.ts";
+
+const base64url = z.string().regex(/^[\w-]+$/);
+
+/** An RSA key as RFC 7517 writes it. */
+const PrivateJwk = z.strictObject({
+  kty: z.literal("RSA"),
+  n: base64url,
+  e: base64url,
+  d: base64url,
+  p: base64url,
+  q: base64url,
+  dp: base64url,
+  dq: base64url,
+  qi: base64url,
+});
+export type PrivateJwk = z.infer<typeof PrivateJwk>;
 
 /** The key that a cluster signs its tokens with: made once and kept (DECISIONS.md, R35). */
 export const SigningKey = z.strictObject({ cluster_id: z.string(), jwk: PrivateJwk });

@@ -1,5 +1,5 @@
 import { constantTimeEqual } from "../../../src/base/hmac.ts";
-import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 import { codeChallenge } from "../../../src/schemes/pkce.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { noStoreHeaders, Passthrough } from "../../http/reply.ts";

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { IntakeDetail, listIntakes } from "../../../src/api/contracts/intake.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
-import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { type Workspace, workflows } from "../../world/workspaces.ts";
@@ -11,8 +11,16 @@ import { paginateList, paginateSlice } from "../response.ts";
 import { type StoredObject, storedObjects } from "../storage/objects.ts";
 import { workspaceFile } from "../storage/storage.ts";
 import { toOrgUser } from "../workspace/users.ts";
-import { findIntake, type Intake, intakeReference, intakes, requireAssignees, toIntakeRecord } from "./rows.ts";
-import { toTaskRecord, userTasks } from "./user-tasks.ts";
+import {
+  findIntake,
+  type Intake,
+  intakeReference,
+  intakes,
+  requireAssignees,
+  toIntakeRecord,
+  toTaskRecord,
+  userTasks,
+} from "./rows.ts";
 
 export const intakeHandlers = {
   // The order of the checks is that of DECISIONS.md, C7: fields, published, INTAKE_WORKFLOW, files.

@@ -6,8 +6,7 @@ import { type InvitationKind, invitationKindOf, workspaces } from "../../world/w
 import type { ClusterContext } from "../context.ts";
 import { compositeId, contracts } from "../contracts/rows.ts";
 import { createJsonResponse } from "../response.ts";
-import { invitations } from "./invitations.ts";
-import { type AnyInvitation, seededInvitations, sharedFields } from "./invite.ts";
+import { type AnyInvitation, invitations, seededInvitations, sharedFields } from "./invite.ts";
 
 const contractInvite = /^\/(?:v3\/)?contract-invite\/([^/]+)\/by_token\/([^/]+)$/;
 const userInvite = /^\/organization\/user-invite\/by_token\/([^/]+)$/;

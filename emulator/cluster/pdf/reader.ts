@@ -1,7 +1,7 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import { decodeFileBase64 } from "../../../src/base/base64.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { timedOut, withTimeout } from "../../../src/base/with-timeout.ts";
+import { decodeFileBase64 } from "../../../src/base/hmac.ts";
+import { timedOut, withTimeout } from "../../../src/base/timing.ts";
 import { pdfLimits, timeLimitMessage } from "./limits.ts";
 import type { PdfReadResult, PdfTask } from "./reading.ts";
 import { ReadingProcess } from "./reading-process.ts";

@@ -1,5 +1,5 @@
 import { PDFDocument, type PDFFont } from "@cantoo/pdf-lib";
-import { nextTurn } from "../../../src/base/next-turn.ts";
+import { nextTurn } from "../../../src/base/timing.ts";
 import { loadFonts } from "./fonts.ts";
 import type { TrueTypeFont } from "./true-type.ts";
 

@@ -1,7 +1,8 @@
+import type { ContractStatus } from "../../../src/api/contracts/lifecycle.ts";
+import { pluralize } from "../../../src/base/text.ts";
 import type { ReportFinding } from "../../http/handler.ts";
 import { allowFraming, createPage, definitionList, errorBanner, Html, hiddenFields, html } from "../../http/page.ts";
-import { Passthrough } from "../../http/reply.ts";
-import { attachmentDisposition, inlineDisposition } from "../../http/response.ts";
+import { attachmentDisposition, inlineDisposition, Passthrough } from "../../http/reply.ts";
 import type { ClusterContext } from "../context.ts";
 import { type Contract, compositeId, referenceId, type Signatory } from "../contracts/rows.ts";
 import { createContractSheet, getLatestDocument, readDocument } from "../documents/contract-pdf.ts";
@@ -9,9 +10,7 @@ import { pdfType } from "../documents/inline-file.ts";
 import { createPageResponse, type OAuthParameters } from "../response.ts";
 import { describeCompletedAction, type FormProblem, maxTextLength } from "./form-actions.ts";
 import type { ContractView, RecipientView } from "./page-model.ts";
-import type { PendingAction } from "./pending-actions.ts";
-import { describePendingActions, isolateName, joinAsList, joinHtml, statusWords } from "./pending-sentence.ts";
-import { formatTime } from "./time.ts";
+import { formatTime, type PendingAction, uniquePeople } from "./pending-actions.ts";
 
 /** The page of `contract_link`: it acts for nobody. */
 export function contractPage(about: ContractView): Passthrough {
@@ -149,3 +148,61 @@ export async function createDocumentResponse(
   };
   return new Passthrough(200, Object.entries(headers).flat(), await readDocument(blobs, document));
 }
+
+/** A status as people say it. */
+const statusWords: Readonly<Record<ContractStatus, string>> = {
+  DRAFT: "Draft",
+  REDLINING: "Under review",
+  SIGN: "Out for signature",
+  EXECUTED: "Executed",
+  ON_HOLD: "On hold",
+  VOIDED: "Void",
+};
+
+/** A name keeps its own direction of writing, and so does the sentence around it. */
+const isolateName = (text: string): Html => html`<bdi>${text}</bdi>`;
+
+/** Whose turn it is, as a sentence. */
+function describePendingActions({ contract, turns, owner }: ContractView): Html {
+  if (turns.length > 0) return html`Waiting for ${joinHtml(groups(turns).map(inWords), ", and for ")}.`;
+  const again = contract.signatories.some(({ action }) => action?.is_success === false) ? " again" : "";
+  switch (contract.status) {
+    case "DRAFT":
+      return html`Waiting for ${isolateName(owner)} to send it${again}.`;
+    case "REDLINING":
+      return html`Waiting for ${isolateName(owner)} to send it for signature${again}.`;
+    case "ON_HOLD":
+      return html`On hold. No action is possible until the contract is resumed.`;
+    default:
+      return html`No pending actions.`;
+  }
+}
+
+/** More names than these are counted. */
+const named = 5;
+
+/** Turns that belong together: every approval waits by itself. */
+function groups(turns: readonly PendingAction[]): PendingAction[][] {
+  const found = new Map<string, PendingAction[]>();
+  for (const turn of turns) {
+    const group = turn.work === "approve" ? `approve ${turn.approval}` : turn.work;
+    found.set(group, [...(found.get(group) ?? []), turn]);
+  }
+  return [...found.values()];
+}
+
+/** Of those who are asked to sign all must; of those who may review or approve one is enough. */
+function inWords(turns: readonly PendingAction[]): Html {
+  const { work } = turns[0]!;
+  const people = uniquePeople(turns);
+  const shown = people.slice(0, named).map((each) => isolateName(each.name));
+  const more = people.length - shown.length;
+  const all = more > 0 ? [...shown, html`${pluralize(more, "other")}`] : shown;
+  return html`${joinAsList(all, work === "sign" ? "and" : "or")} to ${work}`;
+}
+
+const joinAsList = (items: readonly Html[], word: "and" | "or"): Html =>
+  items.length < 2 ? joinHtml(items, "") : html`${joinHtml(items.slice(0, -1), ", ")} ${word} ${items.at(-1)}`;
+
+const joinHtml = (items: readonly Html[], between: string): Html =>
+  new Html(items.map(({ text }) => text).join(between));

@@ -1,7 +1,7 @@
 import type { Failure } from "../../../src/api/failure.ts";
 import { DeclaredFailureError, fail, failures } from "../../../src/api/failures.ts";
 import { constantTimeEqual } from "../../../src/base/hmac.ts";
-import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import { type Html, html } from "../../http/page.ts";
 import type { Transaction } from "../../store/port.ts";
@@ -14,8 +14,7 @@ import type { OAuthParameters } from "../response.ts";
 import { assignPersonIds, personId } from "../workspace/users.ts";
 import type { Recipient } from "./open-link.ts";
 import { createContractView, createRecipientView } from "./page-model.ts";
-import type { PendingAction } from "./pending-actions.ts";
-import { formatTime } from "./time.ts";
+import { formatTime, type PendingAction } from "./pending-actions.ts";
 
 /** Why a form was not carried out, in words for the person who sent it. */
 export interface FormProblem {

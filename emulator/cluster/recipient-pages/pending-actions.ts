@@ -1,4 +1,5 @@
 import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { type Html, html } from "../../http/page.ts";
 import type { View } from "../../store/port.ts";
 import { emails } from "../../world/emails.ts";
 import { type User, users } from "../../world/workspaces.ts";
@@ -129,4 +130,10 @@ export async function listParticipants(view: View, contract: Contract): Promise<
       signedAt: signedAt(contract, email),
     })),
   );
+}
+
+/** To the minute, and in UTC, as the emulator's clock is set. */
+export function formatTime(at: number): Html {
+  const iso = new Date(at).toISOString();
+  return html`<time datetime="${iso}">${iso.slice(0, 16).replace("T", " at ")} UTC</time>`;
 }

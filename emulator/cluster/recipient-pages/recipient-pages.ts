@@ -4,7 +4,7 @@ import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { parseRequestTarget } from "../../http/routing/path.ts";
 import type { ClusterContext } from "../context.ts";
-import { recordLinkOpened } from "../emails/emails.ts";
+import { recordLinkOpened } from "../emails.ts";
 import { type OAuthParameters, readOAuthParameters } from "../response.ts";
 import { contractPage, createDocumentResponse, personPage, problemPage } from "./contract-page.ts";
 import { completedPath, type FormProblem, perform, toFormProblem, validateForm } from "./form-actions.ts";

@@ -1,4 +1,4 @@
-import { isOneOf } from "../../../src/base/one-of.ts";
+import { isOneOf } from "../../../src/base/object.ts";
 import { enqueue } from "../../clock/schedule.ts";
 import type { Forwarder } from "../../http/outgoing/forward.ts";
 import { sendRequest } from "../../http/outgoing/webhook-sender.ts";

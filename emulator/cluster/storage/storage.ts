@@ -1,11 +1,10 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import { putObject } from "../../../src/api/storage/objects.ts";
+import { putObject } from "../../../src/api/storage.ts";
 import { isoSeconds } from "../../../src/base/clock.ts";
-import { trimTrailing } from "../../../src/base/trailing.ts";
+import { trimTrailing } from "../../../src/base/text.ts";
 import { verifySignedUrl } from "../../../src/schemes/signed-url.ts";
 import type { Call, Handlers } from "../../http/handler.ts";
-import { reply } from "../../http/reply.ts";
-import { attachmentDisposition } from "../../http/response.ts";
+import { attachmentDisposition, reply } from "../../http/reply.ts";
 import { BlobTooLargeError } from "../../store/blobs.ts";
 import { StoreFailedError, type View } from "../../store/port.ts";
 import type { Workspace } from "../../world/workspaces.ts";

@@ -1,5 +1,5 @@
+import { computable } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
-import { computable } from "../../../src/base/written-numbers.ts";
 import type { ReportFinding } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
 import type { Question } from "../../world/workspaces.ts";

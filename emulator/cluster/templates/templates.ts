@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Attribute } from "../../../src/api/contracts/shapes/questions.ts";
+import type { Attribute } from "../../../src/api/contracts/shapes.ts";
 import type { listTemplates } from "../../../src/api/contracts/templates.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";

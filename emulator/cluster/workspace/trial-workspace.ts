@@ -7,8 +7,7 @@ import type { Passthrough } from "../../http/reply.ts";
 import { rows, type Transaction } from "../../store/port.ts";
 import { NewWorkspace, type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
-import { invitations } from "../invitations/invitations.ts";
-import { inviteMember } from "../invitations/invite.ts";
+import { invitations, inviteMember } from "../invitations/invite.ts";
 import { createJsonResponse } from "../response.ts";
 import { addWorkspace } from "./new-workspace.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { OrgUser } from "../../../src/api/contracts/shapes/people.ts";
+import type { OrgUser } from "../../../src/api/contracts/shapes.ts";
 import { addressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { roles, type User, users, type Workspace } from "../../world/workspaces.ts";

@@ -1,6 +1,5 @@
 import type { createWebhook } from "../../../src/api/contracts/webhooks.ts";
-import type { ResultOf } from "../../../src/api/operation.ts";
-import { isHeaderName, isHeaderValue } from "../../../src/api/response-headers.ts";
+import { isHeaderName, isHeaderValue, type ResultOf } from "../../../src/api/operation.ts";
 import { findForbiddenUrlReason } from "../../http/outgoing/receiver-rules.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";

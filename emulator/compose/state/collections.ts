@@ -6,10 +6,9 @@ import * as contracts from "../../cluster/contracts/rows.ts";
 import * as counterparties from "../../cluster/counterparties/rows.ts";
 import * as grants from "../../cluster/identity/grants.ts";
 import * as signingKeys from "../../cluster/identity/signing-keys.ts";
-import * as installations from "../../cluster/installations/installations.ts";
+import * as installations from "../../cluster/installations.ts";
 import * as intakes from "../../cluster/intake/rows.ts";
-import * as userTasks from "../../cluster/intake/user-tasks.ts";
-import * as invitations from "../../cluster/invitations/invitations.ts";
+import * as invitations from "../../cluster/invitations/invite.ts";
 import * as objects from "../../cluster/storage/objects.ts";
 import * as keyPointers from "../../cluster/templates/key-pointers.ts";
 import * as trialWorkspaces from "../../cluster/workspace/trial-workspace.ts";
@@ -24,7 +23,6 @@ import type { Collection } from "../../store/port.ts";
 import * as deliveries from "../../webhooks/deliveries.ts";
 import * as subscriptions from "../../webhooks/subscriptions.ts";
 import * as apps from "../../world/apps.ts";
-import * as chatBIssuer from "../../world/chat-b-issuer.ts";
 import * as oauthClients from "../../world/client-credentials.ts";
 import * as clusters from "../../world/clusters.ts";
 import * as controlTokens from "../../world/control-tokens.ts";
@@ -46,7 +44,6 @@ const modules = [
   grants,
   objects,
   intakes,
-  userTasks,
   invitations,
   installations,
   contracts,
@@ -56,7 +53,6 @@ const modules = [
   keyPointers,
   subscriptions,
   deliveries,
-  chatBIssuer,
   provider,
   deviceGrants,
   trialSignups,

@@ -1,23 +1,22 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { pollEvery } from "../../../src/base/poll-every.ts";
+import { pollEvery } from "../../../src/base/timing.ts";
 import { releaseClaims } from "../../router/handlers.ts";
 import type { Blobs } from "../../store/blobs.ts";
-import { collectBlobs } from "../../store/file/blob-collection.ts";
-import { openFileBlobs } from "../../store/file/file-blobs.ts";
+import { collectBlobs, openFileBlobs } from "../../store/file/blob-collection.ts";
 import { openFileSnapshotStore, snapshotFolder } from "../../store/file/file-snapshot-store.ts";
 import { explainUnusable, openFileStore } from "../../store/file/file-store.ts";
 import { readStoredState } from "../../store/file/stored-state.ts";
 import type { Moment } from "../../store/history.ts";
-import { memoryBlobs, memorySnapshotStore, openMemoryStore } from "../../store/memory/memory-store.ts";
+import { memoryBlobs, memorySnapshotStore, openMemoryStore } from "../../store/memory-store.ts";
 import { StateFormatError, type Store } from "../../store/port.ts";
 import type { Leadership } from "../../store/postgres/leadership.ts";
 import type { PostgresStoreOptions } from "../../store/postgres/open.ts";
 import type { SnapshotStore } from "../../store/snapshot-store.ts";
 import type { Head } from "../../travel/snapshots.ts";
 import { type ClusterRow, clusterRows } from "../../world/clusters.ts";
-import type { RenewableIds } from "../../world/renewable-ids.ts";
+import type { RenewableIds } from "../../world/provider.ts";
 import type { StateSource } from "../state-source.ts";
 import { collections } from "./collections.ts";
 import {
@@ -25,7 +24,7 @@ import {
   referencedBlobs,
   referencedBlobsOfHistory,
   referencedBlobsOfSnapshots,
-} from "./referenced-blobs.ts";
+} from "./initial-state.ts";
 import { applySeed, type Seed } from "./seed.ts";
 
 export interface OpenedState {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
 import empty from "../../../fixtures/seeds/empty.json" with { type: "json" };
-import { dictionary } from "../../../src/api/dictionary.ts";
+import { dictionary } from "../../../src/api/shapes.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { SigningKey, signingKeys } from "../../cluster/identity/signing-keys.ts";

@@ -1,6 +1,6 @@
 import { contracts } from "../../cluster/contracts/rows.ts";
 import type { Cause } from "../../store/cause.ts";
-import { CausedStore } from "../../store/caused-store.ts";
+import { CausedStore } from "../../store/causes.ts";
 import type { AnyRows, RowKey, Rows, Slice, Store, Transaction, View } from "../../store/port.ts";
 import { users, workspaces } from "../../world/workspaces.ts";
 import { longRowsOfWorkspace, rowsOfWorkspace } from "../state/remove-workspace.ts";

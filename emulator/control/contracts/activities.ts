@@ -7,7 +7,7 @@ import { draftFromTemplate } from "../../cluster/contracts/creation/template-con
 import { createActivityDataPerPerson } from "../../cluster/contracts/lifecycle/email-events.ts";
 import { contractFacts } from "../../cluster/contracts/records.ts";
 import { type Contract, compositeId, contracts, workspaceSlice } from "../../cluster/contracts/rows.ts";
-import { emailEventData } from "../../cluster/emails/emails.ts";
+import { emailEventData } from "../../cluster/emails.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
 import { amendedDocument, type DomainEvent, emit, SYSTEM } from "../../webhooks/emit.ts";

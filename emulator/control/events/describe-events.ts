@@ -1,9 +1,8 @@
 import type * as z from "zod";
-import type { followEvents } from "../../../src/api/emulator/console/events.ts";
+import type { followEvents } from "../../../src/api/emulator/console.ts";
 import { isoMillis } from "../../../src/base/clock.ts";
 import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
-import { type DeviceGrant, deviceGrants } from "../../router/device/rows.ts";
-import { formatUserCode } from "../../router/device/user-codes.ts";
+import { type DeviceGrant, deviceGrants, formatUserCode } from "../../router/device/rows.ts";
 import type { RowChange } from "../../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../../webhooks/deliveries.ts";
 import { type Email, emails } from "../../world/emails.ts";

@@ -1,5 +1,5 @@
 import { isoMillis } from "../../../src/base/clock.ts";
-import { nextTurn } from "../../../src/base/next-turn.ts";
+import { nextTurn } from "../../../src/base/timing.ts";
 import { EventFrames } from "../../http/reply.ts";
 import type { ControlContext } from "../context.ts";
 import { describeEvents } from "./describe-events.ts";

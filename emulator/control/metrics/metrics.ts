@@ -5,8 +5,15 @@ import { svcVersion } from "../../../src/base/version.ts";
 import { reply } from "../../http/reply.ts";
 import { deliveries } from "../../webhooks/deliveries.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
-import { type Counters, durationBounds, statusClasses } from "./counters.ts";
-import { type Family, formatOpenMetrics, formatPrometheusText, type Sample } from "./expositions.ts";
+import {
+  type Counters,
+  durationBounds,
+  type Family,
+  formatOpenMetrics,
+  formatPrometheusText,
+  type Sample,
+  statusClasses,
+} from "./counters.ts";
 
 export const metricsHandlers = {
   "emulator.metrics": async (_, world) => {

@@ -1,14 +1,14 @@
 import { isoMillis } from "../../../src/base/clock.ts";
-import { pluralize } from "../../../src/base/pluralize.ts";
+import { pluralize } from "../../../src/base/text.ts";
 import type { Collection, Rows, Store } from "../../store/port.ts";
-import { parseTraceRef } from "../../trace/ref.ts";
+import { parseTraceRef } from "../../trace/gather.ts";
+import { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../../travel/replace-state.ts";
 import {
   HistoryUnavailableError,
   RewindOutOfRangeError,
   type RewindTarget,
   RewindTargetInFutureError,
 } from "../../travel/rewind.ts";
-import { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../../travel/snapshot-errors.ts";
 import type { SnapshotInfo } from "../../travel/snapshots.ts";
 import type { ControlHandlers } from "../context.ts";
 

@@ -1,8 +1,8 @@
 import { emailHash } from "../../../src/schemes/email-hash.ts";
 import { contracts } from "../../cluster/contracts/rows.ts";
 import { deviceApprovals } from "../../cluster/identity/grants.ts";
-import { installations } from "../../cluster/installations/installations.ts";
-import { invitations } from "../../cluster/invitations/invitations.ts";
+import { installations } from "../../cluster/installations.ts";
+import { invitations } from "../../cluster/invitations/invite.ts";
 import { deviceGrants } from "../../router/device/rows.ts";
 import { signatories, signatoryKey } from "../../router/mapping/signatories.ts";
 import { mappingTables as tables } from "../../router/mapping/tables.ts";

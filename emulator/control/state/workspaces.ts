@@ -1,5 +1,5 @@
 import { emailHash } from "../../../src/schemes/email-hash.ts";
-import { type Invitation, invitations } from "../../cluster/invitations/invitations.ts";
+import { type Invitation, invitations } from "../../cluster/invitations/invite.ts";
 import { addWorkspace } from "../../cluster/workspace/new-workspace.ts";
 import { reply } from "../../http/reply.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";

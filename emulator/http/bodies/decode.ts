@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import type { RequestBody } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
-import { lookupTable } from "../../../src/base/lookup-table.ts";
-import { StacklessError } from "../../../src/base/stackless-error.ts";
+import { StacklessError } from "../../../src/base/errors.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 import type { ReportFinding } from "../handler.ts";
 import { bodyLimits, exceedsFieldLimit } from "./body-limits.ts";
 import { type Fields, lastValues, parseFields, parseOrderedFields } from "./form.ts";

@@ -1,4 +1,4 @@
-import { restoreExactNumbers } from "../../../src/base/exact-json.ts";
+import { restoreExactNumbers } from "../../../src/base/json.ts";
 import { exceededBodyLimit } from "./body-limits.ts";
 import { JsonLimitError, parsePlainJson, parsePythonJson } from "./python-json.ts";
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { StacklessError } from "../../../src/base/stackless-error.ts";
+import { StacklessError } from "../../../src/base/errors.ts";
 import { bodyLimits } from "./body-limits.ts";
 
 /** A part that names a file, as an error of pydantic quotes it, but for the inside of Starlette. */

@@ -1,4 +1,4 @@
-import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 
 // By hand: errors quote numbers, messages and positions as Python does, and JSON.parse keeps none of the three.
 

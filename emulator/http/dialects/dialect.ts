@@ -1,7 +1,7 @@
+import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
 import type { DecodeProblem } from "../bodies/decode.ts";
-import type { HttpResponse } from "../response.ts";
-import type { ValidationProblem } from "./validation-problem.ts";
+import type { HttpResponse } from "../reply.ts";
 
 /** How one service words what the HTTP layer refuses. Pure functions. */
 export interface Dialect {
@@ -23,3 +23,27 @@ export const formatBugMessage = (operation: string): string =>
 
 /** `GET /path`, for hints. */
 export const formatOperation = ({ method, path }: Operation): string => `${[method].flat()[0]} ${path}`;
+
+export type RequestPart = "path" | "query" | "header" | "body";
+export type Issue = z.core.$ZodIssue;
+
+/** One thing that is wrong with a request, as zod found it. */
+export interface ValidationProblem {
+  readonly part: RequestPart;
+  readonly issue: Issue;
+  readonly schema: z.ZodType;
+  /** The whole part as it was sent: fields as strings, or the JSON document with its numbers as written. */
+  readonly sent: unknown;
+}
+
+/** The value at a path of what was sent; undefined where there is none. */
+export function valueAt(sent: unknown, path: readonly PropertyKey[]): unknown {
+  let at = sent;
+  for (const key of path) {
+    if (at instanceof Map) at = at.get(key);
+    else if (typeof at === "object" && at !== null && Object.hasOwn(at, key))
+      at = (at as Record<PropertyKey, unknown>)[key];
+    else return undefined;
+  }
+  return at;
+}

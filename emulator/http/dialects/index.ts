@@ -1,10 +1,8 @@
 import { isOAuthRequest, type Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
-import { control } from "./control.ts";
 import type { Dialect } from "./dialect.ts";
-import { fastapi } from "./fastapi.ts";
-import { oauth } from "./oauth.ts";
-import { platform } from "./platform.ts";
+import { control, oauth, platform } from "./platform.ts";
+import { fastapi } from "./pydantic.ts";
 
 export const dialects: Readonly<Record<Service["dialect"], Dialect>> = { fastapi, platform, control };
 

@@ -1,6 +1,6 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 
-import { timedOut } from "../../../src/base/with-timeout.ts";
+import { timedOut } from "../../../src/base/timing.ts";
 
 /** Somebody who waits, between those who came before and after. */
 class Waiter<Waiting> {

@@ -1,7 +1,7 @@
 import { Agent, buildConnector, errors } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
-import type { timedOut } from "../../../src/base/with-timeout.ts";
+import type { timedOut } from "../../../src/base/timing.ts";
 import type { Cause } from "../../store/cause.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import { hopByHop, isEmulatorHeader, parseConnectionHeader, removeHeaders } from "../hop-by-hop.ts";

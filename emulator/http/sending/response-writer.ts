@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { onNextTurn } from "../../../src/base/next-turn.ts";
+import { onNextTurn } from "../../../src/base/timing.ts";
 import { Deadlines } from "../outgoing/deadlines.ts";
 
 /** As long as a body may take to come. */

@@ -1,10 +1,10 @@
 import type * as z from "zod";
 import { type Expectation, expectationOf } from "../../../src/api/expectation.ts";
 import type { Operation } from "../../../src/api/operation.ts";
-import { lookupTable } from "../../../src/base/lookup-table.ts";
-import { findNearest } from "../../../src/base/suggest.ts";
+import { lookupTable } from "../../../src/base/object.ts";
+import { findNearest } from "../../../src/base/text.ts";
 import type { DecodedBody } from "../bodies/json.ts";
-import type { Issue } from "../dialects/validation-problem.ts";
+import type { Issue } from "../dialects/dialect.ts";
 import type { ReportFinding } from "../handler.ts";
 import { definitionOf, kindOf, schemaAt, unwrap } from "./schema.ts";
 

@@ -1,15 +1,13 @@
 import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
-import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 import { type Fields, lastOf, parseFields } from "../bodies/form.ts";
 
 import type { DecodedBody } from "../bodies/json.ts";
-import { type Issue, type RequestPart, type ValidationProblem, valueAt } from "../dialects/validation-problem.ts";
-
-import { numberKeeper } from "./free-form.ts";
+import { type Issue, type RequestPart, type ValidationProblem, valueAt } from "../dialects/dialect.ts";
 import { type CoerceString, coerceLax, stringCoercers } from "./lax-coercion.ts";
-import { acceptsAnyStrings, definitionOf, kindOf, schemaAt, unwrap } from "./schema.ts";
+import { acceptsAnyStrings, definitionOf, kindOf, numberKeeper, schemaAt, unwrap } from "./schema.ts";
 
 /** What a handler is given, before its type is known. */
 export interface Input {

@@ -1,8 +1,7 @@
 import { errors, importJWK, type JWTPayload, jwtVerify } from "jose";
 import { createInvalidVerdict, type Verdict, validVerdict } from "../../../src/schemes/verdict.ts";
 import { parseJsonObject, stringAt } from "../../http/bodies/fields.ts";
-import { type Apps, readApps } from "../../world/apps.ts";
-import { type IssuerKey, publicChatBKeys } from "../../world/chat-b-issuer.ts";
+import { type Apps, type IssuerKey, publicChatBKeys, readApps } from "../../world/apps.ts";
 import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import type { Identifier } from "../resolve/identifiers.ts";

@@ -4,7 +4,7 @@ import { storedTime } from "../../store/stored-time.ts";
 import { findCustomerIds } from "../../world/provider.ts";
 import type { RouterCall, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
-import { findClusterByPrefix } from "../resolve/find-cluster.ts";
+import { findClusterByPrefix } from "../resolve/identifiers.ts";
 
 export const mailerHandlers = {
   "mailer.blackhole": async ({ body }, { store, clock, request }) => {

@@ -3,10 +3,9 @@ import type { Transaction } from "../../store/port.ts";
 import { maxUnauthenticatedRows } from "../../store/retention.ts";
 import { oauthClients } from "../../world/client-credentials.ts";
 import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
-import { requireCluster } from "../resolve/find-cluster.ts";
-import { decideGrant, deviceGrants, findGrantByUserCode, purgeGrants } from "./rows.ts";
+import { requireCluster } from "../resolve/identifiers.ts";
+import { decideGrant, deviceGrants, findGrantByUserCode, formatUserCode, purgeGrants } from "./rows.ts";
 import { redeemDeviceCode } from "./token.ts";
-import { formatUserCode } from "./user-codes.ts";
 
 const lifetimeSeconds = 900;
 const intervalSeconds = 5;

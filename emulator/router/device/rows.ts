@@ -2,7 +2,6 @@ import * as z from "zod";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 import { mappingTables } from "../mapping/tables.ts";
-import { userCodeKey } from "./user-codes.ts";
 
 /** A device authorization, from the request for its codes to its tokens (RFC 8628; DECISIONS.md, R30). */
 export const DeviceGrant = z.strictObject({
@@ -98,4 +97,16 @@ export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
     tx.delete(deviceGrants, old.device_code);
     if (old.cluster_id !== null) tx.unmap(mappingTables.user_codes, old.cluster_id, [old.user_code]);
   }
+}
+
+/**
+ * A user code as the table user_codes keeps it: people type it in any case and with or without punctuation
+ * (RFC 8628, 6.1; DECISIONS.md, R30).
+ */
+export const userCodeKey = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g, "");
+
+/** A user code as a device shows it: `WDJB-MJHT`. */
+export function formatUserCode(code: string): string {
+  const key = userCodeKey(code);
+  return `${key.slice(0, 4)}-${key.slice(4)}`;
 }

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { FailureCode } from "../../../src/api/failures.ts";
 import { TokenResponse } from "../../../src/api/router/device-grant.ts";
-import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 import { parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
 import { type ForwardableRequest, withTarget } from "../../http/outgoing/forward.ts";
 import { noStoreHeaders, reply } from "../../http/reply.ts";

@@ -10,7 +10,7 @@ import { issueDeviceTokens } from "../device/token.ts";
 import { withOwnCredentials } from "../proxied/credentials.ts";
 import { createRouterResponse, forwardToOne } from "../proxied/forward.ts";
 import { requestCluster } from "../proxied/request-cluster.ts";
-import { findClusterByPrefix } from "../resolve/find-cluster.ts";
+import { findClusterByPrefix } from "../resolve/identifiers.ts";
 import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrantType } from "./discovery.ts";
 
 const deviceTokenPath = redeemDeviceCode.path;

@@ -1,10 +1,9 @@
-import { timedOut } from "../../../src/base/with-timeout.ts";
+import { timedOut } from "../../../src/base/timing.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { CallToAll, CallToOne, ForwardCall } from "../context.ts";
-import { broadcast } from "./broadcast.ts";
+import { broadcast, sandboxExternalPage } from "./broadcast.ts";
 import { withOwnCredentials } from "./credentials.ts";
-import { sandboxExternalPage } from "./sandbox-external-page.ts";
 
 /** Sends the request as it came to its owners, or to all of `others` when it has none, and gives the answer to hand on. */
 export function forwardTo(

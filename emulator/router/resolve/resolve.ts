@@ -3,8 +3,7 @@ import type { Cluster } from "../../world/clusters.ts";
 import type { RouterContext } from "../context.ts";
 import { signatories } from "../mapping/signatories.ts";
 import { mappingTables } from "../mapping/tables.ts";
-import { findClusterByPrefix } from "./find-cluster.ts";
-import type { Identifier } from "./identifiers.ts";
+import { findClusterByPrefix, type Identifier } from "./identifiers.ts";
 
 /**
  * The clusters that own the first identifier which any known cluster owns; none, when no identifier is mapped. Only a

@@ -7,9 +7,9 @@ import type { Cluster } from "../../world/clusters.ts";
 import { CreatedWorkspace, type NewWorkspace, newWorkspacePath } from "../../world/workspaces.ts";
 import type { RouterCall, RouterHandler } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
+import { sandboxExternalPage } from "../proxied/broadcast.ts";
 import { createRouterResponse } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
-import { sandboxExternalPage } from "../proxied/sandbox-external-page.ts";
 import { findSignupByToken, isEmailTaken, type TrialAnswers, type TrialSignup, trialSignups } from "./signups.ts";
 
 type Form = InputOf<typeof declared.completeTrialSignup>["body"];

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { dictionary } from "../../../src/api/dictionary.ts";
+import { dictionary } from "../../../src/api/shapes.ts";
 import { addressKey, emailHash } from "../../../src/schemes/email-hash.ts";
 import { rows, type View } from "../../store/port.ts";
 import type { RouterContext } from "../context.ts";

@@ -1,6 +1,6 @@
 import { svcVersion } from "../../../src/base/version.ts";
 import type { Disk } from "../../../src/files/disk.ts";
-import { type Contents, sliceRows } from "../live/consistent-snapshot.ts";
+import { type Contents, sliceRows } from "../live/compaction.ts";
 import type { RowTable } from "../live/row-table.ts";
 import { State } from "../live/state.ts";
 import { SchemaMismatchError, Upgrade, type Versions, versionsOf } from "../live/versions.ts";

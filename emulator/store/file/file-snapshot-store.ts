@@ -1,9 +1,8 @@
 import { lstat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { parseTemporaryName, writeFileAtomic } from "../../../src/files/atomic-write.ts";
-import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
-import { makeFolderDurably } from "../../../src/files/folder.ts";
-import { describeFsError } from "../../../src/files/fs-errors.ts";
+import { type Disk, describeFsError, isMissing, systemDisk } from "../../../src/files/disk.ts";
+import { makeFolderDurably } from "../../../src/files/folders.ts";
 import { readLines } from "../../../src/files/read-lines.ts";
 import { FileWriteError } from "../port.ts";
 import { byName, isSameName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";

@@ -1,17 +1,23 @@
 import { dirname } from "node:path";
 import { Low } from "lowdb";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { lookupTable } from "../../../src/base/lookup-table.ts";
-import { type Disk, type DiskFile, systemDisk } from "../../../src/files/disk.ts";
-import { makeFolderDurably } from "../../../src/files/folder.ts";
-import { fsErrorReason, isFsError, openFilesRemedies } from "../../../src/files/fs-errors.ts";
+import { lookupTable } from "../../../src/base/object.ts";
+import {
+  type Disk,
+  type DiskFile,
+  fsErrorReason,
+  isFsError,
+  openFilesRemedies,
+  systemDisk,
+} from "../../../src/files/disk.ts";
+import { makeFolderDurably } from "../../../src/files/folders.ts";
 import { type LogPosition, startPosition } from "../../../src/files/log-line.ts";
-import { saveTornTail } from "../../../src/files/torn-tail.ts";
+import { saveTornTail } from "../../../src/files/read-log.ts";
 import type { Moment } from "../history.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { type Collection, StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
 import { type Checkpoint, CheckpointFile } from "./base/checkpoint-file.ts";
-import { markClosed } from "./base/document-checksum.ts";
+import { markClosed } from "./checksummed-document.ts";
 import { isExported, isSnapshot } from "./document.ts";
 import { FileLog } from "./file-log.ts";
 import { HistoryFiles } from "./history/history-files.ts";

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { isTemporaryName } from "../../../src/files/atomic-write.ts";
+import { isTemporaryName, temporaryName } from "../../../src/files/atomic-write.ts";
 import type { Disk } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { State } from "../live/state.ts";
@@ -90,4 +90,20 @@ export function requireSuccessorJournals(
     throw new StateFormatError(`${journalPath(path, generation)} is missing or empty, but ${by} continues in it`);
   }
   return new Set(due.map(([generation]) => generation));
+}
+
+/** More than any one line of usual size, so that what is free is not used up by the next write. */
+const bytesToTry = 256 * 1024;
+
+/** Writes a file beside the state, durably, and removes it. Fails with the system's error. */
+export async function probeWritable(disk: Disk, path: string): Promise<void> {
+  const temporary = temporaryName(path);
+  const file = await disk.create(temporary);
+  try {
+    await file.write(new Uint8Array(bytesToTry), 0);
+    await file.datasync();
+  } finally {
+    await file.close().catch(() => {});
+    await disk.remove(temporary).catch(() => {});
+  }
 }

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { WallClock } from "../../../src/base/clock.ts";
+import { resolveRealPath } from "../../../src/files/folders.ts";
 import { acquireLock, isLockConflict, type Lock, type LockConflict } from "../../../src/files/lock.ts";
 import { makeFolder } from "../../../src/files/make-folder.ts";
-import { resolveRealPath } from "../../../src/files/real-path.ts";
 
 /** What a running emulator tells about itself beside its state. It holds the control token: mode 0600. */
 export interface RunFile {

@@ -1,6 +1,6 @@
-import { EmulatorBugError } from "../../../src/base/bug.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { nextTurn } from "../../../src/base/next-turn.ts";
+import { EmulatorBugError } from "../../../src/base/errors.ts";
+import { nextTurn } from "../../../src/base/timing.ts";
 import type { Cause } from "../cause.ts";
 import { readChecksummed } from "../file/checksummed-document.ts";
 import { documentEnd, documentSlices, parseState } from "../file/document.ts";
@@ -19,13 +19,11 @@ import {
   type Transaction,
   type View,
 } from "../port.ts";
-import { type CommitLog, Commits } from "./commits.ts";
-import { consistentSnapshot } from "./consistent-snapshot.ts";
-import { LiveTransaction } from "./live-transaction.ts";
-import { LiveView } from "./live-view.ts";
+import { type CommitLog, Commits, Watchdog } from "./commits.ts";
+import { consistentSnapshot } from "./compaction.ts";
+import { LiveTransaction, LiveView } from "./live-transaction.ts";
 import { ReadWriteLock } from "./read-write-lock.ts";
 import { State } from "./state.ts";
-import { Watchdog } from "./watchdog.ts";
 
 /** A transaction open for longer than this, wall time, is rolled back: one at a time can be open (DECISIONS.md, E5). */
 export const transactionLimitMs = 2_000;

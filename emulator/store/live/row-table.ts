@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { EmulatorBugError } from "../../../src/base/bug.ts";
-import { memoize } from "../../../src/base/memoize.ts";
+import { EmulatorBugError } from "../../../src/base/errors.ts";
+import { memoize } from "../../../src/base/object.ts";
 import type { AnyRows, IndexValue, RowKey, Slice } from "../port.ts";
 import { SortedList } from "./sorted-list.ts";
 

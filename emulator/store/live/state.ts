@@ -1,4 +1,4 @@
-import { EmulatorBugError } from "../../../src/base/bug.ts";
+import { EmulatorBugError } from "../../../src/base/errors.ts";
 import type { AnyRows, Collection, Mapping, RowKey } from "../port.ts";
 import { MappingTable } from "./mapping-table.ts";
 import { RowTable } from "./row-table.ts";

@@ -1,4 +1,4 @@
-import { EmulatorBugError } from "../../../src/base/bug.ts";
+import { EmulatorBugError } from "../../../src/base/errors.ts";
 import { type Collection, type Migration, StateFormatError } from "../port.ts";
 
 /** The version of each collection, by name. */

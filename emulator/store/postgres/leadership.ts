@@ -1,6 +1,6 @@
 import type postgres from "postgres";
 import { createSteadyClock, type WallClock } from "../../../src/base/clock.ts";
-import { withTimeout } from "../../../src/base/with-timeout.ts";
+import { withTimeout } from "../../../src/base/timing.ts";
 import { StoreFailedError } from "../port.ts";
 import type { Database, Sql } from "./database.ts";
 

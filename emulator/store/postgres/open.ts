@@ -1,16 +1,15 @@
 import type { WallClock } from "../../../src/base/clock.ts";
-import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 import { formatCheckpoint } from "../file/base/checkpoint-file.ts";
 import type { Moment } from "../history.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { type Collection, StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
 import { byName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 import { Database } from "./database.ts";
-import { Documents } from "./documents.ts";
+import { Documents, parseCheckpointDocument, recover } from "./documents.ts";
 import { type Candidate, defaultLeaseMs, type LeaderChangeHandler, Leadership } from "./leadership.ts";
 import { type PostgresBlobs, postgresBlobs } from "./postgres-blobs.ts";
 import { PostgresLog } from "./postgres-log.ts";
-import { parseCheckpointDocument, recover } from "./recovery.ts";
 import { prepareSchema } from "./schema.ts";
 
 export interface PostgresStoreOptions {

@@ -7,7 +7,7 @@ import {
   formatCheckpoint,
   maxHeadLength,
 } from "../file/base/checkpoint-file.ts";
-import { commitLine } from "../file/history/commit-line.ts";
+import { commitLine } from "../file/history/history-files.ts";
 import { type Segment, StoredHistory } from "../file/history/stored-history.ts";
 import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
@@ -16,7 +16,13 @@ import { Mutex } from "../live/read-write-lock.ts";
 import type { Change, State } from "../live/state.ts";
 import { type Collection, type History, StoreChangedError, StoreFailedError } from "../port.ts";
 import type { Database } from "./database.ts";
-import { type Documents, documentBytes } from "./documents.ts";
+import {
+  type CheckpointDocument,
+  checkpointName,
+  type Documents,
+  documentBytes,
+  parseCheckpointDocument,
+} from "./documents.ts";
 import {
   createLinesMissingError,
   JournalLines,
@@ -26,8 +32,6 @@ import {
   replayJournal,
 } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
-
-import { type CheckpointDocument, checkpointName, parseCheckpointDocument } from "./recovery.ts";
 
 interface Options {
   readonly database: Database;

@@ -1,18 +1,25 @@
 import { isSecretName } from "../../../src/api/secrets.ts";
 import { isoMillis } from "../../../src/base/clock.ts";
-import { lookupTable } from "../../../src/base/lookup-table.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 import type { ScheduledEntry } from "../../clock/schedule.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
 import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
-import type { Invitation } from "../../cluster/invitations/invitations.ts";
+import type { Invitation } from "../../cluster/invitations/invite.ts";
 import type { StoredFaults } from "../../faults/faults.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
 import { causes } from "../../store/causes.ts";
 import type { Attempt, Delivery, WebhookEvent } from "../../webhooks/deliveries.ts";
 import type { Subscription } from "../../webhooks/subscriptions.ts";
 import type { Email } from "../../world/emails.ts";
-import type { DiffRow, MappingDifference, RowDifference, SequenceDifference, StateDifferences } from "./compare.ts";
-import { type FieldChange, fieldChanges } from "./fields.ts";
+import {
+  type DiffRow,
+  type FieldChange,
+  fieldChanges,
+  type MappingDifference,
+  type RowDifference,
+  type SequenceDifference,
+  type StateDifferences,
+} from "./compare.ts";
 
 /** One difference, in words first. */
 export interface DiffItem {

@@ -1,19 +1,16 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { oneOf } from "../choices.ts";
-import { dictionary } from "../dictionary.ts";
-import { email } from "../email.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
-import { noEffectNote } from "./shapes/no-effect-note.ts";
+import { dictionary, email, oneOf, timestamp } from "../shapes.ts";
 import {
   ContractStatus,
   compositeIdParam,
   contractIdParam,
   contractPermissions,
+  noEffectNote,
   userScoping,
-} from "./shapes/records.ts";
+} from "./shapes.ts";
 
 const composite = z.object({ composite_id: compositeIdParam });
 const numbered = z.object({ contract_id: contractIdParam });

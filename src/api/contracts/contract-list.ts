@@ -2,8 +2,7 @@ import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { pageOf, paging } from "./shapes/paging.ts";
-import { ListedContract, NumberedContract } from "./shapes/records.ts";
+import { ListedContract, NumberedContract, pageOf, paging } from "./shapes.ts";
 
 /**
  * Fields that the list filters by (DECISIONS.md, F18). `order`: they also take [$gt], [$gte], [$lt] and

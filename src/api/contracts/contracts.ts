@@ -1,15 +1,23 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { dictionary } from "../dictionary.ts";
-import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
+import { dictionary, email, timestamp } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
-import { checkedBase64 } from "./shapes/base64.ts";
-import { noEffectNote } from "./shapes/no-effect-note.ts";
-import { CounterPartyDetails, counterpartyActivities, ExternalMetadataIn, SignatoryDetails } from "./shapes/parties.ts";
-import { ContractStatus, CreatedContract, compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
+import {
+  ContractStatus,
+  CounterPartyDetails,
+  CreatedContract,
+  checkedBase64,
+  compositeIdParam,
+  contractIdParam,
+  counterpartyActivities,
+  ExternalMetadataIn,
+  ExternalMetadataOut,
+  noEffectNote,
+  SignatoryDetails,
+  userScoping,
+} from "./shapes.ts";
 
 /** An empty object is all that the specification asks for; keys that are there are checked (DECISIONS.md, F12). */
 export const SendRequest = z.object({
@@ -219,4 +227,77 @@ export const showEmbeddedLink = operation({
   cli: { command: "contracts embedded-link" },
   basis: assumed("The route is public. Which contracts have one, and the response for an unknown address, are not."),
   examples: [{ title: "Get a URL to embed", params: { contract_id: 1 }, query: { cp_email_id: "jo@acme.example" } }],
+});
+
+const externalMetadataParams = z.object({ contract_id: compositeIdParam });
+const Answer = z.strictObject({ external_metadata: ExternalMetadataOut });
+
+export const putExternalMetadata = operation({
+  id: "external-metadata.put",
+  service: contracts,
+  summary: "Attach metadata of an external system to a contract",
+  description: "Sent keys are replaced; others are kept. record_data is replaced as a whole.",
+  method: "POST",
+  path: "/api/v2.1/public/contracts/{contract_id}/external_metadata",
+  auth: "api-key",
+  request: {
+    params: externalMetadataParams,
+    body: json(z.object({ external_metadata: ExternalMetadataIn.describe("Metadata of the upstream system") })),
+  },
+  responses: { 200: json(Answer) },
+  failures: ["not-found", "unknown-object-configuration"],
+  emits: ["CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"],
+  cli: { command: "contracts external-metadata put" },
+  basis: "specified",
+  examples: [
+    {
+      title: "Link a contract to a deal of the CRM",
+      params: { contract_id: "T-1" },
+      body: {
+        external_metadata: {
+          id: "deal-42",
+          integration_name: "crm",
+          record_type: "deal",
+          record_data: { stage: "won" },
+        },
+      },
+    },
+  ],
+});
+
+export const showExternalMetadata = operation({
+  id: "external-metadata.show",
+  service: contracts,
+  summary: "Show the external metadata of a contract",
+  method: "GET",
+  path: "/api/v2.1/public/contracts/{contract_id}/external_metadata",
+  auth: "api-key",
+  request: { params: externalMetadataParams },
+  responses: { 200: json(Answer) },
+  failures: ["not-found"],
+  cli: { command: "contracts external-metadata show" },
+  basis: "public",
+  examples: [{ title: "Show the linked record", params: { contract_id: "T-1" } }],
+});
+
+export const findByExternalMetadata = operation({
+  id: "external-metadata.find",
+  service: contracts,
+  summary: "Find contracts by the id of their external metadata",
+  description: "Newest first, at most 50.",
+  method: "GET",
+  path: "/api/v2.1/public/contracts/by_external_metadata/{external_metadata_id}",
+  lastTakesSlashes: true,
+  auth: "api-key",
+  request: {
+    params: z.object({ external_metadata_id: z.string().describe("The id of the upstream system's record") }),
+  },
+  responses: { 200: json(z.array(CreatedContract)) },
+  failures: [],
+  cli: {
+    command: "contracts external-metadata find",
+    columns: ["id", { name: "contract_name", cut: 2 }, "contract_status", { name: "counter_party_name", cut: 1 }],
+  },
+  basis: "specified",
+  examples: [{ title: "Find the contracts of a deal", params: { external_metadata_id: "deal-42" } }],
 });

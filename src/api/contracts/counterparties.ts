@@ -1,10 +1,9 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { dictionary } from "../dictionary.ts";
-import { email } from "../email.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { pageOf, paging } from "./shapes/paging.ts";
+import { dictionary, email } from "../shapes.ts";
+import { pageOf, paging } from "./shapes.ts";
 
 const optionalText = z.string().nullable().optional();
 

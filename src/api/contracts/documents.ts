@@ -1,14 +1,10 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { dictionary } from "../dictionary.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
+import { dictionary, timestamp } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
-import { base64 } from "./shapes/base64.ts";
-import { examplePdf } from "./shapes/example-pdf.ts";
-import { noEffectNote } from "./shapes/no-effect-note.ts";
-import { compositeIdParam, contractIdParam, userScoping } from "./shapes/records.ts";
+import { base64, compositeIdParam, contractIdParam, examplePdf, noEffectNote, userScoping } from "./shapes.ts";
 
 const params = z.object({ composite_id: compositeIdParam });
 

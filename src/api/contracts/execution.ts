@@ -1,11 +1,9 @@
 import * as z from "zod";
-import { oneOf } from "../choices.ts";
-import { email } from "../email.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
+import { email, oneOf } from "../shapes.ts";
 import { activitiesCausedBy, emailDeliveryActivities } from "./lifecycle.ts";
-import { noEffectNote } from "./shapes/no-effect-note.ts";
-import { compositeIdParam, contractIdParam } from "./shapes/records.ts";
+import { compositeIdParam, contractIdParam, noEffectNote } from "./shapes.ts";
 
 const params = z.object({ composite_id: compositeIdParam });
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
+import { timestamp } from "../shapes.ts";
 
 const UploadRequest = z.object({
   files: z

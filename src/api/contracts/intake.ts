@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { dictionary } from "../dictionary.ts";
+import { assumed } from "../basis.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
-import { OrgUser } from "./shapes/people.ts";
+import { dictionary, timestamp } from "../shapes.ts";
+import { compositeIdParam, contractIdParam, OrgUser } from "./shapes.ts";
 
 export const Priority = z.enum(["LOW", "MEDIUM", "HIGH"]);
 export const IntakeStatus = z.enum(["DRAFT", "PENDING", "IN_PROGRESS", "BLOCKED", "COMPLETED", "DISCARDED"]);
@@ -217,4 +217,98 @@ export const deleteIntake = operation({
   cli: { command: "intake delete", confirm: "yes" },
   basis: "public",
   examples: [{ title: "Withdraw a request", params: { intake_id: 1 } }],
+});
+
+export const updateIntakeForm = operation({
+  id: "intake-form.update",
+  service: contracts,
+  summary: "Change a few answers of a contract's intake form",
+  description: "Sent variables are replaced; others are kept. Unknown variables are accepted.",
+  method: "PATCH",
+  path: "/api/v2.1/public/contracts/{composite_id}/intake_form/response",
+  auth: "api-key",
+  request: {
+    params: z.object({ composite_id: compositeIdParam }),
+    body: json(dictionary(z.unknown()).describe("Answers, by variable")),
+  },
+  responses: { 200: json(z.strictObject({ data: dictionary(z.unknown()), created: timestamp })) },
+  failures: ["not-found", "intake-form-closed"],
+  emits: ["CONTRACT_DATA_UPDATED"],
+  cli: { command: "contracts intake-form update" },
+  basis: "public",
+  examples: [{ title: "Correct one answer", params: { composite_id: "T-1" }, body: { purpose: "Renewal" } }],
+});
+
+export const showQuestionnaireResponses = operation({
+  id: "intake-form.responses",
+  service: contracts,
+  summary: "Show the intake form answers of a contract",
+  method: "GET",
+  path: "/api/v2.1/public/contracts/{contract_id}/questionnaire/responses/",
+  auth: "api-key",
+  request: {
+    params: z.object({ contract_id: contractIdParam }),
+    query: z.object({
+      questionnaire_type: z
+        .enum(["INTAKE_FORM", "TEMPLATE"])
+        .describe("Kind of form: intake form, or attributes of the template"),
+    }),
+  },
+  responses: {
+    200: json(
+      z.strictObject({
+        questionnaire_response_data: dictionary(z.unknown()),
+        respondents: z.array(z.strictObject({ created_at: timestamp, created_by: z.string(), org_name: z.string() })),
+      }),
+    ),
+  },
+  failures: ["not-found"],
+  cli: { command: "contracts intake-form show" },
+  basis: "public",
+  examples: [{ title: "The intake form", params: { contract_id: 1 }, query: { questionnaire_type: "INTAKE_FORM" } }],
+});
+
+export const taskCategories = ["USER_TASK", "OBLIGATION_TASK", "INTAKE_TASK"] as const;
+
+export const createUserTask = operation({
+  id: "user-tasks.create",
+  service: contracts,
+  summary: "Create a task for users, optionally about a legal intake",
+  description: "An intake shows its tasks; svc emulator user-tasks lists all tasks.",
+  method: "POST",
+  path: "/api/v2.1/public/user_tasks/",
+  auth: "api-key",
+  request: {
+    body: json(
+      z.object({
+        title: z.string().min(1).max(255).describe("Title of the task"),
+        assignees: z.array(Assignee).describe("Assignee"),
+        task_category: z.enum(taskCategories).default("USER_TASK").describe("Kind of task"),
+        task_associations: z
+          .array(z.object({ entity_id: z.int().describe("Id of the intake"), entity_type: z.enum(["LEGAL_INTAKE"]) }))
+          .optional()
+          .describe("Subject of the task"),
+        notes: z.string().nullable().optional().describe("Instructions for the assignee"),
+        priority: Priority.optional().describe("Priority (default: MEDIUM)"),
+        absolute_due_date: z.iso.datetime({ offset: true }).nullable().optional().describe("ISO 8601 UTC timestamp"),
+      }),
+    ),
+  },
+  responses: { 201: json(Task) },
+  failures: [],
+  cli: { command: "contracts user-tasks create" },
+  basis: assumed(
+    "Path, title, categories, associations and status are public. A row of assignees is that of intakes. The other fields and the response are those of a task of an intake (DECISIONS.md, C27).",
+  ),
+  examples: [
+    {
+      title: "Create a task for an intake",
+      body: {
+        title: "Ask for the budget",
+        assignees: [{ entity_id: "12", entity_type: "ORG_USER", assignee_type: "ASSIGNED_TO" }],
+        task_category: "INTAKE_TASK",
+        task_associations: [{ entity_id: 1, entity_type: "LEGAL_INTAKE" }],
+      },
+    },
+  ],
 });

@@ -1,10 +1,8 @@
 import * as z from "zod";
-import { anyOf } from "../choices.ts";
-import { dictionary } from "../dictionary.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { Attribute } from "./shapes/questions.ts";
-import { userScoping } from "./shapes/records.ts";
+import { anyOf, dictionary } from "../shapes.ts";
+import { Attribute, userScoping } from "./shapes.ts";
 
 const KeyPointer = z.strictObject({
   id: z.int(),

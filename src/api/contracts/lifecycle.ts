@@ -1,5 +1,4 @@
 import type { Activity } from "../activities.ts";
-import type { ContractStatus } from "../contract-statuses.ts";
 import type { FailureCode } from "../failures.ts";
 
 /** What moves a contract, with the words of a refusal: "A contract in status VOIDED cannot be <words>." */
@@ -237,3 +236,7 @@ export function activitiesCausedBy(...triggers: readonly Trigger[]): readonly Ac
   });
   return [...new Set(told)];
 }
+
+/** DECISIONS.md, F9, C22. */
+export const contractStatuses = ["DRAFT", "REDLINING", "SIGN", "EXECUTED", "ON_HOLD", "VOIDED"] as const;
+export type ContractStatus = (typeof contractStatuses)[number];

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { Attribute } from "./shapes/questions.ts";
+import { Attribute } from "./shapes.ts";
 
 const TemplateRecord = z.strictObject({
   id: z.int(),

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { dictionary } from "../dictionary.ts";
 import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { OrgUser } from "./shapes/people.ts";
+import { dictionary } from "../shapes.ts";
+import { OrgUser } from "./shapes.ts";
 
 const SubscriptionRequest = z.object({
   title: z.string().min(1).describe("Name of the webhook"),

@@ -1,12 +1,10 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
-import { mutuallyExclusive } from "../choices.ts";
-import { dictionary } from "../dictionary.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
-import { receiversMs } from "./shapes/receivers.ts";
+import { dictionary, mutuallyExclusive, timestamp } from "../shapes.ts";
+import { receiversMs } from "./shapes.ts";
 
 export const fireActivity = operation({
   id: "activities.fire",

@@ -1,10 +1,8 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { atLeastOne, exactlyOne } from "../choices.ts";
-import { duration } from "../duration.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
+import { atLeastOne, duration, exactlyOne, timestamp } from "../shapes.ts";
 
 const ours = assumed("The control plane is part of the emulator.");
 

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
+import { timestamp } from "../shapes.ts";
 
 const Cluster = z.strictObject({
   id: z.string(),
@@ -35,4 +36,44 @@ export const listControlClusters = operation({
   },
   basis: assumed("The control plane is part of the emulator."),
   examples: [{ title: "List the addresses of the clusters" }],
+});
+
+const InboxRow = z.strictObject({
+  id: z.int().describe("Counts up from 1 for each cluster"),
+  at: timestamp.describe("Virtual time of arrival"),
+  method: z.string(),
+  target: z.string().describe("Path and query as the router forwarded them"),
+  headers: z
+    .array(z.tuple([z.string(), z.string()]))
+    .describe("Headers as received, in order, with case and complete: signatures cover them"),
+  body: z.string().describe("Bytes in base64"),
+  status: z.int().describe("Response of the cluster"),
+});
+
+export const listInbox = operation({
+  id: "clusters.inbox",
+  service: emulator,
+  summary: "List the requests that the router forwarded to a cluster",
+  description: "Requests are kept in memory; the oldest are dropped first. A reset clears them.",
+  method: "GET",
+  path: "/_emulator/clusters/{id}/inbox",
+  auth: "control-token",
+  request: {
+    params: z.object({ id: z.string().describe("Id of the cluster") }),
+    query: z.object({
+      path: z.string().startsWith("/").optional().describe("Show only requests to this path; * matches anything"),
+      limit: z.int().min(1).max(10_000).default(100).describe("Maximum number of rows, newest first"),
+    }),
+  },
+  responses: {
+    200: json(z.strictObject({ items: z.array(InboxRow), total: z.int().describe("Number of all matches") })),
+  },
+  failures: ["no-such-cluster-here", "external-cluster"],
+  cli: {
+    command: "emulator inbox",
+    rows: "items",
+    columns: ["id", "at", "method", { name: "target", cut: 1, least: 24, omits: "start", purpose: true }, "status"],
+  },
+  basis: assumed("The control plane is part of the emulator (DECISIONS.md, R38)."),
+  examples: [{ title: "List the requests to the first cluster", params: { id: "eu-1" } }],
 });

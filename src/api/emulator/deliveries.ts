@@ -2,13 +2,10 @@ import * as z from "zod";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
 import { deliveryOutcomes } from "../delivery-outcomes.ts";
-import { dictionary } from "../dictionary.ts";
 import { events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
-import { contractFilter } from "./shapes/contract-filter.ts";
-import { pageOf, pageQuery } from "./shapes/page.ts";
-import { receiversMs } from "./shapes/receivers.ts";
+import { dictionary, timestamp } from "../shapes.ts";
+import { contractFilter, pageOf, pageQuery, receiversMs } from "./shapes.ts";
 
 const ours = assumed("The real service shows its webhook log in its application only.");
 
@@ -176,3 +173,19 @@ export const resendDelivery = operation({
   basis: ours,
   examples: [{ title: "Resend a skipped delivery", params: { id: 1 } }],
 });
+
+/** What an e-mail is for that the platform sends. */
+export const emailPurposes = ["signing", "redlining", "invitation", "trial"] as const;
+export type EmailPurpose = (typeof emailPurposes)[number];
+
+/** What the e-mail provider reports, by RecordType, and what it means for an e-mail (DECISIONS.md, R27). */
+export const mailerEvents = {
+  Delivery: "DELIVERED",
+  Open: "OPENED",
+  Click: "LINK_CLICKED",
+  Bounce: "NOT_DELIVERED",
+  Drop: "NOT_DELIVERED",
+  SpamComplaint: "NOT_DELIVERED",
+} as const;
+export type MailerEvent = keyof typeof mailerEvents;
+export const mailerEventNames = Object.keys(mailerEvents) as [MailerEvent, ...MailerEvent[]];

@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { email } from "../email.ts";
 import { form, html, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
+import { email, timestamp } from "../shapes.ts";
 
 const ours = assumed("The approval of a device belongs to the cluster. The control plane emulates it.");
 

@@ -1,12 +1,10 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { dictionary } from "../dictionary.ts";
-import { emailPurposes, mailerEventNames } from "../mailer-events.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
-import { contractFilter } from "./shapes/contract-filter.ts";
-import { pageOf, pageQuery } from "./shapes/page.ts";
+import { dictionary, timestamp } from "../shapes.ts";
+import { emailPurposes, mailerEventNames } from "./deliveries.ts";
+import { contractFilter, pageOf, pageQuery } from "./shapes.ts";
 
 const ours = assumed("The control plane is part of the emulator (DECISIONS.md, R27).");
 

@@ -1,10 +1,9 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
-import { duration } from "../duration.ts";
-import { empty, json, operation } from "../operation.ts";
-import { responseHeaders } from "../response-headers.ts";
+import { empty, json, operation, responseHeaders } from "../operation.ts";
 import { emulator } from "../services.ts";
+import { duration } from "../shapes.ts";
 
 const ours = assumed("The control plane is part of the emulator.");
 

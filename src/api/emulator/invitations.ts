@@ -1,9 +1,11 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
+import { OAuthProviderType } from "../router/proxied.ts";
+import { InvitedUser } from "../router/trial.ts";
 import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
-import { pageOf, pageQuery } from "./shapes/page.ts";
+import { dictionary, timestamp } from "../shapes.ts";
+import { pageOf, pageQuery } from "./shapes.ts";
 
 const ours = assumed("People get invitations by e-mail. The control plane emulates that (DECISIONS.md, R34).");
 
@@ -66,4 +68,50 @@ export const acceptInvitation = operation({
   cli: { command: "emulator invitations accept", columns: ["token", "kind", "state", "email"] },
   basis: ours,
   examples: [{ title: "Accept an invitation", params: { token: "creator-4kq0Zb2mXw1s7RtY" } }],
+});
+
+const Trial = z.strictObject({
+  id: z.int(),
+  token: z.string(),
+  email: z.string(),
+  oauth_provider: OAuthProviderType.nullable(),
+  account_details: dictionary(z.unknown()).nullable(),
+  answers: z
+    .strictObject({
+      first_name: z.string(),
+      last_name: z.string().nullable(),
+      job_title: z.string(),
+      company_name: z.string(),
+      industry: z.string(),
+      use_case: z.string(),
+      cluster_location: z.string().nullable(),
+      invited_users: z.array(InvitedUser),
+    })
+    .nullable()
+    .describe("Response to the completion; null until then"),
+  cluster_id: z.string().nullable().describe("Workspace; null until it is created"),
+  workspace_id: z.int().nullable(),
+});
+
+export const listTrials = operation({
+  id: "trials.list",
+  service: emulator,
+  summary: "List the trial signups with their responses, newest first",
+  method: "GET",
+  path: "/_emulator/trials",
+  auth: "control-token",
+  request: {
+    query: z.object(pageQuery),
+  },
+  responses: {
+    200: json(pageOf(Trial)),
+  },
+  failures: [],
+  cli: {
+    command: "emulator trials",
+    rows: "items",
+    columns: ["id", "email", "answers.company_name", "cluster_id", "workspace_id"],
+  },
+  basis: assumed("The control plane is part of the emulator (DECISIONS.md, R24)."),
+  examples: [{ title: "List the trial signups" }],
 });

@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { dictionary } from "../dictionary.ts";
 import { empty, events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
+import { dictionary, timestamp } from "../shapes.ts";
 
 const ours = assumed("The control plane is part of the emulator.");
 

@@ -3,7 +3,7 @@ import { assumed } from "../basis.ts";
 import { controlRoles } from "../control-roles.ts";
 import { empty, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
+import { timestamp } from "../shapes.ts";
 
 const ours = assumed("The control plane is part of the emulator (DECISIONS.md, E16).");
 

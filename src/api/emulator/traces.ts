@@ -2,7 +2,7 @@ import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
+import { timestamp } from "../shapes.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
 
 const ours = assumed("The control plane is part of the emulator.");

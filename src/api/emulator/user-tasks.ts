@@ -1,11 +1,10 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { Task } from "../contracts/intake.ts";
-import { taskCategories } from "../contracts/user-tasks.ts";
+import { Task, taskCategories } from "../contracts/intake.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
-import { pageOf, pageQuery } from "./shapes/page.ts";
+import { timestamp } from "../shapes.ts";
+import { pageOf, pageQuery } from "./shapes.ts";
 
 export const listUserTasks = operation({
   id: "user-tasks.list",

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
-import { ContractStatus } from "../contracts/shapes/records.ts";
+import { ContractStatus } from "../contracts/shapes.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
+import { timestamp } from "../shapes.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
-import { contractFilter } from "./shapes/contract-filter.ts";
+import { contractFilter } from "./shapes.ts";
 
 const Awaited = z
   .object({

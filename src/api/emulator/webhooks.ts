@@ -3,9 +3,9 @@ import { activities } from "../activities.ts";
 import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { timestamp } from "../timestamp.ts";
+import { timestamp } from "../shapes.ts";
 import { ListedDelivery } from "./deliveries.ts";
-import { receiversMs } from "./shapes/receivers.ts";
+import { receiversMs } from "./shapes.ts";
 
 const ours = assumed("The real service shows and switches webhooks in its application only.");
 

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { dictionary } from "../dictionary.ts";
 import { json, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwardingToOne } from "./failures/index.ts";
+import { dictionary } from "../shapes.ts";
+import { forwardingToOne } from "./failures.ts";
 
 export const receiveBillingEvent = operation({
   id: "billing.event",

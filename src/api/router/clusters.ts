@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { router } from "../services.ts";
-import { ExternalServiceIntegrationType } from "./external-integrations.ts";
-import { emailHashes, identifiers } from "./mapping-table.ts";
+import { ExternalServiceIntegrationType, emailHashes, identifiers } from "./mapping-tables.ts";
 
 export const ClusterInfoDomain = z.strictObject({
   cluster_id: z.string(),

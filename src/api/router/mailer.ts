@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { dictionary } from "../dictionary.ts";
-import { mailerEvents } from "../mailer-events.ts";
+import { mailerEvents } from "../emulator/deliveries.ts";
 import { json, operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding } from "./failures/index.ts";
+import { dictionary } from "../shapes.ts";
+import { forwarding } from "./failures.ts";
 
 export const receiveBlackhole = operation({
   id: "mailer.blackhole",

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, jsonOrForm, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwardingToOne } from "./failures/index.ts";
+import { forwardingToOne } from "./failures.ts";
 
 export const showJwks = operation({
   id: "oidc.jwks",

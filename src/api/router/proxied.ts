@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { expectedEmail } from "../expectation.ts";
-import { json, operation, passthrough } from "../operation.ts";
+import { json, operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
-import { forwarding, forwardingToAll } from "./failures/index.ts";
+import { forwarding, forwardingToAll } from "./failures.ts";
 
 /** What the routes that are proxied to clusters share (DECISIONS.md, R34). */
 const proxied = {
@@ -145,4 +145,72 @@ export const showCaptchaConfig = operation({
   failures: forwardingToAll,
   cli: { command: "auth captcha-config" },
   examples: [{ title: "Show the captcha" }],
+});
+
+export const HealthCheckResponse = z.strictObject({
+  database: z.boolean().describe("Whether the store can write"),
+});
+
+export const checkHealth = operation({
+  id: "health.show",
+  service: router,
+  summary: "Check the health of the routing service",
+  method: "GET",
+  path: "/",
+  auth: "none",
+  request: {},
+  responses: { 200: json(HealthCheckResponse) },
+  failures: [],
+  cli: { command: "router health" },
+  basis: "specified",
+  examples: [{ title: "Check the router" }],
+});
+
+export const forwardAnything = operation({
+  id: "catch-all",
+  service: router,
+  summary: "Forward any other path to the cluster of the request",
+  description:
+    "Applies to paths and methods that no operation declares. Without a mapped identifier, the request goes to all clusters.",
+  method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
+  path: "/{full_path}",
+  auth: "none",
+  request: { params: z.object({ full_path: z.string().describe("Path, with its slashes") }), body: raw() },
+  responses: { 200: passthrough() },
+  failures: forwarding,
+  cli: { by: "api" },
+  basis: "specified",
+  examples: [{ title: "Request an undeclared path", params: { full_path: "api/v1/anything" } }],
+});
+
+export const OAuthProviderType = z.enum(["ProviderA", "ProviderB", "ProviderC"]).describe("OAuth provider");
+
+export const receiveExternalRedirect = operation({
+  id: "external-oauth.redirect",
+  service: router,
+  summary: "Forward a provider's redirect to the cluster that started it",
+  description:
+    "The prefix {cluster_id}_ of the state selects the cluster. Without it, the request goes to all clusters.",
+  method: "GET",
+  path: "/router/v1/oauth2.0/external/{provider}/redirect",
+  auth: "none",
+  request: {
+    params: z.object({ provider: OAuthProviderType }),
+    query: z.object({
+      code: z.string().optional().describe("Code of the provider"),
+      state: z.string().optional().describe("State of the cluster's flow"),
+      error: z.string().optional().describe("Error that the provider sends instead of a code"),
+    }),
+  },
+  responses: { 200: passthrough() },
+  failures: forwarding,
+  cli: { command: "auth external-redirect" },
+  basis: "specified",
+  examples: [
+    {
+      title: "Forward the redirect of a provider",
+      params: { provider: "ProviderA" },
+      query: { code: "c0de", state: "eu-1_4af0" },
+    },
+  ],
 });

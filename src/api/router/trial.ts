@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { assumed } from "../basis.ts";
-import { dictionary } from "../dictionary.ts";
 import { expectedEmail } from "../expectation.ts";
 import { json, operation, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
-import { OAuthProviderType } from "./external-oauth.ts";
+import { dictionary } from "../shapes.ts";
+import { OAuthProviderType } from "./proxied.ts";
 
 export const TrialSignupDomainModel = z.strictObject({
   id: z.int(),

@@ -1,5 +1,5 @@
-import { extractHost } from "../../base/host-name.ts";
-import { pluralize } from "../../base/pluralize.ts";
+import { pluralize } from "../../base/text.ts";
+import { extractHost } from "../../base/urls.ts";
 import type { listControlWebhooks } from "../emulator/webhooks.ts";
 import type { ResultOf } from "../operation.ts";
 import { failuresUntilDisabled, type RetrySchedule } from "../webhook-retries.ts";
@@ -8,13 +8,25 @@ import {
   type Delivery,
   describeAttemptOutcome,
   hasSucceeded,
+  isUndelivered,
   summarizeAttemptOutcome,
 } from "./attempts.ts";
-import { diagnoseFailedAttempt, type RemedyStep } from "./causes.ts";
-import { isUndelivered } from "./delivery-status.ts";
-import { describeFault, type Fault, findActiveFaults, toFaultRemovalStep } from "./faults.ts";
-import { type ActivityHistory, type ExplanationOptions, explainNoDeliveries } from "./no-deliveries.ts";
-import { compareStrings, type DeliveryAttempt, findFailureStreak } from "./streak.ts";
+import {
+  describeFault,
+  diagnoseFailedAttempt,
+  type Fault,
+  findActiveFaults,
+  type RemedyStep,
+  toFaultRemovalStep,
+} from "./causes.ts";
+import {
+  type ActivityHistory,
+  compareStrings,
+  type DeliveryAttempt,
+  type ExplanationOptions,
+  explainNoDeliveries,
+  findFailureStreak,
+} from "./streak.ts";
 
 export type Webhook = ResultOf<typeof listControlWebhooks>[number];
 

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { isObject } from "../../base/object.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import type { Context } from "../command.ts";
-import { configFolder, hasConfigFolder } from "../config/folders.ts";
-import { readPrivateFile } from "../config/private-file.ts";
-import { changePrivateFile } from "../config/private-file-change.ts";
-import { CommandFailedError } from "../failure.ts";
+import { configFolder, hasConfigFolder } from "../config/environment.ts";
+import { changePrivateFile, readPrivateFile } from "../config/private-file.ts";
+import { CommandFailedError, UsageError } from "../failure.ts";
+import { resolveServerAddress } from "./oauth-call.ts";
 
 /** What a sign-in left behind, kept under the address of the server that issued it: nothing is sent anywhere else. */
 export interface Account {
@@ -82,6 +82,24 @@ export async function requireWritableTokens({ host: { env } }: Pick<Context, "ho
     throw new CommandFailedError("failed", "config_unwritable", `Failed to write to ${folder}: ${code}`, {
       hint: "Set SVC_CONFIG_DIR to another folder.",
       cause,
+    });
+  }
+}
+
+/** The account that a command means: --issuer, the routing service of the target, or the only one there is. */
+export async function resolveAccountAddress(issuer: string | undefined, context: Context): Promise<string> {
+  if (issuer !== undefined) return resolveServerAddress(issuer, context);
+  const names = Object.keys(await readAccounts(context));
+  try {
+    return await resolveServerAddress(undefined, context);
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof CommandFailedError)) throw error;
+    if (names.length === 1) return names[0]!;
+    if (names.length === 0) {
+      throw new CommandFailedError("forbidden", "signed_out", "Not signed in.", { next: ["auth", "device-login"] });
+    }
+    throw new UsageError("There are several sign-ins, and none is selected.", {
+      hint: `Select one with --issuer or --base-url: ${names.join(", ")}`,
     });
   }
 }

@@ -1,5 +1,5 @@
 import { NetworkError } from "../../client/errors.ts";
-import { retryAfterMs } from "../../client/retry.ts";
+import { retryAfterMs } from "../../client/network-failure.ts";
 import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { createOAuthError, type OAuthResponse, toNonEmptyString, toSeconds } from "./oauth-call.ts";

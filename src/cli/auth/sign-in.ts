@@ -1,17 +1,20 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { isoMillis, isoSeconds } from "../../base/clock.ts";
-import { pluralize } from "../../base/pluralize.ts";
+import { isObject } from "../../base/object.ts";
+import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
+import { configFolder } from "../config/environment.ts";
+import { type Check, changePrivateFile, readPrivateFile } from "../config/private-file.ts";
 import { canPrompt } from "../context.ts";
 import { CommandFailedError } from "../failure.ts";
 import { bold } from "../output/styled.ts";
-import { findBrowserCommand, openBrowser } from "../terminal/browser.ts";
+import { findBrowserCommand, openBrowser } from "../terminal/programs.ts";
 import { withSpinner } from "../terminal/spinner.ts";
 import { type Account, changeAccount, requireWritableTokens } from "./accounts.ts";
 import { type DeviceChallenge, parseChallenge, pollForTokens, pollOnce } from "./device-flow.ts";
-import { oauthClient, oauthPost } from "./oauth-call.ts";
-import { type PendingSignIn, readPendingSignIn, removePendingSignIn, savePendingSignIn } from "./pending-sign-in.ts";
-import { authServer } from "./server.ts";
+import { type AuthServer, authServer, oauthClient, oauthPost } from "./oauth-call.ts";
 import { toTokens } from "./tokens.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
@@ -147,3 +150,42 @@ function offerBrowser(challenge: DeviceChallenge, { offersBrowser }: SignInReque
   void output.warn("Press Enter to open it in your browser.");
   return () => lines.close();
 }
+
+/** A sign-in that was begun and not waited for. It holds the device's secret: the file is its owner's alone. */
+interface PendingSignIn {
+  readonly client_id: string;
+  readonly device_code: string;
+  readonly interval: number;
+  /** ISO 8601, on the wall clock. */
+  readonly expires_at: string;
+  readonly server: AuthServer;
+}
+
+const path = ({ host: { env } }: Pick<Context, "host">): string => join(configFolder(env), "device-login.json");
+
+/** Keeps it in the place of an earlier one. */
+async function savePendingSignIn(begun: PendingSignIn, context: Context): Promise<void> {
+  await changePrivateFile<PendingSignIn>(
+    path(context),
+    () => undefined,
+    context.host,
+    context.signal,
+    () => begun,
+  );
+}
+
+async function readPendingSignIn(context: Context): Promise<PendingSignIn> {
+  const begun = await readPrivateFile<PendingSignIn>(path(context), checkBegun);
+  if (begun) return begun;
+  throw new CommandFailedError("usage", "nothing_begun", "No sign-in was started with --no-wait.", {
+    next: ["auth", "device-login", "--no-wait"],
+  });
+}
+
+const checkBegun: Check = ({ client_id, device_code, expires_at, interval, server }) => {
+  const texts = [client_id, device_code, expires_at];
+  const isWhole = texts.every((one) => typeof one === "string") && typeof interval === "number" && isObject(server);
+  return isWhole ? undefined : "it must be what svc auth device-login --no-wait wrote";
+};
+
+const removePendingSignIn = (context: Context): Promise<void> => rm(path(context), { force: true });

@@ -1,25 +1,22 @@
 import { resolve } from "node:path";
 import { isoSeconds } from "../../base/clock.ts";
+import { didYouMean, pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
-import { type FailureKind, UsageError } from "../failure.ts";
+import { maskBodySecrets } from "../connection/redact.ts";
+import { CommandFailedError, type FailureKind, UsageError } from "../failure.ts";
 import { formatTargetFlags } from "../next-command.ts";
-import { requireKnownCluster } from "./cluster-check.ts";
-import { OtherFormatError } from "./input/other-format.ts";
-import { buildRetryArgv } from "./input/retry-command.ts";
-import { type InputSource, openInputSource } from "./input/source.ts";
-import type { Survey } from "./input/survey.ts";
-import { parseErrorLimit } from "./limits.ts";
-import { createJob, type JobRecord, newJobId } from "./log/jobs.ts";
+import { type InputSource, openInputSource } from "./input/bytes.ts";
+import { isHeadingText, OtherFormatError } from "./input/format.ts";
+import type { IdentifierKind } from "./input/identifiers.ts";
+import { type Survey, surveyInput } from "./input/survey.ts";
+import { parseErrorLimit } from "./job.ts";
+import { createJob, type JobRecord, newJobId, writableJobsFolder } from "./log/jobs.ts";
 import { isResults } from "./log/results.ts";
-import { writableJobsFolder } from "./log/state-folder.ts";
 import { requireLookup } from "./lookup.ts";
-import { limitYoungGeneration } from "./memory.ts";
 import { confirmMoves } from "./moves.ts";
 import { performJob } from "./perform.ts";
-import { isPlan, type JobPlan, requireUnchangedPlan, targetName, writePlan } from "./plan.ts";
-import { showPreview } from "./preview.ts";
-import type { JobRequest } from "./request.ts";
-import { surveyInput } from "./survey-input.ts";
+import { isPlan, type JobPlan, type JobRequest, requireUnchangedPlan, targetName, writePlan } from "./plan.ts";
+import { limitYoungGeneration } from "./progress.ts";
 
 /** Does with a job what its command line asks for: shows it, writes it down as a plan, or starts it. */
 export async function beginJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
@@ -145,4 +142,104 @@ function recordOf(
     concurrency,
     resume: ["router", "jobs", "resume", id, ...(plan.input.path === "-" ? ["-"] : []), ...formatTargetFlags(globals)],
   };
+}
+
+/**
+ * Refuses a cluster that the service does not list, before a file of any size is read. Where the list cannot be had,
+ * the first call tells.
+ */
+async function requireKnownCluster(cluster: string, context: Context): Promise<void> {
+  const { listClusters } = await import("../../api/router/clusters.ts");
+  const client = await context.client("router");
+  const found = await client.call(listClusters, {}, { signal: context.signal, retries: 0 }).catch(() => undefined);
+  context.signal.throwIfAborted();
+  const known = found?.map(({ cluster_id }) => cluster_id);
+  if (known === undefined || known.includes(cluster)) return;
+  throw new CommandFailedError("not-found", "unknown_cluster", `Cluster "${cluster}" not found. Nothing was sent.`, {
+    hint: didYouMean(cluster, known),
+    next: ["router", "clusters"],
+  });
+}
+
+/** Counts, first rows and the shape of the calls: what a plan and a dry run tell. */
+async function showPreview(
+  request: JobRequest,
+  { rows, distinct, calls, invalid, firstInvalid, sample }: Survey,
+  mark: Readonly<Record<string, unknown>>,
+  note: string,
+  { output }: Context,
+): Promise<undefined> {
+  const { work, scope } = request;
+  const kind = work.kind(request);
+  const operation = await work.operation();
+  const example = work.call(sample.map(kind.value), scope);
+  if (output.format !== "table") {
+    await output.show({
+      ...mark,
+      action: work.name,
+      cluster_id: scope.cluster_id,
+      rows: rows - invalid,
+      distinct,
+      invalid,
+      first_invalid_row: firstInvalid?.number ?? null,
+      calls,
+      method: operation.method,
+      path: operation.path,
+      sample: sample.map(kind.shown),
+      body: maskBodySecrets(example.body),
+    });
+    return undefined;
+  }
+  const verb = work.action === "map" ? "Would map" : "Would remove";
+  const preposition = work.action === "map" ? "to" : "from";
+  await output.print(
+    `${verb} ${pluralize(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${pluralize(calls, "call")}`,
+    `${[operation.method].flat().join("|")} ${operation.path}`,
+    ...sample.map((text) => `  ${kind.shown(text)}`),
+    ...(rows > sample.length ? ["  …"] : []),
+  );
+  const repeated = rows - invalid - (distinct ?? rows - invalid);
+  if (repeated > 0)
+    await output.note(`${pluralize(repeated, "row")} repeated: ${pluralize(distinct!, work.noun)} in total`);
+  if (invalid > 0)
+    await output.note(`${pluralize(invalid, "row")} would be skipped, the first at row ${firstInvalid!.number}`);
+  await output.note(note);
+  return undefined;
+}
+
+/** The command line, after `svc`, that reads an input as it is written. */
+function buildRetryArgv(request: JobRequest, { reading }: OtherFormatError): string[] {
+  const { work, path, scope, columns, hash, format, format_guessed } = request;
+  const { cluster_id: cluster = "", integration_type: type } = scope;
+  const isOffboard = work.action === "offboard";
+  const names = (flag: string) => reading.flags.includes(flag);
+  const column = columns[0] ?? (reading.columns && columnOf(reading.columns, work.kind(request)));
+  return [
+    ...["router", work.name],
+    ...(isOffboard ? [cluster, "--from", path] : [path]),
+    ...(isOffboard || column === undefined || names("--column") ? [] : ["--column", column]),
+    ...(format_guessed || names("--input-format") ? [] : ["--input-format", format]),
+    ...reading.flags,
+    ...(isOffboard ? [] : ["--cluster", cluster]),
+    ...(type === undefined ? [] : ["--integration-type", type]),
+    ...(hash === "none" ? ["--hash", hash] : []),
+  ];
+}
+
+/** The column that seems to be meant: by what its cells hold, else by its heading. */
+function columnOf(
+  { first, second }: { readonly first: readonly string[]; readonly second: readonly string[] },
+  { noun, problem }: IdentifierKind,
+): string {
+  const fits = (cell: string | undefined) =>
+    cell !== undefined && cell.trim() !== "" && problem(cell.trim()) === undefined;
+  if (noun === "e-mail") {
+    const ofData = first.findIndex(fits);
+    if (ofData >= 0) return String(ofData + 1);
+    const place = second.findIndex(fits);
+    if (place >= 0) return first[place]!.trim();
+  }
+  const named = first.filter((cell) => isHeadingText(cell.trim()));
+  const ofKind = named.find((cell) => cell.toLowerCase().includes(noun.split(" ")[0]!.replace("-", "")));
+  return (ofKind ?? named[0] ?? "NAME").trim();
 }

@@ -1,9 +1,9 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import type { CommandInput, CommandInputOf } from "../command.ts";
 import { UsageError } from "../failure.ts";
+import { parseShard } from "./input/distinct.ts";
 import { detectFormat, type InputFormat, inputFormats } from "./input/format.ts";
 import { emailHashings } from "./input/identifiers.ts";
-import { parseShard } from "./input/shard.ts";
 
 /** Flags of every command that works through an input in batches. */
 export const bulkFlags = (batchSize: number) =>

@@ -1,23 +1,19 @@
 import { join } from "node:path";
-import { pluralize } from "../../base/pluralize.ts";
+import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { CommandFailedError, UsageError } from "../failure.ts";
 import { type Batch, groupIntoBatches, type InvalidRow } from "./input/batches.ts";
-import { IdentifierCounter } from "./input/distinct.ts";
-import { isHeading } from "./input/heading.ts";
-import type { IdentifierKind } from "./input/identifiers.ts";
-import { InputError } from "./input/input-error.ts";
+import type { InputSource } from "./input/bytes.ts";
+import { IdentifierCounter, selectShare } from "./input/distinct.ts";
+import { isHeading } from "./input/format.ts";
+import { type IdentifierKind, InputError } from "./input/identifiers.ts";
 import { readRows } from "./input/rows.ts";
-import { selectShare } from "./input/shard.ts";
-import type { InputSource } from "./input/source.ts";
-import { parseErrorLimit } from "./limits.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
 import { resultLines } from "./log/results.ts";
+import { createLookup, requireLookup } from "./lookup.ts";
 import type { Progress } from "./progress.ts";
-import { runConcurrently } from "./pump.ts";
-import { type BatchResult, createSender } from "./send.ts";
-import { createMoveLookup, createVerification } from "./verify.ts";
+import { type BatchResult, createSender, type RejectedRange, runConcurrently } from "./send.ts";
 import type { BulkWork } from "./work.ts";
 
 /** Of a batch without a row to send. */
@@ -152,3 +148,79 @@ const tooMany = (errors: number, limit: string): Error =>
   );
 
 export const resultsPath = (folder: string): string => join(folder, "results.csv");
+
+/** Looks up where identifiers are before they are mapped; undefined where nobody asks for it, or nobody knows. */
+async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, context: Context) {
+  if (work.action !== "map" || results !== "all") return undefined;
+  const lookup = await createLookup(work, context);
+  return (
+    lookup && {
+      /** The clusters that will lose identifiers of a batch, by the place of the first row that names each. */
+      async before(batch: Batch): Promise<ReadonlyMap<number, string>> {
+        const values = batch.values();
+        const clusters = await lookup.clustersOf(values);
+        const seen = new Set<string>();
+        const found = new Map<number, string>();
+        for (const [place, value] of values.entries()) {
+          const cluster = clusters.get(value);
+          if (seen.has(value) || typeof cluster !== "string" || cluster === scope.cluster_id) continue;
+          seen.add(value);
+          found.set(place, cluster);
+        }
+        return found;
+      },
+    }
+  );
+}
+
+/** Looks up whether identifiers are where the service has confirmed them to be. */
+async function createVerification({ scope }: JobRecord, work: BulkWork, context: Context) {
+  const lookup = await requireLookup(work, context);
+  const target = scope.cluster_id!;
+  return {
+    /** What was found for rows that are not as they should be, by their place; and how many cannot be looked up. */
+    async lookUp(batch: Batch, refused: readonly RejectedRange[]) {
+      const values = batch.values();
+      const clusters = await lookup.clustersOf(values);
+      const contradicted = new Map<number, string>();
+      let unverified = 0;
+      for (const [place, value] of values.entries()) {
+        if (refused.some(({ from, to }) => place >= from && place < to)) continue;
+        const cluster = clusters.get(value);
+        if (cluster === undefined) unverified += 1;
+        else if ((cluster === target) !== (work.action === "map")) {
+          const where = cluster === null ? "not mapped" : `mapped to ${cluster}`;
+          contradicted.set(place, `${where} when looked up`);
+        }
+      }
+      return { contradicted, unverified };
+    },
+  };
+}
+
+/** How many rows may go wrong before a job stops. */
+interface ErrorLimit {
+  readonly text: string;
+  /** Whether so many of so many rows are too many. */
+  exceeded(errors: number, rows: number): boolean;
+}
+
+/** Percentages of few rows say nothing. */
+const meaningfulRows = 1_000;
+
+/** `100` or `2%` (DECISIONS.md, L17); a usage error otherwise. `total` where all rows are known. */
+export function parseErrorLimit(text: string, total?: number): ErrorLimit {
+  const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
+  if (number === undefined || (percent === "" && number.includes("."))) {
+    throw new UsageError(`--max-errors must be a number or a percentage (10, 2%), got "${text}"`);
+  }
+  const bound = Number(number);
+  if (percent === "") return { text, exceeded: (errors) => errors > bound };
+  return {
+    text,
+    exceeded: (errors, rows) => {
+      const of = total ?? (rows < meaningfulRows ? undefined : rows);
+      return of !== undefined && errors > (of * bound) / 100;
+    },
+  };
+}

@@ -3,7 +3,7 @@ import type { Context } from "../command.ts";
 import { isEmulator } from "../connection/is-emulator.ts";
 import { UsageError } from "../failure.ts";
 import { offboardKinds } from "./offboard-work.ts";
-import { runConcurrently } from "./pump.ts";
+import { runConcurrently } from "./send.ts";
 import type { BulkWork } from "./work.ts";
 
 /** A table of the routing data, as svc router resolve calls it. */
@@ -84,8 +84,8 @@ function keyOf(work: BulkWork, value: string): [table: Table, key: string] {
 
 async function asker(context: Context, ofEmulator: boolean) {
   const [emails, clients] = await Promise.all([
-    import("../../api/router/cluster-emails.ts"),
-    import("../../api/router/cluster-clients.ts"),
+    import("../../api/router/mapping-tables.ts"),
+    import("../../api/router/mapping-tables.ts"),
   ]);
   const client = await context.client("router", { connections });
   const options = { signal: context.signal };

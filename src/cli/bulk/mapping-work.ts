@@ -29,7 +29,7 @@ export const mappingTables: readonly MappingJob[] = [
     kind: emailKind,
     listField: "email_hash_list",
     operations: async () => {
-      const { mapClusterEmails, unmapClusterEmails } = await import("../../api/router/cluster-emails.ts");
+      const { mapClusterEmails, unmapClusterEmails } = await import("../../api/router/mapping-tables.ts");
       return { map: mapClusterEmails, unmap: unmapClusterEmails };
     },
   },
@@ -39,7 +39,7 @@ export const mappingTables: readonly MappingJob[] = [
     kind: constant(createWordKind("client id")),
     listField: "client_ids",
     operations: async () => {
-      const { mapClusterClients, unmapClusterClients } = await import("../../api/router/cluster-clients.ts");
+      const { mapClusterClients, unmapClusterClients } = await import("../../api/router/mapping-tables.ts");
       return { map: mapClusterClients, unmap: unmapClusterClients };
     },
   },
@@ -49,7 +49,7 @@ export const mappingTables: readonly MappingJob[] = [
     kind: constant(createSecretWordKind("creator invite token")),
     listField: "tokens",
     operations: async () => {
-      const { mapCreatorTokens, unmapCreatorTokens } = await import("../../api/router/invite-tokens.ts");
+      const { mapCreatorTokens, unmapCreatorTokens } = await import("../../api/router/mapping-tables.ts");
       return { map: mapCreatorTokens, unmap: unmapCreatorTokens };
     },
   },
@@ -59,7 +59,7 @@ export const mappingTables: readonly MappingJob[] = [
     kind: constant(createSecretWordKind("counterparty invite token")),
     listField: "tokens",
     operations: async () => {
-      const tokens = await import("../../api/router/invite-tokens.ts");
+      const tokens = await import("../../api/router/mapping-tables.ts");
       return { map: tokens.mapCounterpartyTokens, unmap: tokens.unmapCounterpartyTokens };
     },
   },
@@ -69,7 +69,7 @@ export const mappingTables: readonly MappingJob[] = [
     kind: constant(createWordKind("team id")),
     listField: "chat_a_team_id_list",
     operations: async () => {
-      const { mapChatATeams, unmapChatATeams } = await import("../../api/router/chat-a-teams.ts");
+      const { mapChatATeams, unmapChatATeams } = await import("../../api/router/mapping-tables.ts");
       return { map: mapChatATeams, unmap: unmapChatATeams };
     },
   },
@@ -79,9 +79,7 @@ export const mappingTables: readonly MappingJob[] = [
     kind: constant(externalId),
     listField: "external_id_list",
     operations: async () => {
-      const { mapExternalIntegrations, unmapExternalIntegrations } = await import(
-        "../../api/router/external-integrations.ts"
-      );
+      const { mapExternalIntegrations, unmapExternalIntegrations } = await import("../../api/router/mapping-tables.ts");
       return { map: mapExternalIntegrations, unmap: unmapExternalIntegrations };
     },
   },

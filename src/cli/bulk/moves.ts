@@ -1,12 +1,12 @@
-import { pluralize } from "../../base/pluralize.ts";
+import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { isEmulator } from "../connection/is-emulator.ts";
 import { canPrompt } from "../context.ts";
 import { confirmYes } from "../prompt/confirm.ts";
+import type { InputSource } from "./input/bytes.ts";
 import { readRows } from "./input/rows.ts";
-import type { InputSource } from "./input/source.ts";
 import { createLookup } from "./lookup.ts";
-import type { JobRequest } from "./request.ts";
+import type { JobRequest } from "./plan.ts";
 import type { BulkWork } from "./work.ts";
 
 /** How many identifiers are looked up before a job begins: each is a call. */

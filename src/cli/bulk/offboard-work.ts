@@ -1,4 +1,4 @@
-import { lookupTable } from "../../base/lookup-table.ts";
+import { lookupTable } from "../../base/object.ts";
 import { mask } from "../connection/redact.ts";
 import {
   createSecretWordKind,

@@ -1,13 +1,13 @@
-import { showWorkspaceRouting } from "../../api/emulator/state/state.ts";
+import { showWorkspaceRouting } from "../../api/emulator/state.ts";
 import { deleteWorkspaceData } from "../../api/router/clusters.ts";
-import { pluralize } from "../../base/pluralize.ts";
+import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { isEmulator } from "../connection/is-emulator.ts";
 import { CommandFailedError, type FailureKind, UsageError } from "../failure.ts";
 import { confirmName } from "../prompt/confirm.ts";
 import { requireLookup } from "./lookup.ts";
 import { offboardKinds, offboardWork } from "./offboard-work.ts";
-import { formatOutcome, requireConfirmed } from "./outcome.ts";
+import { formatOutcome, requireConfirmed } from "./work.ts";
 
 interface Options {
   readonly workspaceId: number;

@@ -1,18 +1,18 @@
 import { createReadStream } from "node:fs";
-import { pluralize } from "../../base/pluralize.ts";
-import { formatFsError, isFsError } from "../../files/fs-errors.ts";
+import { pluralize } from "../../base/text.ts";
+import { formatFsError, isFsError } from "../../files/disk.ts";
 import type { Context } from "../command.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../failure.ts";
 import { formatCommandLine } from "../help/examples.ts";
 import { setOutput } from "../output/github-actions.ts";
-import { remedyOf } from "../remedies.ts";
-import { InputError } from "./input/input-error.ts";
-import type { InputSource } from "./input/source.ts";
+import { remedyOf } from "../service-message.ts";
+import type { InputSource } from "./input/bytes.ts";
+import { InputError } from "./input/identifiers.ts";
 import { type RowSummary, resultsPath, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
 import { createProgress, type Progress } from "./progress.ts";
-import { buildJobReport, showReport } from "./report.ts";
+import { buildJobReport, showReport } from "./report-file.ts";
 import type { BulkWork } from "./work.ts";
 import { findWork } from "./works.ts";
 

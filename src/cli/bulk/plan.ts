@@ -1,12 +1,14 @@
 import * as z from "zod";
-import { dictionary } from "../../api/dictionary.ts";
+import { dictionary } from "../../api/shapes.ts";
 import { tryParseJson } from "../../base/object.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../connection/run-file.ts";
 import { UsageError } from "../failure.ts";
 import { readText } from "../parse/body.ts";
+import { type BulkInput, resolveConcurrency } from "./flags.ts";
 import { inputFormats } from "./input/format.ts";
 import { emailHashings } from "./input/identifiers.ts";
+import type { BulkWork } from "./work.ts";
 
 const count = z.int().nonnegative();
 
@@ -68,7 +70,7 @@ export async function writePlan(path: string, plan: JobPlan, { host }: Context):
 /** Whether a file that begins so is one that `writePlan` wrote. */
 export const isPlan = (beginning: string): boolean => /^\{\s*"version":\s*\d+,\s*"command":/.test(beginning);
 
-export async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
+async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
   const text = await readText(host, path, "--apply");
   const { success, data, error } = FilePlan.safeParse(tryParseJson(text));
   if (success) return data;
@@ -93,4 +95,50 @@ export function requireUnchangedPlan(
       hint: "Restore the file, or start a new job with the changed file.",
     });
   }
+}
+
+/** What a bulk command line asks for, before its input was looked at. */
+export interface JobRequest extends Omit<JobPlan, "version" | "command" | "target" | "input"> {
+  readonly work: BulkWork;
+  /** As it was typed: a path, or `-` for standard input. */
+  readonly path: string;
+  readonly concurrency: number;
+  readonly errorsOut: string | undefined;
+  readonly report: string | undefined;
+  readonly dryRun: boolean;
+  readonly planOut: string | undefined;
+  /** What --apply names, and the plan in it: nothing but this may be done. */
+  readonly planFile: string | undefined;
+  readonly planned: JobPlan | undefined;
+  /** Whether identifiers may move unasked: somebody has agreed to it already. */
+  readonly mayMove?: boolean;
+  /** Asks whether to go on; `rows` where they are known. */
+  readonly confirm: (rows: number | undefined) => Promise<void>;
+}
+
+/** The request that a plan holds. The file may lie elsewhere by now: its content is what counts. */
+export async function readPlannedRequest(
+  work: BulkWork,
+  file: string | undefined,
+  flags: BulkInput["flags"] & { readonly apply: string },
+  context: Context,
+): Promise<JobRequest> {
+  const plan = await readPlan(flags.apply, context);
+  if (plan.command !== work.name) {
+    throw new UsageError(`--apply requires a plan of svc router ${work.name}, not of svc router ${plan.command}`);
+  }
+  const { version: _, command, target, input, ...options } = plan;
+  return {
+    work,
+    path: file ?? input.path,
+    ...options,
+    concurrency: resolveConcurrency(flags),
+    errorsOut: flags["errors-out"],
+    report: flags.report,
+    dryRun: flags["dry-run"] === true,
+    planOut: undefined,
+    planFile: flags.apply,
+    planned: plan,
+    confirm: async () => {},
+  };
 }

@@ -2,13 +2,13 @@ import type { Context } from "../command.ts";
 import { type FailureKind, UsageError } from "../failure.ts";
 import { formatCommandLine } from "../help/examples.ts";
 import { formatTargetFlags } from "../next-command.ts";
-import { type InputSource, openInputSource } from "./input/source.ts";
+import { type InputSource, openInputSource } from "./input/bytes.ts";
 import { fingerprintSource } from "./input/survey.ts";
-import { parseErrorLimit } from "./limits.ts";
+import { parseErrorLimit } from "./job.ts";
 import type { JobRecord } from "./log/jobs.ts";
-import { limitYoungGeneration } from "./memory.ts";
 import { performJob } from "./perform.ts";
 import { requireUnchangedPlan, targetName } from "./plan.ts";
+import { limitYoungGeneration } from "./progress.ts";
 
 /** Goes on with a stopped job; refused when it would do something else than was begun. */
 export async function resumeJob(

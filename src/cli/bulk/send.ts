@@ -1,14 +1,13 @@
 import type { Operation } from "../../api/operation.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { ServiceError } from "../../client/errors.ts";
+import { withRetries } from "../../client/network-failure.ts";
 import { buildRequest } from "../../client/request.ts";
 import { readResponse, requireValidValue } from "../../client/response.ts";
-import { withRetries } from "../../client/retry.ts";
 import type { Context } from "../command.ts";
 import type { Batch } from "./input/batches.ts";
-import { addCounts } from "./log/job-log.ts";
-import { requireConfirmed } from "./outcome.ts";
-import type { BulkWork, CallScope } from "./work.ts";
+import { addCounts } from "./log/log-file.ts";
+import { type BulkWork, type CallScope, requireConfirmed } from "./work.ts";
 
 export interface BatchSender {
   /** Sends one batch until every answer is final. Throws what concerns the whole job. */
@@ -119,3 +118,38 @@ const aboutRows: readonly number[] = [413, 422];
  */
 export const failureScope = (error: unknown): "batch" | "job" =>
   error instanceof ServiceError && aboutRows.includes(error.status) ? "batch" : "job";
+
+/**
+ * Runs `work` on the items of a stream, at most `concurrency` at a time; the stream is read no faster than that. The
+ * first failure stops the reading, and so does the signal; the work in flight is awaited, then a failure is thrown.
+ * Resolves to whether all items were taken.
+ */
+export async function runConcurrently<T>(
+  items: AsyncIterable<T>,
+  concurrency: number,
+  work: (item: T) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const running = new Set<Promise<void>>();
+  let isCut = false;
+  let failure: { error: unknown } | undefined;
+  try {
+    if (signal?.aborted) return false;
+    for await (const item of items) {
+      isCut = failure !== undefined || signal?.aborted === true;
+      if (isCut) break;
+      const one = work(item)
+        .catch((error: unknown) => {
+          failure ??= { error };
+        })
+        .finally(() => running.delete(one));
+      running.add(one);
+      if (running.size >= concurrency) await Promise.race(running);
+    }
+  } finally {
+    // Also when reading fails: what was sent must be accounted for.
+    await Promise.all(running);
+  }
+  if (failure) throw failure.error;
+  return !isCut;
+}

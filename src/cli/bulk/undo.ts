@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { pluralize } from "../../base/pluralize.ts";
+import { pluralize } from "../../base/text.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
 import type { Context } from "../command.ts";
 import { CommandFailedError, type FailureKind } from "../failure.ts";

@@ -1,6 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { pluralize } from "../../base/pluralize.ts";
-import { didYouMean } from "../../base/suggest.ts";
+import { didYouMean, pluralize } from "../../base/text.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { checkOutputFile, writeOutput } from "../output/file.ts";

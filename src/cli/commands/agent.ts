@@ -7,7 +7,7 @@ import {
   specifiedRetrySchedule,
 } from "../../api/webhook-retries.ts";
 import { formatDuration } from "../../base/duration.ts";
-import { formatFsError, isFsError } from "../../files/fs-errors.ts";
+import { formatFsError, isFsError } from "../../files/disk.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { UsageError } from "../failure.ts";

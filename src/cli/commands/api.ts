@@ -1,8 +1,8 @@
 import type { Operation } from "../../api/operation.ts";
-import { trimTrailing } from "../../base/trailing.ts";
+import { trimTrailing } from "../../base/text.ts";
+import { parseJson } from "../../client/body.ts";
 import { credentialHeaders } from "../../client/credentials.ts";
 import { leavesOutcomeUnknown, ServiceError } from "../../client/errors.ts";
-import { parseJson } from "../../client/json-text.ts";
 import { parseProblem } from "../../client/problem.ts";
 import { type BaseUrls, isIdempotent } from "../../client/request.ts";
 import { formatRequestPath, readBodyText } from "../../client/response.ts";
@@ -130,8 +130,8 @@ function serviceOf(path: string): { service: keyof BaseUrls; auth: Operation["au
 async function isCaught(method: string, path: string): Promise<boolean> {
   const [{ resources }, { operationAt }, { forwardAnything }] = await Promise.all([
     import("../../api/resources.ts"),
-    import("../../api/operation-at.ts"),
-    import("../../api/router/catch-all.ts"),
+    import("../../api/operation.ts"),
+    import("../../api/router/proxied.ts"),
   ]);
   const own = Object.entries(resources).filter(([name]) => name.startsWith(`${forwardAnything.service.name}/`));
   const modules: readonly object[] = await Promise.all(own.map(([, load]) => load()));

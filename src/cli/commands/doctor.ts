@@ -23,7 +23,7 @@ const doctor = defineCommand({
     const [{ machineFindings }, { serviceFindings }, { environmentFindings }] = await Promise.all([
       import("../doctor/machine.ts"),
       import("../doctor/services.ts"),
-      import("../doctor/environment.ts"),
+      import("../doctor/machine.ts"),
     ]);
     const findings = await withSpinner(context, "Running checks", async () => [
       ...(await machineFindings(context)),

@@ -2,12 +2,12 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { specifiedOutageMs } from "../../api/webhook-retries.ts";
-import { pluralize } from "../../base/pluralize.ts";
+import { tryParseJson } from "../../base/object.ts";
+import { pluralize } from "../../base/text.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
 import { formatTable } from "../output/text.ts";
 import type { StepResult } from "../scenarios/result.ts";
-import { type TimelineRow, timelineOf } from "../tour/timeline.ts";
 
 const tour = defineCommand({
   words: ["tour"],
@@ -151,3 +151,29 @@ function timelineLines(timeline: readonly TimelineRow[]): StyledLine[] {
 }
 
 export const commands: readonly Command[] = [tour];
+
+/** One attempt to reach the dead receiver. */
+interface TimelineRow {
+  readonly attempt: number;
+  /** Virtual time. */
+  readonly at: string;
+  readonly minutes: number;
+  readonly outcome: string;
+}
+
+interface DeliveryRow {
+  readonly attempts: readonly { number: number; at: string; status: number | null; error: { code: string } | null }[];
+}
+
+/** The attempts of the first delivery that `svc emulator deliveries` has printed. */
+function timelineOf(output: string): readonly TimelineRow[] {
+  const [delivery] = (tryParseJson(output) ?? []) as readonly DeliveryRow[];
+  const attempts = delivery?.attempts ?? [];
+  const start = Date.parse(attempts[0]?.at ?? "");
+  return attempts.map(({ number, at, status, error }) => ({
+    attempt: number,
+    at,
+    minutes: Math.round((Date.parse(at) - start) / 60_000),
+    outcome: status === null ? (error?.code ?? "no answer") : `status ${status}`,
+  }));
+}

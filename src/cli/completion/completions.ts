@@ -1,6 +1,6 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { type DescribedCommand, underlyingOperationOf } from "../help/described-command.ts";
 import { quoteShellWord } from "../help/examples.ts";
+import { type DescribedCommand, underlyingOperationOf } from "../help/layout.ts";
 import { globalFlags } from "../parse/globals.ts";
 
 /** What the scripts of the shells understand; the numbers are those of cobra, which they all follow. */

@@ -1,8 +1,8 @@
-import { didYouMean } from "../../base/suggest.ts";
+import { didYouMean } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readProfileName } from "../settings.ts";
-import { changePrivateFile } from "./private-file-change.ts";
+import { changePrivateFile } from "./private-file.ts";
 import { checkProfiles, type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";
 
 const firstProfile = "default";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { isObject } from "../../base/object.ts";
 import type { Host } from "../host.ts";
-import { configFolder, hasConfigFolder } from "./folders.ts";
+import { configFolder, hasConfigFolder } from "./environment.ts";
 import { readPrivateFile } from "./private-file.ts";
 
 /** Addresses and credentials under a name. */

@@ -1,11 +1,16 @@
 import { isForeignState } from "../../files/origin-marker.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import { type EmulatorAccess, isSameEmulator, readEmulatorAccess } from "./emulator-access.ts";
-import { mainCluster } from "./emulator-variables.ts";
-import { noteUnused, selectEnvironmentKey } from "./environment-key.ts";
-import { readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
-import { toStartError } from "./start-error.ts";
-import { createUntrustedStateError, makeStateFolder, noteStateAbove } from "./state-folder.ts";
+import { mainCluster, noteUnused, selectEnvironmentKey } from "./emulator-variables.ts";
+import { toStartError } from "./ended-emulator.ts";
+import {
+  createUntrustedStateError,
+  makeStateFolder,
+  noteStateAbove,
+  readRunFile,
+  resolveRunFile,
+  stateFile,
+} from "./run-file.ts";
 
 /**
  * The emulator of `--emulator`: started inside this process on free ports and closed at the end, or the one that

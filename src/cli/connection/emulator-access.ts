@@ -5,8 +5,7 @@ import { createClient } from "../../client/client.ts";
 import { NetworkError } from "../../client/errors.ts";
 import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { type RunningEmulator, readRunFile, resolveRunFile } from "./run-file.ts";
-import { findNearestState } from "./state-folder.ts";
+import { findNearestState, type RunningEmulator, readRunFile, resolveRunFile } from "./run-file.ts";
 
 /** Where an emulator is, and what it takes for credentials: of one in this process, or of one that runs elsewhere. */
 export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token" | "clusters">;
@@ -72,7 +71,7 @@ async function access(
 
 /** Whom an emulator knows, with the keys of each. */
 export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAccess, "routerUrl" | "token">) {
-  const { listWorkspaces } = await import("../../api/emulator/state/state.ts");
+  const { listWorkspaces } = await import("../../api/emulator/state.ts");
   return withControlClient(routerUrl, token, (client) => client.call(listWorkspaces, {}, once));
 }
 

@@ -1,4 +1,7 @@
 import { isHidden } from "../../api/control-roles.ts";
+import { fieldsOf } from "../../base/object.ts";
+import type { Host } from "../host.ts";
+import type { Output } from "../output/output.ts";
 import type { EmulatorAccess } from "./emulator-access.ts";
 
 /**
@@ -50,3 +53,65 @@ export const collectSecrets = ({
   token,
   ...clusters.flatMap(({ clientSecret, clusterKey, hmacKey }) => [clientSecret, clusterKey, hmacKey]),
 ];
+
+/** Variables whose credentials are for a service. */
+const credentialVariables = [
+  "SVC_CLIENT_ID",
+  "SVC_CLIENT_SECRET",
+  "SVC_CLUSTER_KEY",
+  "SVC_CLUSTERS",
+  "SVC_TOKEN",
+  "SVC_BASIC_AUTH",
+];
+
+interface Seen<Access> {
+  /** With the workspace's cluster first, where the environment names one. */
+  readonly access: Access;
+  /** The key of the environment, where the emulator has that workspace; its secret the emulator checks. */
+  readonly key: { readonly clientId: string; readonly clientSecret: string } | undefined;
+  /** Variables that are set and sent nowhere. */
+  readonly unused: readonly string[];
+}
+
+/**
+ * An emulator of this machine as the environment wants to see it: of all credentials there only an API key that the
+ * emulator knows is sent to it, and says as which of its workspaces. Others are the emulator's own, as `svc emulator env`
+ * prints them, or those of a real service.
+ */
+export async function selectEnvironmentKey<Access extends EmulatorAccess>(
+  access: Access,
+  { env }: Pick<Host, "env">,
+): Promise<Seen<Access>> {
+  const { SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret } = env;
+  const isForeign = (name: string) => env[name] && !isOwn(name, env[name], access);
+  if (!clientId || !clientSecret) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
+  const { asWorkspace, listKnownWorkspaces } = await import("./emulator-access.ts");
+  const workspace = (await listKnownWorkspaces(access)).find(({ client_id }) => client_id === clientId);
+  if (workspace === undefined) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
+  const others = credentialVariables.filter((name) => name !== "SVC_CLIENT_ID" && name !== "SVC_CLIENT_SECRET");
+  return { access: asWorkspace(access, workspace), key: { clientId, clientSecret }, unused: others.filter(isForeign) };
+}
+
+/** Whether this emulator gave that value out: it is used all the same, as the emulator itself tells it. */
+function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boolean {
+  if (name === "SVC_CLUSTER_KEY") return clusters.some(({ clusterKey }) => clusterKey === value);
+  if (name === "SVC_CLUSTERS")
+    return keysIn(value)?.every((key) => clusters.some((one) => one.clusterKey === key)) === true;
+  return false;
+}
+
+/** The keys of a list of clusters; undefined where it is none. */
+function keysIn(list: string): unknown[] | undefined {
+  try {
+    const found: unknown = JSON.parse(list);
+    return Array.isArray(found) ? found.map((one) => fieldsOf(one).cluster_key) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Says which credentials of the environment are not used, where there are any. */
+export async function noteUnused(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {
+  if (unused.length === 0) return;
+  await output.note(`Ignored: ${unused.join(", ")} (not known to this emulator; see svc help addresses)`);
+}

@@ -1,9 +1,8 @@
-import { lookupTable } from "../../base/lookup-table.ts";
+import { lookupTable } from "../../base/object.ts";
 import { ServiceError } from "../../client/errors.ts";
 import type { CommandDeclaration, CommandSpec } from "../../derive/command-spec.ts";
-import type { CommandInput } from "../command.ts";
+import type { CommandInput, DeclaredCommand } from "../command.ts";
 import { loadDeclarations } from "../command-tree.ts";
-import type { DeclaredCommand } from "../declared-command.ts";
 import { PartialFailureError } from "../failure.ts";
 
 const hiddenHint = "The thing may not exist, may belong to another workspace, or may be hidden from this user.";

@@ -1,13 +1,22 @@
 import { setFlagsFromString } from "node:v8";
-import { type Client, createClient } from "../../client/client.ts";
+import type { CheckedCall } from "../../client/checked-call.ts";
+import { type Client, createClient, type ExchangeObserver } from "../../client/client.ts";
 import type { Credentials } from "../../client/credentials.ts";
-import type { BaseUrls } from "../../client/request.ts";
+import { type BaseUrls, buildRequest } from "../../client/request.ts";
 import type { Transport } from "../../client/transport.ts";
+import type { Context } from "../command.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { traceHeaders } from "../trace/carrier.ts";
-import { createObserver } from "./verbose.ts";
+import {
+  maskBodySecrets,
+  maskUrlSecrets,
+  redactBody,
+  redactHeader,
+  redactUrlValues,
+  rememberSentSecrets,
+} from "./redact.ts";
 
 /** A client as the flags of this run want it. */
 export async function openClient(of: {
@@ -69,3 +78,91 @@ const withoutWasmOptimization = (transport: Transport): Transport => ({
 
 const usesProxy = (env: Host["env"]): boolean =>
   ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"].some((name) => Boolean(env[name]));
+
+/**
+ * Prints the request that would be sent. Plans end in logs of pipelines: credentials are masked, and so are the secrets
+ * of path, query and body, by their declared names.
+ */
+export async function printPlan(
+  call: CheckedCall,
+  contentType: string | undefined,
+  context: Context,
+  given: Credentials = {},
+): Promise<void> {
+  const { output, globals } = context;
+  // An emulator of this process is not started to print where it would have listened.
+  const { name } = call.operation.service;
+  const service = name === "storage" ? "contracts" : name;
+  const target = globals.emulator
+    ? { baseUrls: { [service]: "http://emulator" }, credentials: undefined }
+    : await context.target(service);
+  const credentials = target.credentials && { ...target.credentials, ...given };
+  const { method, url: whole, headers, body } = buildRequest(call, target.baseUrls, credentials, { contentType });
+  const url = maskUrlSecrets(whole);
+  const shown = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactHeader(name, value)]));
+  const content =
+    typeof body === "string" ? maskBodySecrets(call.args.body) : body === undefined ? undefined : "[bytes]";
+  if (output.format !== "table") {
+    return output.show({
+      dry_run: true,
+      method,
+      url,
+      headers: shown,
+      ...(content === undefined ? {} : { body: content }),
+    });
+  }
+  const lines = Object.entries(shown).map(([name, value]) => `${name}: ${value}`);
+  await output.print(`${method} ${url}`, ...lines, ...(content === undefined ? [] : [""]));
+  if (typeof content === "string") await output.content([Buffer.from(`${content}\n`)], true);
+  else if (content !== undefined) await output.document(content, 2);
+  await output.note("Dry run: nothing was sent");
+}
+
+/** What --verbose and --debug print of every exchange, on standard error. Secrets never reach it. */
+function createObserver(globals: Globals, output: Output, host: Host): ExchangeObserver {
+  const say = (line: string) => void output.warn(line);
+  const reported = new Set<string>();
+  return {
+    onRequest(request) {
+      rememberSentSecrets(host, request);
+      if (!globals.debug) return;
+      say(`> ${request.method} ${redactUrlValues(request.url)}`);
+      for (const [name, value] of Object.entries(request.headers)) say(`> ${name}: ${redactHeader(name, value)}`);
+      if (typeof request.body === "string") say(`> ${bodyLine(request.body)}`);
+    },
+    onResponse(request, { status, headers }, durationMs) {
+      const id = headers["x-request-id"] ? ` ${headers["x-request-id"]}` : "";
+      if (globals.verbose) say(`${request.method} ${redactUrlValues(request.url)} ${status} ${durationMs} ms${id}`);
+      if (!globals.debug) return;
+      for (const [name, value] of Object.entries(headers)) say(`< ${name}: ${redactHeader(name, value)}`);
+    },
+    onRetry(_request, { attempt, waitMs, reason }) {
+      const seconds = (waitMs / 1_000).toFixed(1);
+      if (reason === "status 429") void output.note(`rate limited, resuming in ${seconds} s`);
+      else if (globals.verbose) say(`retry ${attempt} in ${seconds} s: ${reason}`);
+    },
+    onDrift(operationId, drift) {
+      const lines = globals.verbose ? drift : [shortened(drift)];
+      for (const line of lines.map((text) => `The response of ${operationId} differs from its declaration: ${text}`)) {
+        // A command that polls would say the same each time.
+        if (!reported.has(line)) void output.note(line);
+        reported.add(line);
+      }
+    },
+  };
+}
+
+const maxDifferences = 3;
+
+const shortened = (drift: readonly string[]): string => {
+  const shown = drift.slice(0, maxDifferences).join("; ");
+  return drift.length <= maxDifferences ? shown : `${shown}; ${drift.length - maxDifferences} more with --verbose`;
+};
+
+function bodyLine(text: string): string {
+  try {
+    return JSON.stringify(redactBody(JSON.parse(text)));
+  } catch {
+    return `[${Buffer.byteLength(text)} bytes]`;
+  }
+}

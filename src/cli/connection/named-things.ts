@@ -1,4 +1,4 @@
-import { lookupTable } from "../../base/lookup-table.ts";
+import { lookupTable } from "../../base/object.ts";
 import type { Client } from "../../client/client.ts";
 import { ServiceError } from "../../client/errors.ts";
 
@@ -23,7 +23,7 @@ const named = lookupTable<Named>({
   contract: {
     list: "svc emulator contracts",
     async exists(id, { client, signal }) {
-      const { showContract } = await import("../../api/emulator/contracts/contract-details.ts");
+      const { showContract } = await import("../../api/emulator/contracts.ts");
       try {
         await client.call(showContract, { params: { id } }, { signal });
         return true;
@@ -43,7 +43,7 @@ const named = lookupTable<Named>({
   workspace: {
     list: "svc emulator workspaces",
     async exists(wanted, { client, signal }) {
-      const { listWorkspaces } = await import("../../api/emulator/state/state.ts");
+      const { listWorkspaces } = await import("../../api/emulator/state.ts");
       return (await client.call(listWorkspaces, {}, { signal })).some(({ id }) => String(id) === wanted);
     },
   },

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { lookupTable } from "../../base/lookup-table.ts";
+import { lookupTable } from "../../base/object.ts";
 import type { ForwardProxy, ProxyResolver } from "../../client/proxy.ts";
 import { UsageError } from "../failure.ts";
 

@@ -7,9 +7,8 @@ import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { controlTokenSetting, emulatorSetting, serviceSettings } from "../settings.ts";
-import { noteUnused } from "./environment-key.ts";
-import { readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
-import { findNearestState, noteOnce, noteStateAbove } from "./state-folder.ts";
+import { noteUnused } from "./emulator-variables.ts";
+import { findNearestState, noteOnce, noteStateAbove, readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
 
 /**
  * Where the services are, and the credentials for them. Exit 2 where nothing says where they are; an emulator that
@@ -75,11 +74,11 @@ export async function controlTarget(
     const { value: url, origin } = named.url;
     return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: named.token?.value } };
   }
-  if (!running) throw await (await import("./listener.ts")).createNoEmulatorError(state, path);
+  if (!running) throw await (await import("./receiver.ts")).createNoEmulatorError(state, path);
   const { isProcessAlive, isSameEmulator } = await import("./emulator-access.ts");
   if (!(await isSameEmulator(running, { mayBeStarting: true }))) {
     if (await isProcessAlive(running.pid))
-      throw await (await import("./listener.ts")).createNoEmulatorError(state, path);
+      throw await (await import("./receiver.ts")).createNoEmulatorError(state, path);
     const isKept = existsSync(state);
     throw new CommandFailedError(
       "not-found",

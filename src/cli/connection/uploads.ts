@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { Readable } from "node:stream";
-import { pluralize } from "../../base/pluralize.ts";
+import { pluralize } from "../../base/text.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { ServiceError } from "../../client/errors.ts";
 import type { Context } from "../command.ts";
@@ -112,7 +112,7 @@ export async function upload(context: Context, files: readonly Candidate[]): Pro
 async function* uploads(context: Context, files: readonly Candidate[]): AsyncGenerator<UploadedFile> {
   const [{ initializeUploads }, { putObject }] = await Promise.all([
     import("../../api/contracts/files.ts"),
-    import("../../api/storage/objects.ts"),
+    import("../../api/storage.ts"),
   ]);
   const { signal } = context;
   const client = await context.client("contracts");

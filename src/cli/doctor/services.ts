@@ -1,13 +1,14 @@
 import type { Operation } from "../../api/operation.ts";
 import { fieldsOf } from "../../base/object.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
+import { ProxyError } from "../../client/errors.ts";
 import { requireValidValue } from "../../client/response.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import { findEndedHint } from "../connection/ended-emulator.ts";
+import { parseProxy, proxyVariables, readProxies } from "../connection/proxies.ts";
 import { explainError } from "../exit.ts";
+import { type FailureKind, UsageError } from "../failure.ts";
 import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
-import { failureKindOf } from "./failure-kind.ts";
-import { proxyFinding } from "./proxies.ts";
 
 /** More than this and signed addresses, codes and tokens are checked wrongly. */
 const toleratedSkewMs = 30_000;
@@ -26,7 +27,7 @@ export async function serviceFindings(context: Context): Promise<CheckResult[]> 
     return [proxyFinding(context, []), failed("services", message, "usage", hint)];
   }
   const [{ checkHealth }, { listTemplates }] = await Promise.all([
-    import("../../api/router/health.ts"),
+    import("../../api/router/proxied.ts"),
     import("../../api/contracts/templates.ts"),
   ]);
   const { baseUrls, credentials, origin } = target;
@@ -113,3 +114,38 @@ function skew({ host: { wall } }: Context, answers: readonly (ServiceAnswer | Er
     ? warning("clock", detail, "Set the clock of this machine. Expiries cannot be checked correctly.")
     : ok("clock", detail);
 }
+
+/** Whether what was sent went through a proxy, and what the proxy did. `outcome` is what each address gave: an answer or an error. */
+function proxyFinding(
+  { host: { env } }: Context,
+  sent: readonly { readonly address: string; readonly outcome: unknown }[],
+): CheckResult {
+  const set = proxyVariables(env);
+  if (set.length === 0) return skipped("proxy", "No proxy is set");
+  const proxies = set.map((name) => `${name} ${parseProxy(env[name]!)?.origin ?? "is not a proxy"}`).join(", ");
+  if (sent.length === 0) return skipped("proxy", `${proxies}; nothing was sent`);
+  const proxyFor = readProxies(env);
+  for (const { outcome } of sent) {
+    if (!(outcome instanceof ProxyError || outcome instanceof UsageError)) continue;
+    const { message, hint } = explainError(outcome);
+    return failed("proxy", message, failureKindOf(outcome), hint);
+  }
+  const used = sent.flatMap(({ address, outcome }) => {
+    const proxy = proxyFor(new URL(address));
+    return proxy ? [{ address, outcome, through: `${proxy.origin} (${proxy.variable})` }] : [];
+  });
+  const [first] = used;
+  if (!first) return ok("proxy", `${proxies}, not used for ${sent.map(({ address }) => address).join(", ")}`);
+  const silent = used.find(({ outcome }) => explainsNothing(outcome));
+  if (silent) return warning("proxy", `${silent.address} did not respond through ${silent.through}`);
+  return ok("proxy", `${first.address} responds through ${first.through}`);
+}
+
+/** No answer came at all: whose fault that is, nobody here can know. */
+const explainsNothing = (outcome: unknown): boolean =>
+  outcome instanceof Error && explainError(outcome).code === "network";
+
+const kinds: Readonly<Record<number, FailureKind>> = { 2: "usage", 4: "forbidden", 75: "temporary" };
+
+/** What a failure means for the exit code of doctor. */
+const failureKindOf = (error: unknown): FailureKind => kinds[explainError(error).exitCode] ?? "failed";

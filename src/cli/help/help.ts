@@ -1,9 +1,9 @@
-import { findNearest } from "../../base/suggest.ts";
+import { findNearest } from "../../base/text.ts";
 import { groupNames, loadCommands, loadDeclarations, loadParser } from "../command-tree.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
+import { readWindowWidth } from "../output/line-wrapping.ts";
 import { locateCommand } from "../parse/argv.ts";
-import { readWindowWidth } from "../terminal/window-width.ts";
 import { layOutPage } from "./layout.ts";
 import { buildHelpPage, everyCommandPage, findUnknownWords, rootPage } from "./pages.ts";
 import { topicPage, topics } from "./topics.ts";

@@ -2,7 +2,7 @@ import type { FlagSpec } from "../../derive/command-spec.ts";
 import { environmentVariables } from "../config/environment.ts";
 import { exitCodes } from "../exit.ts";
 import { globalFlags } from "../parse/globals.ts";
-import { type DescribedCommand, underlyingOperationOf } from "./described-command.ts";
+import { type DescribedCommand, underlyingOperationOf } from "./layout.ts";
 import type { TreeGroup } from "./tree.ts";
 
 /** The whole command line as data, for programs: `svc help --json`. Fields are only ever added. */

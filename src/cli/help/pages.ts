@@ -1,10 +1,16 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
-import type { ListedCommand } from "../declared-command.ts";
+import type { ListedCommand } from "../command.ts";
 import { briefHeadings, type CommandGroup, commandGroups } from "../groups.ts";
 import { startsWithWords } from "../parse/argv.ts";
-import { type DescribedCommand, underlyingOperationOf } from "./described-command.ts";
-import { flagTables, positionalTable, positionalTerm } from "./flags.ts";
-import type { HelpPage, HelpTable } from "./layout.ts";
+import {
+  type DescribedCommand,
+  flagTables,
+  type HelpPage,
+  type HelpTable,
+  positionalTable,
+  positionalTerm,
+  underlyingOperationOf,
+} from "./layout.ts";
 import { topics } from "./topics.ts";
 
 /** The page of the whole program: what a newcomer needs, on one screen. */

@@ -1,9 +1,8 @@
-import { lookupTable } from "../../base/lookup-table.ts";
+import { lookupTable } from "../../base/object.ts";
 import { environmentVariables } from "../config/environment.ts";
 import { exitCodes } from "../exit.ts";
 import { globalFlags } from "../parse/globals.ts";
-import { flagTable } from "./flags.ts";
-import type { HelpPage } from "./layout.ts";
+import { flagTable, type HelpPage } from "./layout.ts";
 
 interface Topic {
   readonly summary: string;

@@ -1,6 +1,6 @@
 import { redactText, redactUrl } from "../../api/secrets.ts";
-import { restoreExactNumbers, stringifyExact } from "../../base/exact-json.ts";
-import { parseJson } from "../../client/json-text.ts";
+import { restoreExactNumbers, stringifyExact } from "../../base/json.ts";
+import { parseJson } from "../../client/body.ts";
 import type { CapturedRun, Context } from "../command.ts";
 import { isSecretField } from "../connection/redact.ts";
 import { explainError, explanationJson, withoutSecrets } from "../exit.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { dictionary } from "../../api/dictionary.ts";
+import { dictionary } from "../../api/shapes.ts";
 import { UsageError } from "../failure.ts";
 import { callLine, findCommands, namedCommand } from "./operations.ts";
 import { type Answer, dataAnswer, type Runner } from "./runner.ts";

@@ -1,4 +1,4 @@
-import { lookupTable } from "../../base/lookup-table.ts";
+import { lookupTable } from "../../base/object.ts";
 
 /**
  * What a terminal acts upon, or shows nothing of: control characters, line separators, lone surrogates, marks that

@@ -1,5 +1,6 @@
 import { InvalidResponseError } from "../../client/errors.ts";
 import type { ApiResponse } from "../../client/response.ts";
+import { CommandFailedError } from "../failure.ts";
 
 /**
  * The bytes of a document that is about to replace a file. Throws InvalidResponseError where a part of it came, or nothing,
@@ -26,3 +27,63 @@ async function* notEmpty(bytes: AsyncIterable<Uint8Array>, status: number): Asyn
 /** Of a request that asked for something. */
 export const emptyAnswer = (what: string, status: number): InvalidResponseError =>
   new InvalidResponseError(status, `Expected ${what}, but the service answered ${status} with an empty body.`);
+
+/** Variables to set; those without a value are to be taken away. */
+type ShellVariables = Readonly<Record<string, string | undefined>>;
+
+export const variableFormats = ["bash", "zsh", "fish", "powershell", "dotenv", "github"] as const;
+export type VariableFormat = (typeof variableFormats)[number];
+
+interface Writer {
+  readonly set: (name: string, value: string) => string;
+  readonly unset: (name: string) => string;
+}
+
+/** Within single quotes a POSIX shell reads nothing but the quote that ends them. */
+const posix: Writer = {
+  set: (name, value) => `export ${name}='${value.replaceAll("'", "'\\''")}'`,
+  unset: (name) => `unset ${name}`,
+};
+
+const writers: Readonly<Record<VariableFormat, Writer>> = {
+  bash: posix,
+  zsh: posix,
+  // https://fishshell.com/docs/current/language.html#quotes: \' and \\ are the only escapes there.
+  fish: {
+    set: (name, value) => `set -gx ${name} '${value.replace(/[\\']/g, "\\$&")}'`,
+    unset: (name) => `set -e ${name}`,
+  },
+  // about_Quoting_Rules: a quote is doubled; the typographic ones are quotes, too.
+  powershell: {
+    set: (name, value) => `$env:${name} = '${value.replace(/['\u2018\u2019\u201a\u201b]/g, "$&$&")}'`,
+    unset: (name) => `Remove-Item Env:${name} -ErrorAction SilentlyContinue`,
+  },
+  // Readers agree on little: on bare words, and on single quotes around anything without one. Empty is not set.
+  dotenv: { set: (name, value) => `${name}=${dotenvValue(name, value)}`, unset: (name) => `${name}=` },
+  // Lines for $GITHUB_ENV; the file knows no quotes, and a step cannot take away what an earlier one set.
+  github: { set: githubLines, unset: (name) => `${name}=` },
+};
+
+/** The text that a shell, or a reader of such files, evaluates to these variables; ends with a line break. */
+export function formatVariables(variables: ShellVariables, format: VariableFormat): string {
+  const { set, unset } = writers[format];
+  return Object.entries(variables)
+    .map(([name, value]) => `${value === undefined ? unset(name) : set(name, value)}\n`)
+    .join("");
+}
+
+function dotenvValue(name: string, value: string): string {
+  if (/^[\w.:/@%+=,-]*$/.test(value)) return value;
+  if (!/['\r\n]/.test(value)) return `'${value}'`;
+  throw new CommandFailedError("failed", "not_writable", `The value of ${name} cannot be written into a .env file.`, {
+    hint: "It contains a quote or a line break, which programs read differently. Choose another --shell.",
+  });
+}
+
+/** https://docs.github.com/actions: a value of several lines stands between two lines of a word that is not in it. */
+function githubLines(name: string, value: string): string {
+  if (!/[\r\n]/.test(value)) return `${name}=${value}`;
+  let end = "end";
+  while (value.includes(end)) end += "_";
+  return `${name}<<${end}\n${value}\n${end}`;
+}

@@ -4,11 +4,11 @@ import { dirname, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
-import { type FsError, formatFsError, isFsError } from "../../files/fs-errors.ts";
-import { resolveRealPath } from "../../files/real-path.ts";
+import { type FsError, formatFsError, isFsError } from "../../files/disk.ts";
+import { resolveRealPath } from "../../files/folders.ts";
 import { CommandFailedError, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
-import { remedyOf } from "../remedies.ts";
+import { remedyOf } from "../service-message.ts";
 
 /** Refuses, before anything is sent, to show a person bytes; `--output -` has them all the same. Throws UsageError. */
 export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefined): void {

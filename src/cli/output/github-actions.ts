@@ -1,5 +1,5 @@
 import { appendFile, stat } from "node:fs/promises";
-import { redactSentSecrets } from "../connection/sent-secrets.ts";
+import { redactSentSecrets } from "../connection/redact.ts";
 import type { Explanation } from "../exit.ts";
 import type { Host } from "../host.ts";
 import { escapeControlCharacters, escapeMultilineText, neutralizeCommands } from "./control-characters.ts";

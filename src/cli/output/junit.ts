@@ -1,4 +1,4 @@
-import { lookupTable } from "../../base/lookup-table.ts";
+import { lookupTable } from "../../base/object.ts";
 import { escapeMultilineText } from "./control-characters.ts";
 
 /** One case of a report: passed, unless it has a failure or a reason why it was skipped. */

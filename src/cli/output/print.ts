@@ -1,8 +1,6 @@
-import { stringifyExact } from "../../base/exact-json.ts";
-import { redactSentSecrets } from "../connection/sent-secrets.ts";
+import { stringifyExact } from "../../base/json.ts";
+import { redactSentSecrets } from "../connection/redact.ts";
 import type { Host } from "../host.ts";
-import { readWindowWidth } from "../terminal/window-width.ts";
-import { hasColour } from "./colour.ts";
 import {
   escapeControlCharacters,
   escapeJson,
@@ -10,10 +8,9 @@ import {
   neutralizeCommands,
   neutralizeJsonCommands,
 } from "./control-characters.ts";
-import { type StyledPiece, wrapLine } from "./line-wrapping.ts";
+import { readWindowWidth, type StyledPiece, wrapLine } from "./line-wrapping.ts";
 import type { Paint } from "./paint.ts";
-import { runnerParsesOutput } from "./runner.ts";
-import type { StyledLine } from "./styled.ts";
+import { hasColour, type StyledLine } from "./styled.ts";
 import { csvLine, csvSafeLine, tsvLine } from "./text.ts";
 import { write } from "./write.ts";
 
@@ -142,3 +139,10 @@ const clearLine = "\r\x1b[K";
 
 /** A line that wraps could not be rewritten. */
 const cut = (text: string, columns: number): string => (text.length < columns ? text : text.slice(0, columns - 1));
+
+/**
+ * Whether what is printed ends in the log of a runner that obeys some of its lines: GitHub Actions and those that work
+ * alike, Azure Pipelines, TeamCity. Each sets a variable of its own.
+ */
+const runnerParsesOutput = ({ GITHUB_ACTIONS, TF_BUILD, TEAMCITY_VERSION }: Host["env"]): boolean =>
+  GITHUB_ACTIONS === "true" || /^true$/i.test(TF_BUILD ?? "") || Boolean(TEAMCITY_VERSION);

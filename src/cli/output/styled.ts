@@ -1,3 +1,6 @@
+import { isSwitchedOn } from "../config/environment.ts";
+import type { Host, OutputStream } from "../host.ts";
+
 export type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
 /** A piece of a line in one of our styles; without colours it is the text alone. */
@@ -23,3 +26,40 @@ export const cyan = style("cyan");
 /** The text of a line, without its styles. */
 export const stripStyles = (line: StyledLine): string =>
   typeof line === "string" ? line : line.map((piece) => (typeof piece === "string" ? piece : piece.text)).join("");
+
+/** Whether a stream gets colours: decided once per stream, by us alone (DECISIONS.md, L4). */
+export function hasColour(stream: OutputStream, flag: boolean | undefined, env: Host["env"]): boolean {
+  if (flag !== undefined) return flag;
+  // Any value of NO_COLOR forbids them, as it is defined.
+  if (isSwitchedOn(env.SVC_NO_COLOR) || env.NO_COLOR) return false;
+  if (isSwitchedOn(env.FORCE_COLOR) || isSwitchedOn(env.CLICOLOR_FORCE)) return true;
+  if (env.FORCE_COLOR) return false;
+  return env.TERM !== "dumb" && stream.isTTY === true;
+}
+
+const styles = [
+  [green, /^(?:active|delivered|done|executed|completed?|authorized|signed|approved|published|ok|running|true)$/],
+  [
+    red,
+    /^(?:failed|disabled_by_error|declined|rejected|denied|voided?|expired|interrupted|bounced|false|will_be_skipped|address_not_allowed|disabled)$/,
+  ],
+  [
+    yellow,
+    /^(?:retrying|waiting|pending|warning|partial|disabled_by_user|disabled_by_a_user|failing|enabled_again|on_hold|redlining|review|sign)$/,
+  ],
+  [dim, /^(?:skipped.*|draft|deleted|archived|gone|not_sent.*)$/],
+] as const;
+
+/** A word for a state in its colour: good, bad, under way, of no interest. Others stay as they are. */
+export function styleState(text: string): StyledText | string {
+  const word = text.toLowerCase().replaceAll(" ", "_");
+  const found = styles.find(([, words]) => words.test(word));
+  return found ? found[0](text) : text;
+}
+
+/** The status of an HTTP answer in its colour; 0 where none came. */
+export function styleStatus(status: number, text = String(status)): StyledText {
+  if (status >= 500 || status === 0) return red(text);
+  if (status >= 400) return yellow(text);
+  return status >= 300 ? cyan(text) : green(text);
+}

@@ -1,9 +1,8 @@
 import type { Column } from "../../api/operation.ts";
 import { escapeControlCharacters } from "./control-characters.ts";
-import { styleState, styleStatus } from "./states.ts";
-import { bold, type StyledLine, type StyledText } from "./styled.ts";
+import { measureWidth } from "./line-wrapping.ts";
+import { bold, type StyledLine, type StyledText, styleState, styleStatus } from "./styled.ts";
 import { formatCell, maxTextWidth, type OmittedPart, truncateText } from "./text.ts";
-import { measureWidth } from "./width.ts";
 
 const gap = 2;
 /** A column that is cut keeps as much and its title, unless it declares otherwise, or is left out. */

@@ -1,7 +1,7 @@
-import { stringifyExact } from "../../base/exact-json.ts";
+import { stringifyExact } from "../../base/json.ts";
 import { escapeControlCharacters } from "./control-characters.ts";
+import { measureWidth } from "./line-wrapping.ts";
 import { dim, type StyledLine } from "./styled.ts";
-import { measureWidth } from "./width.ts";
 
 /** A value in one cell: text as it is, nothing for null, compact JSON for what is nested. */
 export function formatCell(value: unknown): string {

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/next-turn.ts";
+import { nextTurn } from "../../base/timing.ts";
 import type { OutputStream } from "../host.ts";
 
 /** A write to a terminal ends once the terminal has taken all of it, and nothing else runs so long, not even Ctrl-C. */

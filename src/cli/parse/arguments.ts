@@ -1,6 +1,8 @@
+import type { Command as Commander } from "commander";
 import type { CallableOperation } from "../../api/operation.ts";
+import { parseDuration } from "../../base/duration.ts";
 import { isObject } from "../../base/object.ts";
-import { placeholders } from "../../base/url-template.ts";
+import { placeholders } from "../../base/urls.ts";
 import type { CallArguments } from "../../client/checked-call.ts";
 import type { ArgumentProblem } from "../../client/errors.ts";
 import type { CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
@@ -166,4 +168,57 @@ function asFlags({ flags }: CommandSpec, message: string): string | undefined {
   };
   const others = message.slice(end).replace(/ (with|requires) (\w+)/, (_, word, name) => ` ${word} ${flagOf(name)}`);
   return message.slice(0, end).replace(/\w+/g, flagOf) + others;
+}
+
+/** The parser counts arguments; which word is one too many, and which option takes it, is said here. */
+export function explainExtraArguments(
+  error: UsageError,
+  declared: readonly (readonly [Commander, readonly FlagSpec[]])[],
+  argv: readonly string[],
+): UsageError {
+  const deepest = declared.toSorted(([a], [b]) => wordsOf(b).length - wordsOf(a).length);
+  const [command, flags = []] = deepest.find(([one]) => one.args.length > one.registeredArguments.length) ?? [];
+  const extra = command?.args[command.registeredArguments.length];
+  if (command === undefined || extra === undefined) return error;
+  const taken = command.registeredArguments.map((one) => `<${one.name().replaceAll("_", "-")}>`);
+  const takes = taken.length === 0 ? "options alone" : `${taken.join(" ")} and options`;
+  const isFields = argv[argv.indexOf(extra) - 1] === "--json";
+  const flag = flagFor(extra, flags);
+  const option = isFields ? `--json=${extra}` : flag && `--${flag} ${extra}`;
+  const hint = option === undefined ? undefined : `Did you mean ${option}?`;
+  const message = `too many arguments: svc ${wordsOf(command).join(" ")} takes ${takes}, not "${extra}" as well`;
+  return new UsageError(message, { hint, cause: error });
+}
+
+function wordsOf(command: Commander): string[] {
+  return command.parent ? [...wordsOf(command.parent), command.name()] : [];
+}
+
+/** The option that takes what looks like this: a duration, a moment, a contract. */
+function flagFor(word: string, flags: readonly FlagSpec[]): string | undefined {
+  const looks = [
+    { is: parseDuration(word) !== undefined, names: ["by", "within"] },
+    { is: /^\d{4}-\d\d-\d\d/.test(word), names: ["to", "since"] },
+    { is: /^[TH]-\d+$/.test(word), names: ["contract", "contract-ids"] },
+  ];
+  const names = looks.find(({ is }) => is)?.names ?? [];
+  return names.find((name) => flags.some(({ flag }) => flag === name));
+}
+
+/** The options with an operator that a line names, such as `--filter-created-at[$gt]`, of flags that take one. */
+export function findOperatorFlags(flags: readonly FlagSpec[], argv: readonly string[]): FlagSpec[] {
+  const named = new Set(argv.filter((token) => token.includes("[$")).map((token) => token.split("=", 1)[0]!));
+  return [...named].flatMap((option) => {
+    const [, name, operator] = /^--([\w-]+)(\[\$\w+\])$/.exec(option) ?? [];
+    const plain = flags.find(({ flag, takesOperator }) => takesOperator && flag === name);
+    return plain?.target === undefined
+      ? []
+      : [
+          {
+            ...plain,
+            flag: `${name}${operator}`,
+            target: { ...plain.target, name: `${plain.target.name}${operator}` },
+          },
+        ];
+  });
 }

@@ -2,10 +2,10 @@ import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type * as z from "zod";
-import { plainNumbers, restoreExactNumbers } from "../../base/exact-json.ts";
-import { lookupTable } from "../../base/lookup-table.ts";
-import { pluralize } from "../../base/pluralize.ts";
-import { fsErrorReason, isFsError } from "../../files/fs-errors.ts";
+import { plainNumbers, restoreExactNumbers } from "../../base/json.ts";
+import { lookupTable } from "../../base/object.ts";
+import { pluralize } from "../../base/text.ts";
+import { fsErrorReason, isFsError } from "../../files/disk.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 

@@ -1,6 +1,6 @@
 import { parseDuration } from "../../base/duration.ts";
 import { parseSize } from "../../base/size.ts";
-import { trimTrailing } from "../../base/trailing.ts";
+import { trimTrailing } from "../../base/text.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { UsageError } from "../failure.ts";
 

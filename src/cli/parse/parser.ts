@@ -2,13 +2,11 @@ import { Command as Commander, CommanderError, Option } from "commander";
 import type { CommandDeclaration, FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import type { CommandInput } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { formatFlagValue } from "../help/flags.ts";
-import { startsWithWords } from "./argv.ts";
-import { explainExtraArguments } from "./extra-arguments.ts";
+import { formatFlagValue } from "../help/layout.ts";
+import { explainExtraArguments, findOperatorFlags } from "./arguments.ts";
+import { runsInnerCommand, startsWithWords } from "./argv.ts";
 import { globalFlags } from "./globals.ts";
-import { runsInnerCommand } from "./inner-command.ts";
-import { findOperatorFlags } from "./operators.ts";
-import { suggestPartialName } from "./partial-name.ts";
+import { suggestPartialName } from "./suggestions.ts";
 import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
 
 /** What a command line means: which command, and its input with the global flags. */

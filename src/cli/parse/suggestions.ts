@@ -1,4 +1,6 @@
-import { lookupTable } from "../../base/lookup-table.ts";
+import type * as z from "zod";
+import { isObject, lookupTable } from "../../base/object.ts";
+import { findNearest } from "../../base/text.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 
 const most = 3;
@@ -58,4 +60,43 @@ export function suggestCommandsWithOption(
   const found = commands.filter(({ flags }) => flags.some(({ flag }) => flag === unknown));
   if (found.length === 0 || found.length > most) return undefined;
   return `--${unknown} is an option of ${found.map(({ words }) => `svc ${words.join(" ")}`).join(" and ")}.`;
+}
+
+/**
+ * Of a body that a person wrote: its fields that are misspelt, in sentences. Services pass over what they do not know
+ * without a word, so such a field is lost. What is like no name that is declared is meant so, as in the events of apps.
+ */
+export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown): string[] {
+  const known = schema && fieldsOf(schema);
+  if (known === undefined || !isObject(body)) return [];
+  return Object.keys(body).flatMap((name) => {
+    const near = known.includes(name) ? undefined : findNearest(name, known);
+    if (near === undefined) return [];
+    return [`${name} is not a declared field of the body and may be ignored. Did you mean ${near}?`];
+  });
+}
+
+/** The fields of an object that knows them all; undefined of everything else. */
+function fieldsOf(schema: z.ZodType): readonly string[] | undefined {
+  const { type, shape, catchall, innerType } = (schema as z.ZodType & { def: Definition }).def;
+  if (innerType !== undefined) return fieldsOf(innerType);
+  return type === "object" && shape !== undefined && catchall === undefined ? Object.keys(shape) : undefined;
+}
+
+interface Definition {
+  readonly type: string;
+  readonly shape?: Readonly<Record<string, unknown>>;
+  readonly catchall?: unknown;
+  readonly innerType?: z.ZodType;
+}
+
+/**
+ * `Did you mean --only-for-activities?` of an unknown `activities`: the flags that have all its words among theirs.
+ * Undefined where none has them, or too many.
+ */
+export function suggestPartialName(unknown: string, flags: readonly string[]): string | undefined {
+  const words = unknown.split("-");
+  const found = flags.filter((flag) => words.every((word) => flag.split("-").includes(word)));
+  if (found.length === 0 || found.length > most) return undefined;
+  return `Did you mean ${found.map((flag) => `--${flag}`).join(" or ")}?`;
 }

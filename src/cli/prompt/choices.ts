@@ -1,5 +1,5 @@
 import type { Operation, ResultOf } from "../../api/operation.ts";
-import { lookupTable } from "../../base/lookup-table.ts";
+import { lookupTable } from "../../base/object.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Context } from "../command.ts";
 import { readProfiles } from "../config/profile.ts";
@@ -170,7 +170,7 @@ async function webhooks(context: Context): Promise<Choice[]> {
 }
 
 async function snapshots(context: Context): Promise<Choice[]> {
-  const { listSnapshots } = await import("../../api/emulator/state/snapshots.ts");
+  const { listSnapshots } = await import("../../api/emulator/snapshots.ts");
   const client = await context.client("emulator");
   const all = await client.call(listSnapshots, {}, { signal: context.signal, retries: 0 });
   return all.map(({ name }) => ({ value: name, name }));
@@ -194,7 +194,7 @@ async function workflows(context: Context): Promise<Choice[]> {
 
 /** Those of the workspace that calls; undefined where the services are none of an emulator. */
 async function workflowsOfEmulator(context: Context) {
-  const { listWorkspaces } = await import("../../api/emulator/state/state.ts");
+  const { listWorkspaces } = await import("../../api/emulator/state.ts");
   const { credentials } = await context.target("contracts");
   const client = await context.client("emulator");
   const all = await client.call(listWorkspaces, {}, { signal: context.signal, retries: 0 });
@@ -202,7 +202,7 @@ async function workflowsOfEmulator(context: Context) {
 }
 
 async function workspaces(context: Context): Promise<Choice[]> {
-  const { listWorkspaces } = await import("../../api/emulator/state/state.ts");
+  const { listWorkspaces } = await import("../../api/emulator/state.ts");
   return (await listed("emulator", listWorkspaces, {}, context)).map(({ id, name, cluster_id }) => ({
     value: String(id),
     name: `${id}  ${name}  ${cluster_id}`,

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Attribute } from "../../api/contracts/shapes/questions.ts";
+import type { Attribute } from "../../api/contracts/shapes.ts";
 import { ServiceError } from "../../client/errors.ts";
 import type { CommandInputOf, Context } from "../command.ts";
 import { formatNextCommand } from "../next-command.ts";

@@ -1,5 +1,5 @@
-import { lookupTable } from "../../base/lookup-table.ts";
-import { pluralize } from "../../base/pluralize.ts";
+import { lookupTable } from "../../base/object.ts";
+import { pluralize } from "../../base/text.ts";
 import { escapeMultilineText } from "../output/control-characters.ts";
 import type { ScenarioResult, StepResult } from "./result.ts";
 

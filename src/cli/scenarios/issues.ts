@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { lookupTable } from "../../base/lookup-table.ts";
-import { findNearest } from "../../base/suggest.ts";
+import { lookupTable } from "../../base/object.ts";
+import { findNearest } from "../../base/text.ts";
 import { notSaved } from "./schema.ts";
 
 type Issue = z.core.$ZodIssue;

@@ -1,4 +1,4 @@
-import { listControlContracts } from "../../api/emulator/contracts/contract-details.ts";
+import { listControlContracts } from "../../api/emulator/contracts.ts";
 import { listDeliveries } from "../../api/emulator/deliveries.ts";
 import { showTrace } from "../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../api/emulator/webhooks.ts";

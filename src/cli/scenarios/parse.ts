@@ -1,7 +1,7 @@
 import { type Document, LineCounter, parseDocument, visit } from "yaml";
 import type { Operation } from "../../api/operation.ts";
 import { isObject } from "../../base/object.ts";
-import { findNearest } from "../../base/suggest.ts";
+import { findNearest } from "../../base/text.ts";
 import { problemOf } from "./issues.ts";
 import { type Path, type Position, Positions, ScenarioError } from "./problem.ts";
 import { referencesIn } from "./references.ts";

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { pluralize } from "../../base/pluralize.ts";
+import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
 import { annotateAt, shouldAnnotate } from "../output/github-actions.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { activities } from "../../api/activities.ts";
 import { deliveryOutcomes } from "../../api/delivery-outcomes.ts";
-import { dictionary } from "../../api/dictionary.ts";
 import { addFault } from "../../api/emulator/faults.ts";
+import { dictionary } from "../../api/shapes.ts";
 import { durationPattern, parseDuration } from "../../base/duration.ts";
 
 /** A map whose names fit a pattern. */

@@ -1,11 +1,11 @@
 import { activities } from "../../api/activities.ts";
 import { createWebhook } from "../../api/contracts/webhooks.ts";
-import { approveContract, declineContract, signContract } from "../../api/emulator/contracts/contracts.ts";
+import { approveContract, declineContract, signContract } from "../../api/emulator/contracts.ts";
 import { addFault } from "../../api/emulator/faults.ts";
 import { listRequests } from "../../api/emulator/requests.ts";
 import type { CallableOperation, Operation } from "../../api/operation.ts";
 import { fieldsOf, tryParseJson } from "../../base/object.ts";
-import { pluralize } from "../../base/pluralize.ts";
+import { pluralize } from "../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import { ServiceError } from "../../client/errors.ts";
 import { formatCommandLine } from "../help/examples.ts";

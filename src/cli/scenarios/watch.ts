@@ -1,6 +1,6 @@
 import { watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { pluralize } from "../../base/pluralize.ts";
+import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { type RunSettings, runFiles } from "./runner.ts";

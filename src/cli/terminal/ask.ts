@@ -1,12 +1,12 @@
 import type { Key } from "node:readline";
 import { Writable } from "node:stream";
 import { checkbox, confirm, input, password, search, select } from "@inquirer/prompts";
-import { onNextTurn } from "../../base/next-turn.ts";
+import { onNextTurn } from "../../base/timing.ts";
 import { InterruptedError } from "../failure.ts";
 import type { Host, InputStream, OutputStream } from "../host.ts";
-import { hasColour } from "../output/colour.ts";
 import { escapeControlCharacters } from "../output/control-characters.ts";
-import { withNonZeroWidth } from "./window-width.ts";
+import { withNonZeroWidth } from "../output/line-wrapping.ts";
+import { hasColour } from "../output/styled.ts";
 
 /** One of several answers. */
 export interface Choice<T = string> {

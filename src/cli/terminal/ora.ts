@@ -1,9 +1,9 @@
 import ora from "ora";
 import { describeDuration } from "../../base/duration.ts";
 import type { Host } from "../host.ts";
-import { hasColour } from "../output/colour.ts";
 import { escapeControlCharacters } from "../output/control-characters.ts";
-import { withNonZeroWidth } from "./window-width.ts";
+import { withNonZeroWidth } from "../output/line-wrapping.ts";
+import { hasColour } from "../output/styled.ts";
 
 /**
  * Starts a spinner on standard error; callers have checked that something may move there. `since`: the wall time from

@@ -1,4 +1,4 @@
-import { examplePdf } from "../../api/contracts/shapes/example-pdf.ts";
+import { examplePdf } from "../../api/contracts/shapes.ts";
 
 /** The smallest PDF that readers open: one empty page. */
 export const createEmptyPdf = (): Buffer => Buffer.from(examplePdf, "base64");

@@ -1,5 +1,5 @@
-import { hasCollector, type OtelEnvironment } from "../../base/tracing/otel-settings.ts";
-import { readTraceparent, readTracestate, type TraceContext } from "../../base/tracing/trace-context.ts";
+import { hasCollector, type OtelEnvironment } from "../../base/otel-settings.ts";
+import { readTraceparent, readTracestate, type TraceContext } from "../../base/trace-context.ts";
 
 /** Tell a program in whose trace it runs (OpenTelemetry: "Environment Variables as Context Propagation Carriers"). */
 const variables = { traceparent: "TRACEPARENT", tracestate: "TRACESTATE" } as const;

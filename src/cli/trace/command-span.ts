@@ -1,6 +1,6 @@
-import { type OtelSettings, readOtelSettings } from "../../base/tracing/otel-settings.ts";
-import { otlpDocument } from "../../base/tracing/otlp.ts";
-import { type TraceContext, writeTraceparent } from "../../base/tracing/trace-context.ts";
+import { type OtelSettings, readOtelSettings } from "../../base/otel-settings.ts";
+import { otlpDocument } from "../../base/otlp.ts";
+import { type TraceContext, writeTraceparent } from "../../base/trace-context.ts";
 import { newSpan } from "../../base/tracing/trace-ids.ts";
 import { svcVersion } from "../../base/version.ts";
 import { explainError } from "../exit.ts";

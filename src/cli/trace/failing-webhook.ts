@@ -10,8 +10,7 @@ import {
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
 import { compareAttemptTimes, type DeliveryAttempt } from "../../api/webhook-health/streak.ts";
 import { wrapLine } from "../output/line-wrapping.ts";
-import { styleState, styleStatus } from "../output/states.ts";
-import { bold, dim, red, type StyledLine, stripStyles } from "../output/styled.ts";
+import { bold, dim, red, type StyledLine, stripStyles, styleState, styleStatus } from "../output/styled.ts";
 
 type Trace = Pick<ResultOf<typeof showTrace>, "nodes" | "planned">;
 export type WebhookFindings = ReturnType<typeof buildFindings>;

@@ -1,4 +1,5 @@
 import type { listDeliveries } from "../../api/emulator/deliveries.ts";
+import { listControlWebhooks } from "../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../api/operation.ts";
 import type { Delivery } from "../../api/webhook-health/attempts.ts";
 import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../api/webhook-health/health.ts";
@@ -88,4 +89,24 @@ async function readLog(webhook: number | undefined, asking: Asking) {
     const isWhole = items.length < page || offset + items.length >= total;
     if (isWhole || found.size >= most) return { deliveries: [...found.values()], isWhole };
   }
+}
+
+type DisabledWebhooksWebhook = ResultOf<typeof listControlWebhooks>[number];
+
+interface Waiting {
+  readonly webhook_id: number;
+  readonly outcome: string;
+}
+
+/** The disabled webhooks of deliveries that wait for an attempt, which will be skipped (DECISIONS.md, C18). */
+export async function findDisabledWebhooks(
+  client: Client,
+  deliveries: readonly Waiting[],
+  signal: AbortSignal,
+): Promise<readonly DisabledWebhooksWebhook[]> {
+  const waiting = deliveries.filter(({ outcome }) => outcome === "waiting" || outcome === "retrying");
+  if (waiting.length === 0) return [];
+  const ids = new Set(waiting.map(({ webhook_id }) => webhook_id));
+  const all = await client.call(listControlWebhooks, {}, { signal });
+  return all.filter(({ id, status }) => ids.has(id) && status !== "ACTIVE");
 }

@@ -6,7 +6,7 @@ import { makeFolder } from "../../files/make-folder.ts";
 import { CorpusError, indexName } from "../../verify/corpus.ts";
 import { Recorder } from "../../verify/recorder.ts";
 import type { Context } from "../command.ts";
-import { stateFolder } from "../config/folders.ts";
+import { stateFolder } from "../config/environment.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 

@@ -1,7 +1,7 @@
 import type { Operation } from "../../api/operation.ts";
 import { systemWallClock } from "../../base/clock.ts";
 import { tryParseJson } from "../../base/object.ts";
-import { fillTemplate } from "../../base/url-template.ts";
+import { fillTemplate } from "../../base/urls.ts";
 import { type Credentials, credentialHeaders } from "../../client/credentials.ts";
 import { operationNamed } from "../../verify/operations.ts";
 import type { Recorder } from "../../verify/recorder.ts";

@@ -1,5 +1,4 @@
-import { lookupTable } from "../../base/lookup-table.ts";
-import { fieldsOf, isObject } from "../../base/object.ts";
+import { fieldsOf, isObject, lookupTable } from "../../base/object.ts";
 import type { RecordCaller } from "./record-caller.ts";
 
 const rowsIn = (document: unknown): readonly Record<string, unknown>[] => {

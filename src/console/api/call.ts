@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
 import { fieldsOf } from "../../base/object.ts";
-import { fillTemplate } from "../../base/url-template.ts";
+import { fillTemplate } from "../../base/urls.ts";
 import {
   type OperationId,
   type OperationInput,

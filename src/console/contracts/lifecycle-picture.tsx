@@ -1,7 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { ContractStatus } from "../../api/contract-statuses.ts";
-
 import {
+  type ContractStatus,
   conditions,
   type ForbiddenMove,
   lifecycle,

@@ -6,10 +6,10 @@ import {
   filterScheduled,
   formatAttemptLabel,
   formatAttemptNumber,
+  formatDeliveryStatus,
   hasSucceeded,
 } from "../../api/webhook-health/attempts.ts";
 import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health/causes.ts";
-import { formatDeliveryStatus } from "../../api/webhook-health/delivery-status.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
 import { retryDelayMs } from "../../api/webhook-retries.ts";
 import { formatElapsed, formatTime, pluralize, toWords } from "../format.ts";

@@ -1,4 +1,4 @@
-import type { followEvents } from "../../api/emulator/console/events.ts";
+import type { followEvents } from "../../api/emulator/console.ts";
 import type { ResultOf } from "../../api/operation.ts";
 import { outlineOf } from "../api/operations.ts";
 import { CallError } from "../api/problem.ts";

@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
-import { isUndelivered, isToBeSkipped as willBeSkipped } from "../../api/webhook-health/delivery-status.ts";
-import type { Fault } from "../../api/webhook-health/faults.ts";
+import { isUndelivered, isToBeSkipped as willBeSkipped } from "../../api/webhook-health/attempts.ts";
+import type { Fault } from "../../api/webhook-health/causes.ts";
 import { assessDeletedWebhook, assessWebhook, type WebhookHealth } from "../../api/webhook-health/health.ts";
 import { callOperation } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";

@@ -1,6 +1,6 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { ActivityHistory } from "../../api/webhook-health/no-deliveries.ts";
+import type { ActivityHistory } from "../../api/webhook-health/streak.ts";
 import { callOperation } from "../api/call.ts";
 import { formatDate, formatTime } from "../format.ts";
 import { Command } from "../parts/copy.tsx";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { type ActivityHistory, explainNoDeliveries } from "../../api/webhook-health/no-deliveries.ts";
+import { type ActivityHistory, explainNoDeliveries } from "../../api/webhook-health/streak.ts";
 import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
 import { isoSeconds } from "../../base/clock.ts";
 import { formatTime, pluralize } from "../format.ts";

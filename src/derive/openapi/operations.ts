@@ -1,10 +1,10 @@
 import type * as z from "zod";
-import { type Example, type Method, type Operation, roleOf } from "../../api/operation.ts";
-import { basisOf } from "./basis.ts";
+import type { Basis } from "../../api/basis.ts";
+import type { Failure } from "../../api/failure.ts";
+import { type FailureCode, failures } from "../../api/failures.ts";
+import { type Auth, type Example, isOAuthRequest, type Method, type Operation, roleOf } from "../../api/operation.ts";
 import { requestBody, slug, successResponses } from "./bodies.ts";
-import { failureResponses } from "./failures.ts";
-import type { Json, SchemaWriter } from "./schemas.ts";
-import { securityRequirements } from "./security.ts";
+import { failureShapes, type Json, type SchemaWriter } from "./schemas.ts";
 
 /** One operation as OpenAPI describes it, under one of its methods. */
 export function operationObject(operation: Operation, method: Method, writer: SchemaWriter): Json {
@@ -89,3 +89,111 @@ function partParameters(
     };
   });
 }
+
+/** The failures that an operation may answer with: its own, its cluster's, and those of its service that can happen to it. */
+export const collectFailures = (operation: Operation): FailureCode[] => [
+  ...new Set([
+    ...operation.failures,
+    ...(operation.clusterFailures ?? []),
+    ...operation.service.failures.filter((code) => canHappen(catalogue[code], operation)),
+  ]),
+];
+
+/** A service declares its failures for all operations; these rules leave out what a given one cannot meet. */
+function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): boolean {
+  if (status === 401 || status === 403) return auth !== "none";
+  // An answer to another method of the same path.
+  if (status === 405) return false;
+  if (status === 413 || status === 415) return request.body !== undefined;
+  if ((status === 400 || status === 422) && isOAuthRequest(request.body)) return false;
+  if (status === 400 || status === 422) return Object.values(request).some((part) => part !== undefined);
+  return true;
+}
+
+/** One response per status, since OpenAPI keys them so; failures that share it are told apart by their examples. */
+function failureResponses(operation: Operation): Record<string, Json> {
+  const byStatus = new Map<number, FailureCode[]>();
+  for (const code of collectFailures(operation)) {
+    const { status } = catalogue[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, responseOf(codes)]));
+}
+
+function responseOf(codes: readonly FailureCode[]): Json {
+  const forms = [...new Set(codes.map((code) => catalogue[code].shape))];
+  const mediaTypes = [...new Set(forms.map((form) => failureShapes[form].mediaType))];
+  return {
+    description: codes.map((code) => `${code}: ${catalogue[code].when}.`).join("\n"),
+    content: Object.fromEntries(
+      mediaTypes.map((mediaType) => {
+        const ofType = forms.filter((form) => failureShapes[form].mediaType === mediaType);
+        const refs = ofType.map((form) => ({ $ref: `#/components/schemas/${failureShapes[form].name}` }));
+        const told = codes.filter((code) => ofType.includes(catalogue[code].shape));
+        return [
+          mediaType,
+          {
+            // Not oneOf: a domain error is a detail as well, and any object may be field errors.
+            schema: refs.length === 1 ? refs[0] : { anyOf: refs },
+            examples: Object.fromEntries(
+              told.map((code) => [code, { summary: catalogue[code].when, value: buildSample(catalogue[code]) }]),
+            ),
+          },
+        ];
+      }),
+    ),
+    "x-failures": codes.map((code) => ({ code, when: catalogue[code].when, ...basisOf(catalogue[code].basis) })),
+  };
+}
+
+/** A body of the failure, with `<name>` where the words need to know something. */
+export function buildSample(failure: Failure<unknown>): unknown {
+  const data = new Proxy({}, { get: (_, name) => (typeof name === "string" ? `<${name}>` : undefined) });
+  try {
+    const body = failure.body(data);
+    // Bodies that are handed in whole, such as validation errors, have no words of their own.
+    const known = JSON.stringify(body);
+    return known === undefined || known === "{}" || known.includes("{}") ? failureShapes[failure.shape].sample : body;
+  } catch {
+    return failureShapes[failure.shape].sample;
+  }
+}
+
+const catalogue = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
+
+const header = (name: string, description: string): Json => ({ type: "apiKey", in: "header", name, description });
+
+/** Every way to show who one is, by its name in the documents. */
+export const securitySchemes = {
+  clientId: header("client-id", "The id of the workspace's API key"),
+  clientSecret: header("client-secret", "The secret of the workspace's API key"),
+  clusterKey: header("x-cluster-key", "The key of the cluster of the request"),
+  clusterKeyAsBearer: { type: "http", scheme: "bearer", description: "The key of the cluster as a bearer token" },
+  basic: { type: "http", scheme: "basic", description: "The credentials of the billing provider" },
+  accessToken: { type: "http", scheme: "bearer", description: "An OAuth access token" },
+  controlToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "The token in the emulator's run file, or a created token",
+  },
+} satisfies Record<string, Json>;
+
+type Scheme = keyof typeof securitySchemes;
+
+/**
+ * What each kind of credentials demands: one of the rows, and all of a row. An empty row: they may be left out, which
+ * the specification says of the cluster key and of userinfo's header (DECISIONS.md, R6).
+ */
+export const securityRequirements: Readonly<Record<Auth, readonly (readonly Scheme[])[]>> = {
+  none: [],
+  "api-key": [["clientId", "clientSecret"]],
+  "cluster-key": [["clusterKey"], []],
+  "cluster-key-or-bearer": [["clusterKey"], ["clusterKeyAsBearer"], []],
+  basic: [["basic"]],
+  bearer: [["accessToken"], []],
+  "control-token": [["controlToken"]],
+};
+
+/** How we know, as extensions, so that a reader knows what the emulator merely guesses. */
+const basisOf = (basis: Basis): Json =>
+  typeof basis === "string" ? { "x-basis": basis } : { "x-basis": "assumed", "x-basis-reason": basis.assumed };

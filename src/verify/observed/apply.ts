@@ -1,5 +1,5 @@
 import type { Operation } from "../../api/operation.ts";
-import { writeJson } from "../../base/json-forms.ts";
+import { writeJson } from "../../base/json.ts";
 import { isObject, tryParseJson } from "../../base/object.ts";
 import { claimAt } from "../replay/claims.ts";
 import { matchPieces } from "../text-pattern.ts";

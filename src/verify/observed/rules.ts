@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { Activity } from "../../api/activities.ts";
-import { dictionary } from "../../api/dictionary.ts";
 import type { Operation } from "../../api/operation.ts";
 import { webhookPayloads } from "../../api/registry.ts";
+import { dictionary } from "../../api/shapes.ts";
 import { tryParseJson } from "../../base/object.ts";
 import type { Corpus } from "../corpus.ts";
 import { operationNamed } from "../operations.ts";

@@ -3,7 +3,7 @@ import type { Failure } from "../../api/failure.ts";
 import { type FailureCode, failures } from "../../api/failures.ts";
 import type { Operation } from "../../api/operation.ts";
 import { registry } from "../../api/registry.ts";
-import { buildSample, collectFailures } from "../../derive/openapi/failures.ts";
+import { buildSample, collectFailures } from "../../derive/openapi/operations.ts";
 import { matchPieces } from "../text-pattern.ts";
 
 /** What the emulator claims of the service: how an operation, or one of its failures, responds. */

@@ -1,5 +1,4 @@
-import { lookupTable } from "../../base/lookup-table.ts";
-import { fieldsOf } from "../../base/object.ts";
+import { fieldsOf, lookupTable } from "../../base/object.ts";
 import { headerOf, type RecordedExchange } from "../exchange.ts";
 import { bodyOf, type Caller, type Row, rowsOf, WorkspaceSeed } from "./workspace-seed.ts";
 

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { readJobLog } from "../../../src/cli/bulk/log/job-log.ts";
-import { createLog } from "../../../src/cli/bulk/log/log-file.ts";
+import { createLog, readJobLog } from "../../../src/cli/bulk/log/log-file.ts";
 import { OpenJob } from "../../../src/cli/bulk/log/open-job.ts";
 import { resultLine, resultsHeader } from "../../../src/cli/bulk/log/results.ts";
 import type { Disk } from "../../../src/files/disk.ts";
-import { makeFolderDurably } from "../../../src/files/folder.ts";
+import { makeFolderDurably } from "../../../src/files/folders.ts";
 import { seeded } from "../../support/files/crashes.ts";
 import { type Chance, Crashed, ForgetfulDisk } from "../../support/files/forgetful-disk.ts";
 

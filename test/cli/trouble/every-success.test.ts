@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { operationAt } from "../../../src/api/operation-at.ts";
+import { operationAt } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
 import { astray, printedBy } from "../../support/cli/astray.ts";

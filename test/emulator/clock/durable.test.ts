@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import { enqueue } from "../../../emulator/clock/schedule.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
-import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import type { Store } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { begin, minutes, stage } from "../../support/stage.ts";

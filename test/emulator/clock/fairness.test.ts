@@ -4,7 +4,7 @@ import { Runner } from "../../../emulator/clock/runner.ts";
 import { dequeue, enqueue } from "../../../emulator/clock/schedule.ts";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
-import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 
 const begin = Date.parse("2031-01-02T03:04:05Z");

@@ -4,7 +4,7 @@ import { Runner } from "../../../emulator/clock/runner.ts";
 import { dequeue, enqueue, type ScheduledEntry } from "../../../emulator/clock/schedule.ts";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
-import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import type { Store, Transaction, View } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { begin, minutes, stage } from "../../support/stage.ts";

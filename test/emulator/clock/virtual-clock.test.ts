@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
-import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { StandingWall } from "../../support/walls/standing-wall.ts";
 
 const start = Date.parse("2031-01-02T03:04:05Z");

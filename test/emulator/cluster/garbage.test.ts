@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
-import { fillTemplate, placeholders } from "../../../src/base/url-template.ts";
+import { fillTemplate, placeholders } from "../../../src/base/urls.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "contracts");

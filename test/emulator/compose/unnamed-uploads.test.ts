@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { it } from "node:test";
 import * as z from "zod";
 import { collections } from "../../../emulator/compose/state/collections.ts";
-import { blobCollections } from "../../../emulator/compose/state/referenced-blobs.ts";
+import { blobCollections } from "../../../emulator/compose/state/initial-state.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 

@@ -5,7 +5,7 @@ import { collections } from "../../../emulator/compose/state/collections.ts";
 import { Feed } from "../../../emulator/control/events/feed.ts";
 import { Faults } from "../../../emulator/faults/faults.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
-import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { sendEmail } from "../../../emulator/world/emails.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { idle, StandingWall } from "../../support/walls/standing-wall.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Family, formatOpenMetrics, formatPrometheusText } from "../../../emulator/control/metrics/expositions.ts";
+import { type Family, formatOpenMetrics, formatPrometheusText } from "../../../emulator/control/metrics/counters.ts";
 
 const families: readonly Family[] = [
   {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
 import { activities } from "../../../src/api/activities.ts";
-import { webhookPayloads } from "../../../src/api/contracts/shapes/webhook-payloads.ts";
+import { webhookPayloads } from "../../../src/api/contracts/webhook-payloads.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 import { subscribe } from "../../support/told.ts";
 

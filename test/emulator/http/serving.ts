@@ -9,8 +9,8 @@ import {
 import type { Part } from "../../../emulator/http/parts.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
-import type { EmulatorBugError } from "../../../src/base/bug.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
+import type { EmulatorBugError } from "../../../src/base/errors.ts";
 import { randomIds } from "../../../src/base/ids.ts";
 
 /** Virtual time of all these tests: 2031-01-02T03:04:05.678Z. */

@@ -4,7 +4,7 @@ import type { Failure } from "../../../src/api/failure.ts";
 import { failures } from "../../../src/api/failures.ts";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
-import { fillTemplate } from "../../../src/base/url-template.ts";
+import { fillTemplate } from "../../../src/base/urls.ts";
 import { plain } from "../../support/emulator.ts";
 import { keys, routed } from "../../support/routed.ts";
 

@@ -1,4 +1,4 @@
-import { receiveActivity } from "../../../src/api/router/chat-b.ts";
+import { receiveActivity } from "../../../src/api/router/chat.ts";
 import { signCrmA } from "../../../src/schemes/crm-a.ts";
 import { signCrmB } from "../../../src/schemes/crm-b.ts";
 import { emailHash } from "../../../src/schemes/email-hash.ts";

@@ -6,7 +6,7 @@ import type { Failure } from "../../../src/api/failure.ts";
 import { failures } from "../../../src/api/failures.ts";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
-import { fillTemplate, placeholders } from "../../../src/base/url-template.ts";
+import { fillTemplate, placeholders } from "../../../src/base/urls.ts";
 import { basicHeader } from "../../../src/schemes/http-authorization.ts";
 import { type Routed, routed } from "../../support/routed.ts";
 

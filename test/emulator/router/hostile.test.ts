@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { describe, it } from "node:test";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
-import { fillTemplate, placeholders } from "../../../src/base/url-template.ts";
+import { fillTemplate, placeholders } from "../../../src/base/urls.ts";
 import { basicHeader } from "../../../src/schemes/http-authorization.ts";
 import { routed } from "../../support/routed.ts";
 

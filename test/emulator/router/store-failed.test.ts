@@ -9,7 +9,7 @@ import type { RouterContext } from "../../../emulator/router/context.ts";
 import { routerAuthenticators } from "../../../emulator/router/credentials.ts";
 import { routerHandlers } from "../../../emulator/router/handlers.ts";
 import { mappingTables } from "../../../emulator/router/mapping/tables.ts";
-import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { type Store, StoreFailedError } from "../../../emulator/store/port.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { registry } from "../../../src/api/registry.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { trialStates } from "../../../emulator/router/trial/signups.ts";
-import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { evictOldest, maxUnauthenticatedRows } from "../../../emulator/store/retention.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { emulator } from "../../support/emulator.ts";

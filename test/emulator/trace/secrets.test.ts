@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { spanOf, type TraceNode } from "../../../src/api/trace-span.ts";
-import { otlpDocument } from "../../../src/base/tracing/otlp.ts";
+import { otlpDocument } from "../../../src/base/otlp.ts";
 import { sent } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 import { done, signingLink } from "../../support/identity/recipient-page.ts";

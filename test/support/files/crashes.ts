@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { addChecksum } from "../../../emulator/store/file/checksummed-document.ts";
 import { openFileSnapshotStore, snapshotFolder } from "../../../emulator/store/file/file-snapshot-store.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
-import { openMemoryStore } from "../../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { type History, StateFormatError, type Store, type Transaction } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";

@@ -1,10 +1,10 @@
 import type * as z from "zod";
-import type { ImportExecutedRequest } from "../../../../src/api/contracts/executed.ts";
+import type { ImportExecutedRequest } from "../../../../src/api/contracts/paper.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { View } from "../../../store/port.ts";
 import type { Workspace } from "../../../world/workspaces.ts";
 import type { ClusterHandlers } from "../../context.ts";
-import { emitCounterpartyChanges } from "../../counterparties/activities.ts";
+import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
 import { createVersion, storeFile } from "../../documents/inline-file.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
 import { Problems } from "../../response.ts";

@@ -5,7 +5,7 @@ import type { Call } from "../../../http/handler.ts";
 import type { View } from "../../../store/port.ts";
 import { type ContractType, roles, type Workspace } from "../../../world/workspaces.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../../context.ts";
-import { emitCounterpartyChanges } from "../../counterparties/activities.ts";
+import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
 import { createVersion, storeFile } from "../../documents/inline-file.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
 import { Problems } from "../../response.ts";
@@ -24,7 +24,7 @@ import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts
 import { fullName, performer, toListedContract } from "../records.ts";
 import type { Party, Review } from "../rows.ts";
 import { createContract } from "./new-contract.ts";
-import { type SignatoryInput, signatoryRows } from "./template-signatories.ts";
+import { type SignatoryInput, signatoryRows } from "./template-contract.ts";
 
 /** Third-party paper by its two routes (the specification, Endpoints, rule 3; DECISIONS.md, C9). */
 export const paperHandlers = {

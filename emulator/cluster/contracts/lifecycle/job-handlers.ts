@@ -3,7 +3,7 @@ import { createCommitOnlyRun, type JobHandler, type JobHandlers } from "../../..
 import { dequeue, schedule } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emails } from "../../../world/emails.ts";
-import { emitEmailEvent, hasDeliveryOutcome } from "../../emails/emails.ts";
+import { emitEmailEvent, hasDeliveryOutcome } from "../../emails.ts";
 import { type Contract, contracts } from "../rows.ts";
 import { sign } from "./signatures.ts";
 import type { LifecycleContext } from "./transition.ts";

@@ -9,7 +9,7 @@ import {
   triggers,
 } from "../../../../src/api/contracts/lifecycle.ts";
 import type { FailureCode } from "../../../../src/api/failures.ts";
-import { isOneOf } from "../../../../src/base/one-of.ts";
+import { isOneOf } from "../../../../src/base/object.ts";
 import type { Contract, Review, Signatory } from "../rows.ts";
 
 /** The moved contract and the row of the table that moved it, or the failure it is refused with. */

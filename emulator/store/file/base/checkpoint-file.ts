@@ -6,14 +6,13 @@ import { type Disk, isMissing } from "../../../../src/files/disk.ts";
 import { type LogPosition, startPosition, toHex } from "../../../../src/files/log-line.ts";
 import { readLines } from "../../../../src/files/read-lines.ts";
 import type { Moment } from "../../history.ts";
-import { consistentSnapshot } from "../../live/consistent-snapshot.ts";
+import { consistentSnapshot } from "../../live/compaction.ts";
 import type { State } from "../../live/state.ts";
 import type { Upgrade } from "../../live/versions.ts";
 import { type Collection, StateFormatError } from "../../port.ts";
-import { readChecksummedInto } from "../checksummed-document.ts";
+import { lastMember, readChecksummedInto, withClosedMark } from "../checksummed-document.ts";
 import { documentSlices } from "../document.ts";
 import { DocumentReader } from "../document-reader.ts";
-import { lastMember, withClosedMark } from "./document-checksum.ts";
 
 /**
  * A whole state as it stands in a file, on which the journals build: the state file itself is one. The first journal

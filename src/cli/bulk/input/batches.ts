@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { UsageError } from "../../failure.ts";
 import type { FinishedBatches } from "../log/finished-batches.ts";
-import type { IdentifierCounter } from "./distinct.ts";
+import type { IdentifierCounter, RowGroup } from "./distinct.ts";
 import type { IdentifierKind } from "./identifiers.ts";
-import type { RowGroup } from "./row-group.ts";
 
 /** A row with its number in the input. */
 export interface Row {

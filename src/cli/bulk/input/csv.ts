@@ -1,8 +1,8 @@
 import { CsvError, Parser } from "csv-parse";
-import { createUnreadableInputError } from "./input-error.ts";
-import { detectSeparator, OtherFormatError, splitCells } from "./other-format.ts";
+import { toUtf8Error } from "./bytes.ts";
+import { detectSeparator, OtherFormatError, splitCells } from "./format.ts";
+import { createUnreadableInputError } from "./identifiers.ts";
 import type { InputRecord, Notation } from "./records.ts";
-import { toUtf8Error } from "./utf8.ts";
 
 const lineEnds: readonly (number | undefined)[] = [undefined, 0x0a, 0x0d];
 

@@ -1,3 +1,4 @@
+import { UsageError } from "../../failure.ts";
 import type { IdentifierKind } from "./identifiers.ts";
 
 /** Counts different identifiers. */
@@ -100,4 +101,54 @@ function mixed(hash: number): number {
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
   return h ^ (h >>> 16);
+}
+
+/** One of several runs that share an input. */
+export interface Shard {
+  /** From 1. */
+  readonly index: number;
+  readonly of: number;
+}
+
+/** `3/16`; a usage error otherwise. */
+export function parseShard(text: string): Shard {
+  const [index, of] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? [];
+  if (!index || !of || index > of) throw new UsageError(`--shard must be a share (3/16), got "${text}"`);
+  return { index, of };
+}
+
+/** Whether a row is in the share; `ordinal` counts those with a text, from 1: one without goes with the one before. */
+export const isInShare = (ordinal: number, { index, of }: Shard): boolean => (ordinal - index) % of === 0;
+
+/**
+ * Every `of`-th row, from the `index`-th on; the others become rows that are passed over. By rows and not by batches,
+ * so that runs with different batch sizes still cover every row once.
+ */
+export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: Shard): AsyncGenerator<RowGroup> {
+  let ordinal = 0;
+  for await (const group of groups) {
+    const texts = group.texts.map((text, i) => {
+      if (text === "") return "";
+      if (!group.empty?.has(i)) ordinal += 1;
+      return isInShare(ordinal, shard) ? text : "";
+    });
+    yield { ...group, texts };
+  }
+}
+
+/** Rows that follow each other, numbered as an editor numbers lines; an empty text is a line that is passed over. */
+export interface RowGroup {
+  /** Number of the first. */
+  readonly first: number;
+  readonly texts: readonly string[];
+  /** Why a row has no text, by its place in the group. */
+  readonly problems?: ReadonlyMap<number, string>;
+  /** Places of the rows in which nothing stands where a text should. */
+  readonly empty?: ReadonlySet<number>;
+}
+
+/** Why a row has no text; `isEmpty`: nothing stands where it should. */
+export interface MissingText {
+  readonly problem: string;
+  readonly isEmpty?: boolean;
 }

@@ -1,8 +1,7 @@
-import { lookupTable } from "../../../base/lookup-table.ts";
+import { lookupTable } from "../../../base/object.ts";
 import { UsageError } from "../../failure.ts";
-import { headingProblem, isHeadingText } from "./heading.ts";
-import { OtherFormatError } from "./other-format.ts";
-import type { MissingText, RowGroup } from "./row-group.ts";
+import type { MissingText, RowGroup } from "./distinct.ts";
+import { headingProblem, isHeadingText, OtherFormatError } from "./format.ts";
 
 /** The cells of one row, with the line, or the lines, that it was read of. */
 export interface InputRecord {

@@ -1,4 +1,5 @@
-import { readdir, readFile, rm, rmdir } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, rmdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import * as z from "zod";
 import { isoSeconds } from "../../../base/clock.ts";
@@ -6,16 +7,16 @@ import { randomIds } from "../../../base/ids.ts";
 import { tryParseJson } from "../../../base/object.ts";
 import { isTemporaryName, writeFileAtomic } from "../../../files/atomic-write.ts";
 import { systemDisk } from "../../../files/disk.ts";
-import { makeFolderDurably } from "../../../files/folder.ts";
-import type { Lock } from "../../../files/lock.ts";
-import { isLockRemnant } from "../../../files/lock.ts";
-import { isSavedTail } from "../../../files/torn-tail.ts";
-import { acquireFileLock, isLocked } from "../../config/file-lock.ts";
+import { makeFolderDurably } from "../../../files/folders.ts";
+import { isLockRemnant, type Lock } from "../../../files/lock.ts";
+import { makeFolder } from "../../../files/make-folder.ts";
+import { isSavedTail } from "../../../files/read-log.ts";
+import type { Context } from "../../command.ts";
+import { stateFolder } from "../../config/environment.ts";
+import { acquireFileLock, isLocked } from "../../config/private-file.ts";
 import type { Host } from "../../host.ts";
 import { JobPlan } from "../plan.ts";
-import { type RowCounts, readJobLog } from "./job-log.ts";
-import { createLog, logName } from "./log-file.ts";
-import { jobsFolder } from "./state-folder.ts";
+import { createLog, logName, type RowCounts, readJobLog } from "./log-file.ts";
 
 /** What stands in `job.json`: the plan, and the run it belongs to. */
 const JobRecord = JobPlan.extend({
@@ -143,3 +144,24 @@ export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =
   acquireFileLock(lockPath(folder), host, join(folder, logName));
 
 export const lockPath = (folder: string): string => join(folder, "lock");
+
+export const jobsFolder = (host: Host): string => join(stateFolder(host.env), "jobs");
+
+/** A jobs folder that can be written: the usual one or, on a read-only machine, a temporary one that is named. */
+export async function writableJobsFolder({ host, output }: Context): Promise<string> {
+  let folder: string | undefined;
+  try {
+    folder = jobsFolder(host);
+    await makeFolder(folder);
+    return folder;
+  } catch (error) {
+    const state = await mkdtemp(join(tmpdir(), "svc-state-"));
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = folder === undefined ? message : `Cannot write to ${folder} (${code}).`;
+    await output.warn(`warning: ${why} The job is stored in ${state}`);
+    await output.warn(`To resume it: export SVC_STATE_DIR=${state}`);
+    const other = join(state, "jobs");
+    await mkdir(other, { mode: 0o700 });
+    return other;
+  }
+}

@@ -3,10 +3,10 @@ import { isoSeconds, type WallClock } from "../../../base/clock.ts";
 import { AppendLog } from "../../../files/append-log.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../../files/disk.ts";
 import { startPosition } from "../../../files/log-line.ts";
-import { saveTornTail } from "../../../files/torn-tail.ts";
+import { saveTornTail } from "../../../files/read-log.ts";
 import type { FinishedBatches } from "./finished-batches.ts";
-import { addCounts, type BatchLine, type EventLine, type LoggedState, type RowCounts, readJobLog } from "./job-log.ts";
-import { OpenResults } from "./open-results.ts";
+import { addCounts, type BatchLine, type EventLine, type LoggedState, type RowCounts, readJobLog } from "./log-file.ts";
+import { OpenResults } from "./results.ts";
 
 type Finished = Omit<BatchLine, "low" | "results">;
 

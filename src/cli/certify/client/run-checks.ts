@@ -1,5 +1,5 @@
 import { systemWallClock } from "../../../base/clock.ts";
-import { pluralize } from "../../../base/pluralize.ts";
+import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
 import { CommandFailedError } from "../../failure.ts";
 import { withSpinner } from "../../terminal/spinner.ts";

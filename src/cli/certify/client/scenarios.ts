@@ -1,4 +1,4 @@
-import { lookupTable } from "../../../base/lookup-table.ts";
+import { lookupTable } from "../../../base/object.ts";
 
 /**
  * How one poll is answered. `approve`, `deny` and `expire` happen at the emulator just before it answers; the others are

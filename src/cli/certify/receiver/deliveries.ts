@@ -1,6 +1,6 @@
 import { isoMicros } from "../../../base/clock.ts";
 import { type Digest, hmac } from "../../../base/hmac.ts";
-import { type JsonForm, writeJson } from "../../../base/json-forms.ts";
+import { type JsonForm, writeJson } from "../../../base/json.ts";
 import { isObject } from "../../../base/object.ts";
 import { contentHash, contentHashHeader } from "../../../schemes/webhook.ts";
 import type { Delivery } from "./sender.ts";

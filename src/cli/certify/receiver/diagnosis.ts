@@ -1,4 +1,4 @@
-import { lookupTable } from "../../../base/lookup-table.ts";
+import { lookupTable } from "../../../base/object.ts";
 import { contentHash } from "../../../schemes/webhook.ts";
 import { type Deliveries, sortKeys } from "./deliveries.ts";
 import { spacedAscii } from "./genuine-checks.ts";

@@ -4,7 +4,7 @@ import { isObject } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Context } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator-access.ts";
-import { toStartError } from "../../connection/start-error.ts";
+import { toStartError } from "../../connection/ended-emulator.ts";
 import type { CheckRun } from "./check.ts";
 import { Deliveries } from "./deliveries.ts";
 
@@ -105,7 +105,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
 
   const openConsole = () =>
     withClient(async (client) => {
-      const { makeSessionCode } = await import("../../../api/emulator/console/sessions.ts");
+      const { makeSessionCode } = await import("../../../api/emulator/console.ts");
       await subscribe(client);
       return (await client.call(makeSessionCode)).url;
     });

@@ -1,4 +1,4 @@
-import { writeJson } from "../../../base/json-forms.ts";
+import { writeJson } from "../../../base/json.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Check, type CheckRun, describeReply } from "./check.ts";
 import { contentType, sortKeys } from "./deliveries.ts";

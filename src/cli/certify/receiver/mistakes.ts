@@ -1,5 +1,5 @@
 import { specifiedOutageMs } from "../../../api/webhook-retries.ts";
-import { lookupTable } from "../../../base/lookup-table.ts";
+import { lookupTable } from "../../../base/object.ts";
 import type { Language } from "./language.ts";
 
 /** What is likely wrong with a receiver, and what to change. */

@@ -2,7 +2,7 @@ import { type Context, defineCommand } from "../../command.ts";
 import { InputRequiredError, UsageError } from "../../failure.ts";
 import { formatNextCommand } from "../../next-command.ts";
 import { oauthClientSetting, tokenSetting } from "../../settings.ts";
-import { issuerFlag } from "./issuer.ts";
+import { issuerFlag } from "./tokens.ts";
 
 export const authDeviceLogin = defineCommand({
   words: ["auth", "device-login"],

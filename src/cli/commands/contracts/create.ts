@@ -1,10 +1,54 @@
 import { fieldsOf } from "../../../base/object.ts";
+import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { ApiResponse } from "../../../client/response.ts";
-import { defineCommand } from "../../command.ts";
+import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import { canPrompt } from "../../context.ts";
-import { prepareCall } from "../../derived-command.ts";
+import { type PreparedCall, prepareCall } from "../../derived-command.ts";
+import { PartialFailureError, UsageError } from "../../failure.ts";
 import { formatNextCommand } from "../../next-command.ts";
-import { addSafeRepeat, idempotentFlag, showExisting } from "./idempotent.ts";
+
+const idempotentFlag = {
+  flag: "idempotent",
+  type: "switch",
+  description: "Show the contract with this external_metadata.id if it exists",
+} as const satisfies FlagSpec;
+
+/** Shows the contract that the request would make twice; false: there is none. */
+async function showExisting(
+  { call, client }: PreparedCall,
+  spec: CommandSpec,
+  { output, signal }: Context,
+): Promise<boolean> {
+  const { id } = fieldsOf(fieldsOf(call.args.body).external_metadata);
+  if (typeof id !== "string" || id === "") {
+    throw new UsageError("--idempotent requires external_metadata.id", {
+      hint: "Set it to the ID of the record in your system: --set external_metadata.id=ID",
+    });
+  }
+  const { findByExternalMetadata } = await import("../../../api/contracts/contracts.ts");
+  const params = { external_metadata_id: id };
+  const found = await client.call(findByExternalMetadata, { params }, { signal }).catch((error: unknown) => {
+    // No public document says how the service answers where there is none.
+    if (error instanceof ServiceError && error.status === 404) return [];
+    throw error;
+  });
+  const [newest] = found;
+  if (newest === undefined) return false;
+  await output.show(newest, { fields: spec.fields });
+  const others = found.length === 1 ? "" : `, and ${found.length - 1} more have`;
+  await output.note(`${newest.id} already has external_metadata.id ${id}${others}. Nothing was created.`);
+  return true;
+}
+
+/** After an outcome that is unknown, the same request must not be repeated as it is: says how to repeat it. */
+function addSafeRepeat(error: unknown): unknown {
+  const isOfCall = error instanceof NetworkError || error instanceof ServiceError;
+  if (!isOfCall || !error.outcomeUnknown) return error;
+  const hint =
+    "The request may have taken effect. To repeat it safely, use --idempotent, which looks up external_metadata.id first.";
+  return new PartialFailureError(error, [], { hint });
+}
 
 export const contractsCreate = defineCommand({
   words: ["contracts", "create"],
@@ -52,6 +96,38 @@ export const contractsCreate = defineCommand({
     const { id } = fieldsOf(answer.value);
     if (typeof id === "string")
       await context.output.note(`Created ${id}. Next: ${formatNextCommand(["contracts", "send", id], context)}`);
+    return undefined;
+  },
+});
+
+export const contractsImportExecuted = defineCommand({
+  words: ["contracts", "import-executed"],
+  summary: "Import a contract that was executed outside the service",
+  description: "Its composite ID begins with H-.",
+  extendsDerived: true,
+  positionals: [],
+  flags: [idempotentFlag],
+  examples: [
+    {
+      title: "Import each record of your system once, even if it runs again",
+      argv: [
+        "contracts",
+        "import-executed",
+        "--data",
+        "archived.json",
+        "--set",
+        "external_metadata.id=deal-42",
+        "--idempotent",
+      ],
+    },
+  ],
+  async run({ flags, ...input }, context, spec) {
+    const prepared = await prepareCall(spec!, { ...input, flags }, context);
+    if (prepared === "dry-run") return undefined;
+    if (flags.idempotent && (await showExisting(prepared, spec!, context))) return undefined;
+    await prepared.send().catch((error: unknown) => {
+      throw addSafeRepeat(error);
+    });
     return undefined;
   },
 });

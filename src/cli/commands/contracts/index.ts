@@ -1,9 +1,7 @@
 import type { Command } from "../../command.ts";
-import { contractsCreate } from "./create.ts";
-import { contractsImportExecuted } from "./import-executed.ts";
+import { contractsCreate, contractsImportExecuted } from "./create.ts";
 import { contractsReconcile } from "./reconcile.ts";
-import { contractsSend } from "./send.ts";
-import { contractsStatus } from "./status.ts";
+import { contractsSend, contractsStatus } from "./send.ts";
 
 export const commands: readonly Command[] = [
   contractsCreate,

@@ -4,7 +4,7 @@ import type { listContracts } from "../../../api/contracts/contract-list.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { parseDuration } from "../../../base/duration.ts";
 import { fieldsOf, tryParseJson } from "../../../base/object.ts";
-import { pluralize } from "../../../base/pluralize.ts";
+import { pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";

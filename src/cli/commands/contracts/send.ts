@@ -1,16 +1,15 @@
-import { contractStatuses } from "../../../api/contract-statuses.ts";
 import type { showContractStatus } from "../../../api/contracts/contracts.ts";
+import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { type Context, defineCommand } from "../../command.ts";
-import { pollUntil } from "../../connection/poll.ts";
+import { pollUntil } from "../../connection/follow.ts";
 import { prepareCall } from "../../derived-command.ts";
 import { CommandFailedError, PartialFailureError } from "../../failure.ts";
 import { formatNextCommand } from "../../next-command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { withSpinner } from "../../terminal/spinner.ts";
-import { isFinal } from "./final-status.ts";
 
 export const contractsSend = defineCommand({
   words: ["contracts", "send"],
@@ -96,3 +95,37 @@ async function untilStatus(context: Context, id: string, target: string, timeout
     return undefined;
   });
 }
+
+/** Says by its exit code where a contract stands, for scripts that look again later (DECISIONS.md, L10). */
+export const contractsStatus = defineCommand({
+  words: ["contracts", "status"],
+  summary: "Show a contract's status",
+  extendsDerived: true,
+  positionals: [],
+  flags: [
+    {
+      flag: "exit-status",
+      type: "switch",
+      description: "Exit 8 while the contract can be executed, and 1 if it cannot",
+    },
+  ],
+  examples: [
+    { title: "Continue only when everyone has signed", argv: ["contracts", "status", "T-1", "--exit-status"] },
+  ],
+  async run(input, context, spec) {
+    const prepared = await prepareCall<ResultOf<typeof showContractStatus>>(spec!, input, context, {
+      reads: input.flags["exit-status"] === true,
+    });
+    if (prepared === "dry-run") return undefined;
+    const { value } = await prepared.send();
+    if (input.flags["exit-status"] !== true) return undefined;
+    const { contract_status: status } = value;
+    if (!isFinal(status)) return "pending";
+    return status === "EXECUTED" ? undefined : "failed";
+  },
+});
+
+/** Statuses that a contract never leaves (DECISIONS.md, C22). */
+const final: ReadonlySet<string> = new Set(["EXECUTED", "VOIDED"]);
+
+const isFinal = (status: string): boolean => final.has(status);

@@ -1,5 +1,4 @@
-import { lookupTable } from "../../../base/lookup-table.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { fieldsOf, lookupTable } from "../../../base/object.ts";
 import type { CapturedRun, Context } from "../../command.ts";
 import { formatCommandLine } from "../../help/examples.ts";
 import { dim, red, type StyledLine } from "../../output/styled.ts";

@@ -1,4 +1,4 @@
-import { lookupTable } from "../../../base/lookup-table.ts";
+import { lookupTable } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Context } from "../../command.ts";
 import { openClient } from "../../connection/http.ts";

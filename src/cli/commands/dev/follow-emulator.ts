@@ -1,4 +1,4 @@
-import { followEvents } from "../../../api/emulator/console/events.ts";
+import { followEvents } from "../../../api/emulator/console.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Context } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";

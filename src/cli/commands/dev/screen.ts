@@ -2,15 +2,14 @@ import type { showClock } from "../../../api/emulator/clock.ts";
 import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { describeDuration } from "../../../base/duration.ts";
-import { pluralize } from "../../../base/pluralize.ts";
+import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
 import { InterruptedError } from "../../failure.ts";
 import type { InputStream } from "../../host.ts";
 import { escapeControlCharacters } from "../../output/control-characters.ts";
+import { defaultColumns, measureWidth, readWindowWidth } from "../../output/line-wrapping.ts";
 import { type StyledLine, stripStyles } from "../../output/styled.ts";
-import { measureWidth } from "../../output/width.ts";
 import { write } from "../../output/write.ts";
-import { defaultColumns, readWindowWidth } from "../../terminal/window-width.ts";
 
 const separator = " | ";
 

@@ -2,13 +2,12 @@ import { relative } from "node:path";
 import type { Context } from "../../command.ts";
 import { type EmulatorAccess, findLocalEmulator } from "../../connection/emulator-access.ts";
 import { mainCluster } from "../../connection/emulator-variables.ts";
-import { stateFile } from "../../connection/run-file.ts";
-import { defaultPort } from "../../connection/state-folder.ts";
+import { defaultPort, stateFile } from "../../connection/run-file.ts";
 import { CommandFailedError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 import { openEmulator } from "../emulator/open.ts";
-import { requireTrust } from "../emulator/start/trust.ts";
+import { requireTrust } from "../emulator/start/detach.ts";
 
 /** The emulator that a session works with. */
 export interface SessionEmulator extends EmulatorAccess {

@@ -6,8 +6,8 @@ import type { EmulatorAccess } from "../../connection/emulator-access.ts";
 import { collectSecrets, emulatorVariables, mainCluster } from "../../connection/emulator-variables.ts";
 import { CommandFailedError, UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
+import { formatVariables, type VariableFormat, variableFormats } from "../../output/document.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
-import { formatVariables, type VariableFormat, variableFormats } from "../../output/shell-variables.ts";
 import { readProfileKey, readProfileName } from "../../settings.ts";
 
 export const emulatorEnv = defineCommand({

@@ -1,17 +1,29 @@
 import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
-// On Windows npm is a batch file, which Node's own spawn refuses to start.
 import spawn from "cross-spawn";
+import type { Emulator } from "../../../../emulator/index.ts";
+import type { listRequests } from "../../../api/emulator/requests.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import { pluralize } from "../../../base/text.ts";
+import { createClient } from "../../../client/client.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator-access.ts";
 import { collectSecrets, emulatorVariables } from "../../connection/emulator-variables.ts";
 import { CommandFailedError, UsageError } from "../../failure.ts";
 import { quoteShellWord } from "../../help/examples.ts";
 import type { Host } from "../../host.ts";
-import { maskSecrets, printInGroup } from "../../output/github-actions.ts";
+import {
+  addSummary,
+  markdownCell,
+  maskSecrets,
+  printGroup,
+  printInGroup,
+  shouldAnnotate,
+} from "../../output/github-actions.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
-import { reportRun } from "./run-report.ts";
+
+// On Windows npm is a batch file, which Node's own spawn refuses to start.
 
 export const emulatorExec = defineCommand({
   words: ["emulator", "exec"],
@@ -130,4 +142,66 @@ async function reportCannotRun(error: CannotRun, output: Context["output"]): Pro
   await output.warn(`error: ${error.message}`);
   if (error.hint !== undefined) await output.warn(`  ${error.hint}`);
   return error.exit;
+}
+
+type Logged = ResultOf<typeof listRequests>["items"][number];
+
+/**
+ * What a pipeline's person wants to see of an emulator that served a command: which operations were called, what was
+ * refused, what only leniency let through. Under GitHub Actions alone; nothing otherwise.
+ */
+async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<void> {
+  if (!shouldAnnotate(host.env)) return;
+  const [{ createTransport }, { listRequests }, { listDeliveries }] = await Promise.all([
+    import("../../../client/transport.ts"),
+    import("../../../api/emulator/requests.ts"),
+    import("../../../api/emulator/deliveries.ts"),
+  ]);
+  const client = createClient({
+    baseUrls: { emulator: emulator.routerUrl },
+    credentials: { controlToken: emulator.token },
+    transport: createTransport(),
+  });
+  try {
+    const { items } = await client.call(listRequests, { query: { limit: 10_000 } });
+    const requests = items.filter(({ service }) => service !== "emulator");
+    const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
+    const unusual = requests.filter(({ status, findings }) => status >= 400 || status === 0 || findings.length > 0);
+    const title = `svc emulator: ${pluralize(requests.length, "request")}, ${unusual.length} rejected or with warnings`;
+    await printGroup(host, title, unusual.slice(-200).map(line));
+    await addSummary(
+      host,
+      summary(
+        requests,
+        deliveries.map(({ outcome }) => outcome),
+        exit,
+      ),
+    );
+  } finally {
+    await client.close();
+  }
+}
+
+const line = ({ method, target, status, failure, findings }: Logged): string =>
+  [status, method, target, failure, ...findings.map(({ code }) => code)].filter(Boolean).join(" ");
+
+function summary(requests: readonly Logged[], outcomes: readonly string[], exit: number): string {
+  const byOperation = new Map<string, readonly Logged[]>();
+  for (const request of requests) {
+    const name = request.operation ?? "not declared";
+    byOperation.set(name, [...(byOperation.get(name) ?? []), request]);
+  }
+  const rows = [...byOperation].map(([name, all]) => {
+    const refused = all.filter(({ status }) => status >= 400 || status === 0).length;
+    const findings = [...new Set(all.flatMap((one) => one.findings.map(({ code }) => code)))].join(", ");
+    return `| ${[name, String(all.length), String(refused), findings].map(markdownCell).join(" | ")} |\n`;
+  });
+  const delivered = outcomes.filter((outcome) => outcome === "delivered").length;
+  return [
+    `### svc emulator exec: exit ${exit}\n\n`,
+    `${pluralize(requests.length, "request")}, ${pluralize(outcomes.length, "webhook delivery", "webhook deliveries")} (${delivered} delivered)\n\n`,
+    "| Operation | Requests | Refused | Findings |\n| --- | ---: | ---: | --- |\n",
+    ...rows,
+    "\n",
+  ].join("");
 }

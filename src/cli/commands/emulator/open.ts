@@ -1,10 +1,11 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
-import type { Context } from "../../command.ts";
-import { resolveRunFile } from "../../connection/run-file.ts";
-import { toEndedError, toStartError } from "../../connection/start-error.ts";
-import { makeStateFolder } from "../../connection/state-folder.ts";
-import { requireDifferentFiles } from "./different-files.ts";
-import { createAlreadyRunningError, createPortTakenError } from "./port-taken.ts";
+import { resolveRealPath } from "../../../files/folders.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { toEndedError, toStartError } from "../../connection/ended-emulator.ts";
+import { findStopInstructions, probeListener } from "../../connection/receiver.ts";
+import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/run-file.ts";
+import { CommandFailedError, UsageError } from "../../failure.ts";
+import { findBrowserCommand, isWebAddress, openBrowser } from "../../terminal/programs.ts";
 
 /** So many processes of one store find a run file in one folder. */
 const maxProcesses = 20;
@@ -92,3 +93,95 @@ const publicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly
 /** Of a store several processes may run, each with a file of its own that tells of it: that one is meant there. */
 const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>
   name === "StateLockedError" && file !== undefined;
+
+export const emulatorOpen = defineCommand({
+  words: ["emulator", "open"],
+  summary: "Open the console of the running emulator in the browser",
+  description:
+    "The console shows virtual time, webhooks and contracts, and has buttons to change them. The address signs in one browser, once, within a minute. Without a browser, the address is printed.",
+  positionals: [],
+  flags: [
+    { flag: "url", type: "switch", description: "Print the address without opening it" },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
+  examples: [
+    { title: "The console of this folder's emulator", argv: ["emulator", "open"] },
+    { title: "For a browser on another machine, behind a tunnel", argv: ["emulator", "open", "--url"] },
+  ],
+  async run({ flags }, context) {
+    const { host, globals, output, signal } = context;
+    if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
+    const { makeSessionCode } = await import("../../../api/emulator/console.ts");
+    const client = await context.client("emulator", { file: flags.file });
+    const { code, url: told, expires_in } = await client.call(makeSessionCode, {}, { signal });
+    const { baseUrls } = await context.target("emulator", flags.file);
+    // What answers may say anything: the browser goes where was asked, and nowhere else.
+    const own = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
+    const url = isWebAddress(told) ? told : own;
+    const browser = flags.url ? undefined : findBrowserCommand(host);
+    const why = browser ? await openBrowser(browser, own, host) : "No browser found";
+    const opened = why === undefined && !flags.url;
+    if (output.format !== "table") await output.show({ opened, url, expires_in });
+    else if (opened) await output.note(`Opened ${own.replace(/#.*/, "")} in the browser`);
+    else await output.print(url);
+    if (!opened && !flags.url) await output.warn(`${why}. Open this address yourself within ${expires_in} seconds.`);
+    return undefined;
+  },
+});
+
+/** Refuses one file for two things, whatever links lead to it: each would overwrite the other. Throws UsageError. */
+async function requireDifferentFiles(files: Readonly<Record<string, string | undefined>>): Promise<void> {
+  const flagAt = new Map<string, string>();
+  for (const [flag, path] of Object.entries(files)) {
+    if (path === undefined) continue;
+    const real = await resolveRealPath(path);
+    const other = flagAt.get(real);
+    if (other !== undefined) throw new UsageError(`${flag} and ${other} must be different files, got "${path}" twice`);
+    flagAt.set(real, flag);
+  }
+}
+
+const another = "Choose another port with --port, or use --port 0 for free ports.";
+
+/** What to say where an emulator runs on a state already and answers; undefined where none does. */
+async function createAlreadyRunningError(state: string, cause: unknown): Promise<CommandFailedError | undefined> {
+  const running = await readRunFile(await resolveRunFile(state));
+  if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
+  const message = `An emulator is already running: ${running.routerUrl} (state: ${state}).`;
+  return new CommandFailedError("failed", "already_running", message, {
+    hint: "Use it, or stop it with svc emulator stop.",
+    next: ["emulator", "status", "--file", state],
+    cause,
+  });
+}
+
+/**
+ * What to say where a port is taken by something else than the emulator of this very state, beside which it would have told
+ * of itself.
+ */
+async function createPortTakenError(
+  { port = 0, state, cause }: { port: number | undefined; state: string | undefined; cause: unknown },
+  { host }: Context,
+): Promise<CommandFailedError> {
+  const runFile = state === undefined ? undefined : await resolveRunFile(state);
+  const taken = (who: string, hint: string) =>
+    new CommandFailedError("failed", "port_taken", `${who} already listens on port ${port} or a following port.`, {
+      hint,
+      cause,
+    });
+  const address = `http://127.0.0.1:${port}`;
+  const found = await probeListener(address);
+  if (found === undefined) return taken("Another program", another);
+  const way = await findStopInstructions(found, address);
+  if (way.isLost && way.runFile === runFile) {
+    const who = `An emulator whose files were removed (state: ${state})`;
+    return taken(who, `Commands cannot reach it. ${way.words}. ${another}`);
+  }
+  const how = isAt(host.env.SVC_EMULATOR_URL, address)
+    ? "The variables of this shell point to it. To stop it, run svc emulator stop."
+    : `${way.words}.`;
+  return taken("An emulator with another state", `${how} ${another}`);
+}
+
+const isAt = (url: string | undefined, address: string): boolean =>
+  url !== undefined && URL.canParse(url) && new URL(url).origin === address;

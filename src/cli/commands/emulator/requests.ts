@@ -1,11 +1,16 @@
+import type { resendDelivery } from "../../../api/emulator/deliveries.ts";
 import type { watchRequests } from "../../../api/emulator/requests.ts";
+import type { resendToWebhook } from "../../../api/emulator/webhooks.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import { type Attempt, hasSucceeded, summarizeAttemptOutcome } from "../../../api/webhook-health/attempts.ts";
 import { fieldsOf } from "../../../base/object.ts";
-import { pluralize } from "../../../base/pluralize.ts";
+import { pluralize } from "../../../base/text.ts";
+import { requireValidValue } from "../../../client/response.ts";
 import type { CommandSpec } from "../../../derive/command-spec.ts";
 import { type CommandInput, type Context, defineCommand } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
-import { prepareCall, runDerivedCommand } from "../../derived-command.ts";
-import { pickGiven } from "../../parse/given-values.ts";
+import { type PreparedCall, prepareCall, runDerivedCommand } from "../../derived-command.ts";
+import { pickGiven } from "../../parse/values.ts";
 import { deliveryFlags, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
 
 type Event = EventOf<typeof watchRequests>;
@@ -96,3 +101,88 @@ function line({
   const noted = findings.length === 0 ? "" : ` (${findings.map(({ code }) => code).join(", ")})`;
   return `${at} ${listener} ${method} ${target} ${status} ${took} ms ${about}${noted}`;
 }
+
+type Resent = ResultOf<typeof resendDelivery>;
+
+/** Says by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
+export const deliveriesResend = defineCommand({
+  words: ["emulator", "deliveries", "resend"],
+  summary: "Resend deliveries now, and show the results",
+  description:
+    "Sends the deliveries one after another, in the given order. Exits 1 unless each response is 2xx. To resend all undelivered deliveries of a webhook, use svc emulator webhooks resend ID.",
+  positionals: [{ name: "id", description: "Ids of the deliveries", variadic: true, type: "integer" }],
+  flags: [
+    { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
+  examples: [
+    { title: "Resend a skipped delivery", argv: ["emulator", "deliveries", "resend", "1"] },
+    { title: "Several", argv: ["emulator", "deliveries", "resend", "1", "2"] },
+  ],
+  async run(input, context, spec) {
+    const ids = input.positionals.id;
+    const made: Resent[] = [];
+    let hasFailed = false;
+    try {
+      for (const id of ids) {
+        // As the parser makes a number of a single one; what is none is refused in the usual words.
+        const one = {
+          ...input,
+          positionals: { id: /^\d{1,15}$/.test(id) ? Number(id) : id },
+        } as unknown as CommandInput;
+        const prepared = await prepareCall<Resent>(spec!, one, context, { reads: true });
+        if (prepared === "dry-run") continue;
+        const value = ids.length === 1 ? (await prepared.send()).value : await silently(prepared, context);
+        made.push(value);
+        const failure = failureOf(value);
+        if (failure === undefined) continue;
+        hasFailed = true;
+        await context.output.note(`Delivery ${value.id} ${failure}`);
+      }
+    } finally {
+      if (ids.length > 1 && made.length > 0) await context.output.show(made, { columns });
+    }
+    return hasFailed ? "failed" : undefined;
+  },
+});
+
+/** Why a delivery that was sent again has not arrived; undefined: it has. */
+function failureOf({ attempts }: { readonly attempts: readonly Attempt[] }): string | undefined {
+  const last = attempts.at(-1);
+  if (!last?.resend) return "was not sent: its address is not allowed";
+  if (hasSucceeded(last)) return undefined;
+  return `failed again: ${summarizeAttemptOutcome(last)}${last.answer === null ? "" : `: ${last.answer}`}`;
+}
+
+const columns = ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "standing"] as const;
+
+async function silently({ call: one, client }: PreparedCall<Resent>, { signal }: Context): Promise<Resent> {
+  return requireValidValue(await client.send(one, { signal })) as Resent;
+}
+
+/** Says by its exit code whether nothing is left that has not arrived. */
+export const webhooksResend = defineCommand({
+  words: ["emulator", "webhooks", "resend"],
+  summary: "Resend the undelivered deliveries of a webhook",
+  description:
+    "Sends failed, skipped and retrying deliveries one after another, oldest first. Stops when one fails, after 100 deliveries, or after about 20 seconds. Exits 1 if some have not arrived.",
+  extendsDerived: true,
+  positionals: [],
+  flags: [],
+  examples: [],
+  async run(input, context, spec) {
+    const prepared = await prepareCall<ResultOf<typeof resendToWebhook>>(spec!, input, context, { reads: true });
+    if (prepared === "dry-run") return undefined;
+    const { value } = await prepared.send();
+    const { items, left } = value;
+    const failed = items.find((one) => failureOf(one) !== undefined);
+    const arrived = items.length - (failed ? 1 : 0);
+    if (left === 0) {
+      await context.output.note(items.length === 0 ? "No undelivered deliveries." : `All ${arrived} arrived.`);
+      return undefined;
+    }
+    const next = failed ? `: delivery ${failed.id} ${failureOf(failed)}` : ". To continue, run the same command again";
+    await context.output.note(`${arrived} arrived, ${left} ${left === 1 ? "has" : "have"} not${next}`);
+    return "failed";
+  },
+});

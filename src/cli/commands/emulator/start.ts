@@ -4,29 +4,27 @@ import { isoMillis, systemWallClock } from "../../../base/clock.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import { isSwitchedOn } from "../../config/environment.ts";
 import { collectSecrets } from "../../connection/emulator-variables.ts";
-import { resolveRunFile, stateFile } from "../../connection/run-file.ts";
-import { toEndedError } from "../../connection/start-error.ts";
-import { defaultPort, noteStateAbove } from "../../connection/state-folder.ts";
+import { toEndedError } from "../../connection/ended-emulator.ts";
+import { defaultPort, noteStateAbove, resolveRunFile, stateFile } from "../../connection/run-file.ts";
 import { resolveStore } from "../../connection/store-url.ts";
 import { UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import { checkOutputFile } from "../../output/file.ts";
+import { defaultColumns } from "../../output/line-wrapping.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
-import { defaultColumns } from "../../terminal/window-width.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions, isStateless } from "./options.ts";
 import {
   createStandbyEvent,
   formatBanner,
+  type JsonLog,
+  jsonLog,
   type LeaderInfo,
   leadershipRegainedLines,
   readyEvent,
 } from "./start/banner.ts";
-import { type StartReport, showStartReport, startDetached } from "./start/detach.ts";
-import { type JsonLog, jsonLog } from "./start/json-log.ts";
-import { prepareReadyFile } from "./start/ready-file.ts";
-import { isFileStream, withResilientOutput } from "./start/resilient-output.ts";
-import { requireTrust } from "./start/trust.ts";
+import { requireTrust, type StartReport, showStartReport, startDetached } from "./start/detach.ts";
+import { isFileStream, prepareReadyFile, withResilientOutput } from "./start/ready-file.ts";
 
 export const emulatorStart = defineCommand({
   words: ["emulator", "start"],

@@ -1,6 +1,13 @@
+import type { diffSnapshot } from "../../../api/emulator/snapshots.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import { lookupTable } from "../../../base/object.ts";
+import { pluralize } from "../../../base/text.ts";
 import { defineCommand } from "../../command.ts";
+import { toFlagTerms } from "../../connection/ended-emulator.ts";
 import { stateFile } from "../../connection/run-file.ts";
 import { runDerivedCommand } from "../../derived-command.ts";
+import { CommandFailedError } from "../../failure.ts";
+import { requireFile } from "../../parse/body.ts";
 
 /** Not derived: the document is for a file and never a table, however it is printed. */
 export const emulatorStateExport = defineCommand({
@@ -26,7 +33,7 @@ export const emulatorStateExport = defineCommand({
     const toFile = file !== undefined && file !== "-";
     const inputs = [stateFile(context.host, flags.file)];
     if (toFile) await checkOutputFile(context.host, file, "--output", { inputs });
-    const { exportState } = await import("../../../api/emulator/state/state.ts");
+    const { exportState } = await import("../../../api/emulator/state.ts");
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });
     if (!toFile) {
@@ -50,3 +57,108 @@ export const emulatorStateImport = defineCommand({
   examples: [{ title: "Restore an exported state", argv: ["emulator", "state", "import", "--data", "state.json"] }],
   run: async (input, context, spec) => runDerivedCommand(spec!, input, context),
 });
+
+const codes = lookupTable<string>({
+  StateLockedError: "state_in_use",
+  StateFormatError: "state_refused",
+  StateAccessError: "state_unusable",
+  NotALockFileError: "not_a_run_file",
+});
+
+export const emulatorRepair = defineCommand({
+  words: ["emulator", "repair"],
+  sendsNothing: true,
+  summary: "Repair a damaged state up to the damaged part",
+  description: "Damaged files are renamed, never deleted. Fails while an emulator uses the state.",
+  positionals: [{ name: "file", description: "State file" }],
+  flags: [],
+  examples: [{ title: "After an error about a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] }],
+  async run(input, context) {
+    const path = await requireFile(context.host, input.positionals.file, "<file>");
+    const { repairState } = await import("../../../../emulator/index.ts");
+    const repair = await repairState(path).catch((error: Error) => {
+      const code = codes[error.name];
+      if (code === undefined) throw error;
+      throw new CommandFailedError("failed", code, toFlagTerms(error), { cause: error });
+    });
+    const { output } = context;
+    if (output.format !== "table") {
+      await output.show(repair);
+      return undefined;
+    }
+    const { rows, mappings, transactions } = repair.kept;
+    const kept = `${pluralize(rows, "row")}, ${pluralize(mappings, "mapping")}, ${pluralize(transactions, "transaction")} of the journal`;
+    if (!repair.repaired) {
+      await output.print(`No damage found: ${kept}`);
+      return undefined;
+    }
+    await output.print(
+      ...repair.damage.map((line) => `damaged: ${line}`),
+      ...repair.dropped.map((file) => `dropped, because it follows the damage: ${file}`),
+      ...repair.aside.map((file) => `renamed: ${file}`),
+      `kept: ${kept}`,
+    );
+    return undefined;
+  },
+});
+
+type Item = ResultOf<typeof diffSnapshot>["items"][number];
+
+/** As diff does, it can say by its exit code whether anything is different. */
+export const snapshotDiff = defineCommand({
+  words: ["emulator", "snapshot", "diff"],
+  summary: "Compare a snapshot with the current state or another one",
+  description:
+    "Prints what changed, with the fields below each. The passing of time and the causes of changes are ignored.",
+  positionals: [
+    { name: "name", description: "Snapshot to compare" },
+    { name: "other", description: "Snapshot to compare with (default: the current state)", optional: true },
+  ],
+  flags: [
+    { flag: "exit-status", type: "switch", description: "Exit 1 if there is a difference" },
+    { flag: "brief", type: "switch", description: "Hide the changed fields" },
+    {
+      flag: "most",
+      type: "integer",
+      least: 1,
+      most: 100_000,
+      default: 1_000,
+      description: "Maximum number of differences",
+    },
+    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  ],
+  examples: [
+    { title: "Show what the test changed", argv: ["emulator", "snapshot", "diff", "prepared"] },
+    {
+      title: "Check that nothing is left behind",
+      argv: ["emulator", "snapshot", "diff", "prepared", "--exit-status"],
+    },
+  ],
+  async run({ positionals: { name, other }, flags }, context) {
+    const { diffSnapshot } = await import("../../../api/emulator/snapshots.ts");
+    const { output, signal } = context;
+    const client = await context.client("emulator", { file: flags.file });
+    const query = { most: flags.most, ...(other !== undefined && { to: other }) };
+    const diff = await client.call(diffSnapshot, { params: { name }, query }, { signal });
+    if (output.format === "table") {
+      await output.print(...diff.items.flatMap((item) => linesOf(item, flags.brief === true)));
+      if (diff.same) await output.note("No differences");
+      const more = diff.total - diff.items.length;
+      if (more > 0) await output.note(`${more} more: --most ${Math.min(diff.total, 100_000)}`);
+    } else {
+      await output.show(diff, { rows: "items" });
+    }
+    return diff.same || flags["exit-status"] !== true ? undefined : "failed";
+  },
+});
+
+const linesOf = ({ what, fields }: Item, brief: boolean): string[] => [
+  what,
+  ...(brief ? [] : fields.map(({ field, from, to }) => `    ${field}: ${change(from, to)}`)),
+];
+
+const change = (from: unknown, to: unknown): string =>
+  [from, to]
+    .filter((value) => value !== undefined)
+    .map((value) => (typeof value === "string" ? value : JSON.stringify(value)))
+    .join(" → ");

@@ -1,7 +1,11 @@
+import { NetworkError } from "../../../client/errors.ts";
 import { defineCommand } from "../../command.ts";
+import { isStaleRunFile } from "../../connection/emulator-access.ts";
 import { resolveEndedState } from "../../connection/ended-emulator.ts";
+import { pollUntil } from "../../connection/follow.ts";
+import { readRunFile, resolveRunFile, stateFile } from "../../connection/run-file.ts";
 import { CommandFailedError } from "../../failure.ts";
-import { isGone } from "./gone.ts";
+import type { Host } from "../../host.ts";
 
 export const emulatorStatus = defineCommand({
   words: ["emulator", "status"],
@@ -43,3 +47,64 @@ export const emulatorStatus = defineCommand({
     }
   },
 });
+
+/** It lets deliveries that are due run for some seconds before it ends (emulator/index.ts). */
+const patienceMs = 20_000;
+
+/** Whether it still has its state, where that lies here: it writes it whole once nobody can ask it any more. */
+async function hasState(host: Host, file: string | undefined, instanceId: string): Promise<boolean> {
+  const running = await readRunFile(await resolveRunFile(stateFile(host, file)));
+  return running?.instanceId === instanceId && !(await isStaleRunFile(running));
+}
+
+/** Other commands are led to one that starts; who wants none has none already. */
+function leaveOutStart(error: unknown): never {
+  if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
+  const { kind, code, message, hint } = error;
+  throw new CommandFailedError(kind, code, message, { hint, cause: error });
+}
+
+export const emulatorStop = defineCommand({
+  words: ["emulator", "stop"],
+  summary: "Stop the running emulator",
+  description: "Exits 5 if no emulator runs.",
+  positionals: [],
+  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
+  examples: [{ title: "The emulator of this folder", argv: ["emulator", "stop"] }],
+  async run(input, context) {
+    const { checkReadiness, stop } = await import("../../../api/emulator/lifecycle.ts");
+    const file = await resolveEndedState(input.flags.file, context, { ends: true });
+    const client = await context.client("emulator", { file }).catch(leaveOutStart);
+    const { signal } = context;
+    const stopped = await client
+      .call(checkReadiness, {}, { signal })
+      .then(async ({ instance_id, why }) => {
+        await client.call(stop, {}, { signal });
+        return { instance: instance_id, couldWrite: why === undefined };
+      })
+      .catch((error: unknown) => {
+        if (!isGone(error)) throw error;
+        throw new CommandFailedError("not-found", "no_emulator", "The emulator has already ended.", {
+          next: ["emulator", "status"],
+          cause: error,
+        });
+      });
+    await pollUntil(context, patienceMs, "the emulator to stop", async () => {
+      const isUp = await client.call(checkReadiness, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
+        () => true,
+        // Cut off while it ends: nothing listens there a moment later.
+        (error: unknown) => !isGone(error),
+      );
+      return isUp || (await hasState(context.host, file, stopped.instance)) ? undefined : true;
+    });
+    if (!stopped.couldWrite) {
+      await context.output.warn("warning: the emulator could not save its state; recent changes are lost");
+    }
+    if (context.output.format === "table") await context.output.note("Stopped");
+    else await context.output.show({ stopped: true });
+    return undefined;
+  },
+});
+
+/** Whether nothing listens any more where an emulator was. One that hangs or hangs up is there, and in trouble. */
+const isGone = (error: unknown): boolean => error instanceof NetworkError && error.code === "ECONNREFUSED";

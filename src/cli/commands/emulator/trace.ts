@@ -1,5 +1,5 @@
 import type { watchTrace } from "../../../api/emulator/traces.ts";
-import { otlpDocument } from "../../../base/tracing/otlp.ts";
+import { otlpDocument } from "../../../base/otlp.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
@@ -53,7 +53,7 @@ async function show(ref: string, file: string | undefined, context: Context) {
       2,
     );
   } else if (format === "mermaid") {
-    const { renderMermaid } = await import("../../trace/mermaid.ts");
+    const { renderMermaid } = await import("../../trace/tree-lines.ts");
     await output.print(...renderMermaid(trace));
   } else if (output.format === "table") {
     const { formatTree } = await import("../../trace/tree-lines.ts");

@@ -1,18 +1,18 @@
 import { activities } from "../../../api/activities.ts";
-import { contractStatuses } from "../../../api/contract-statuses.ts";
+import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import type { wait } from "../../../api/emulator/wait.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import { describeDuration } from "../../../base/duration.ts";
-import { isOneOf } from "../../../base/one-of.ts";
+import { isOneOf } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
 import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../failure.ts";
-import { pickGiven } from "../../parse/given-values.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
+import { pickGiven } from "../../parse/values.ts";
 import { withSpinner } from "../../terminal/spinner.ts";
-import type { findDisabledWebhooks } from "../../trace/disabled-webhooks.ts";
+import type { findDisabledWebhooks } from "../../trace/webhook-reading.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type Met = ResultOf<typeof wait>;
@@ -149,7 +149,7 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
 }
 
 async function disabledOf({ client, context }: Waiting, { deliveries }: Met): Promise<readonly Webhook[]> {
-  const { findDisabledWebhooks } = await import("../../trace/disabled-webhooks.ts");
+  const { findDisabledWebhooks } = await import("../../trace/webhook-reading.ts");
   return findDisabledWebhooks(client, deliveries, context.signal);
 }
 

@@ -1,6 +1,5 @@
 import type { Command } from "../../command.ts";
-import { jobsList, jobsResults, jobsResume, jobsShow, jobsUndo } from "./jobs.ts";
-import { jobsPrune } from "./jobs-prune.ts";
+import { jobsList, jobsPrune, jobsResults, jobsResume, jobsShow, jobsUndo } from "./jobs.ts";
 import { mappingCommands } from "./mapping.ts";
 import { routerOffboard } from "./offboard.ts";
 import { routerResolve } from "./resolve.ts";

@@ -1,17 +1,18 @@
 import { resolve } from "node:path";
 import { fieldsOf } from "../../../base/object.ts";
+import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
+import type { TypedFlag } from "../../../derive/command-flags.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
-import type { TypedFlag } from "../../../derive/flag-values.ts";
 import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "../../bulk/flags.ts";
 import { toIdentifier } from "../../bulk/input/identifiers.ts";
 import { type MappingJob, mappingTables } from "../../bulk/mapping-work.ts";
-import { formatOutcome, requireConfirmed } from "../../bulk/outcome.ts";
+import { formatOutcome, requireConfirmed } from "../../bulk/work.ts";
 import { findWork } from "../../bulk/works.ts";
 import { type Command, type CommandInputOf, type Context, defineCommand } from "../../command.ts";
 import { type CallChanges, runDerivedCommand } from "../../derived-command.ts";
 import { type FailureKind, InputRequiredError, UsageError } from "../../failure.ts";
-import { confirmRemoval, removalFlag } from "./removal.ts";
+import { confirmName, confirmYes } from "../../prompt/confirm.ts";
 
 /** Identifiers in one call: what each call costs beside them counts less; larger ones want memory on both sides. */
 export const batchSize = 4_000;
@@ -162,7 +163,7 @@ async function runMapping(
   const { apply, column, confirm, "integration-type": integrationType } = input.flags;
   if (apply !== undefined) {
     rejectFlagsWithApply([...declared, ...derivedFlags], input);
-    const { readPlannedRequest } = await import("../../bulk/planned-request.ts");
+    const { readPlannedRequest } = await import("../../bulk/plan.ts");
     return beginJob(await readPlannedRequest(work, file, { ...input.flags, apply }, context), context);
   }
   const { cluster } = input.flags;
@@ -188,6 +189,30 @@ async function runMapping(
     },
     context,
   );
+}
+
+/** Up to so many removals need a yes; more need the name of the cluster (DECISIONS.md, L8). */
+const manyRows = 10_000;
+
+const removalFlag = {
+  flag: "confirm",
+  type: "text",
+  placeholder: "ID",
+  description: `Confirm the cluster ID, to remove more than ${manyRows / 1_000},000 rows or rows of a pipe`,
+} as const satisfies FlagSpec;
+
+/** Asks before identifiers are removed. Of a pipe nobody knows how many there are: it counts as many. */
+async function confirmRemoval(
+  of: { readonly noun: string; readonly cluster: string; readonly rows: number | undefined },
+  given: string | undefined,
+  context: Context,
+): Promise<void> {
+  const { noun, cluster, rows } = of;
+  const what = rows === undefined ? `all piped ${noun}s` : pluralize(rows, noun);
+  const action = `Remove ${what} from ${cluster}`;
+  const isMany = rows === undefined || rows > manyRows;
+  if (isMany || given !== undefined) return confirmName(action, cluster, given, context);
+  return confirmYes(action, context);
 }
 
 export const mappingCommands: readonly Command[] = mappingTables.flatMap((table) => [

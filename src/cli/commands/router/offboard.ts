@@ -1,11 +1,11 @@
 import { fieldsOf } from "../../../base/object.ts";
-import { pluralize } from "../../../base/pluralize.ts";
+import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "../../bulk/flags.ts";
 import { type EmailHashing, toIdentifier } from "../../bulk/input/identifiers.ts";
 import { offboardKinds, offboardWork } from "../../bulk/offboard-work.ts";
-import { formatOutcome, requireConfirmed } from "../../bulk/outcome.ts";
+import { formatOutcome, requireConfirmed } from "../../bulk/work.ts";
 import { defineCommand } from "../../command.ts";
 import { runDerivedCommand } from "../../derived-command.ts";
 import { InputRequiredError, UsageError } from "../../failure.ts";
@@ -84,7 +84,7 @@ export const routerOffboard = defineCommand({
     const { beginJob } = await import("../../bulk/begin.ts");
     if (apply !== undefined) {
       rejectFlagsWithApply(flags, input);
-      const { readPlannedRequest } = await import("../../bulk/planned-request.ts");
+      const { readPlannedRequest } = await import("../../bulk/plan.ts");
       const request = await readPlannedRequest(offboardWork, undefined, { ...input.flags, apply }, context);
       const planned = request.scope.cluster_id!;
       if (!request.dryRun)

@@ -53,8 +53,8 @@ export const routerResolve = defineCommand({
 /** What the two public look-ups know. */
 async function lookedUp(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
   const [{ showClusterEmail }, { showClusterClient }] = await Promise.all([
-    import("../../../api/router/cluster-emails.ts"),
-    import("../../../api/router/cluster-clients.ts"),
+    import("../../../api/router/mapping-tables.ts"),
+    import("../../../api/router/mapping-tables.ts"),
   ]);
   const client = await context.client("router");
   const options = { signal: context.signal };

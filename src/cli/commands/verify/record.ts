@@ -8,7 +8,7 @@ import { openRecording } from "../../verify/open-recorder.ts";
 async function requireService(context: Context, hasKey: boolean): Promise<void> {
   const [{ listTemplates }, { checkHealth }] = await Promise.all([
     import("../../../api/contracts/templates.ts"),
-    import("../../../api/router/health.ts"),
+    import("../../../api/router/proxied.ts"),
   ]);
   const { signal } = context;
   if (hasKey) await (await context.client("contracts")).call(listTemplates, {}, { signal });

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { isObject, tryParseJson } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
-import { isFsError } from "../../../files/fs-errors.ts";
+import { isFsError } from "../../../files/disk.ts";
 import type { Corpus } from "../../../verify/corpus.ts";
 import type { Observations } from "../../../verify/observed/rules.ts";
 import type { VerifyReport } from "../../../verify/report.ts";

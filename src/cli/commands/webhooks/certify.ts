@@ -7,7 +7,7 @@ import { makeFolder } from "../../../files/make-folder.ts";
 import type { CertifyPlan } from "../../certify/receiver/certify.ts";
 import { type Language, languages } from "../../certify/receiver/language.ts";
 import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
-import { stateFolder } from "../../config/folders.ts";
+import { stateFolder } from "../../config/environment.ts";
 import { readPrivateFile } from "../../config/private-file.ts";
 import { InputRequiredError, UsageError } from "../../failure.ts";
 import type { Host } from "../../host.ts";

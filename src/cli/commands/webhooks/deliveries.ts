@@ -7,10 +7,10 @@ import { type CommandInputOf, type Context, defineCommand } from "../../command.
 import type { EventOf } from "../../connection/follow.ts";
 import { followStream } from "../../connection/follow.ts";
 import { findUnknownName } from "../../connection/named-things.ts";
-import { describeFilteredResult } from "../../empty-result.ts";
 import { UsageError } from "../../failure.ts";
 import { buildFirstPageQuery, fetchAllPages, noteMoreRows } from "../../paging.ts";
-import { pickGiven } from "../../parse/given-values.ts";
+import { pickGiven } from "../../parse/values.ts";
+import { describeFilteredResult } from "../../service-message.ts";
 import { requireEmulator } from "./why.ts";
 
 type Listed = ResultOf<typeof listDeliveries>["items"][number];

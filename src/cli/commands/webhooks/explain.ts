@@ -1,12 +1,11 @@
-import { pluralize } from "../../../base/pluralize.ts";
-import { trimTrailing } from "../../../base/trailing.ts";
+import { decodeBase64 } from "../../../base/hmac.ts";
+import { pluralize, trimTrailing } from "../../../base/text.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import { InputRequiredError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
 import { keyFlag, requireKey } from "./key.ts";
-import { findSigner, type Signer } from "./other-workspace.ts";
 import { readSignature } from "./verify.ts";
 
 export const webhooksExplain = defineCommand({
@@ -105,4 +104,36 @@ async function report(diagnosis: Diagnosis, { bytes, signature }: Examined, { ou
       ? "The body is empty. Check that no parser read it before."
       : "The key may be that of another workspace, or the content was changed. Compare the signed bytes.";
   return output.print(`The signature does not match. None of ${tried} common mistakes explains it.`, hint);
+}
+
+/** A workspace of the emulator whose key made a signature. */
+interface Signer {
+  readonly id: number;
+  readonly name: string;
+  readonly cluster_id: string;
+}
+
+const once = { retries: 0, timeoutMs: 3_000 };
+
+/**
+ * The workspace of the running emulator whose key leads to the signature. Undefined also where no emulator runs, or it
+ * does not tell its keys to whoever asks: the signature can be explained without one.
+ */
+async function findSigner(
+  { body, signature }: { readonly body: Uint8Array; readonly signature: string },
+  { globals, client, signal }: Context,
+): Promise<Signer | undefined> {
+  // That would start an emulator, which has signed nothing.
+  if (globals.emulator) return undefined;
+  const [{ listWorkspaces }, { contentHash }] = await Promise.all([
+    import("../../../api/emulator/state.ts"),
+    import("../../../schemes/webhook.ts"),
+  ]);
+  const workspaces = await client("emulator")
+    .then((asked) => asked.call(listWorkspaces, {}, { ...once, signal }))
+    .catch(() => []);
+  const found = workspaces.find(
+    ({ hmac_key: key }) => decodeBase64(key) !== undefined && contentHash(key, body) === signature.trim(),
+  );
+  return found && { id: found.id, name: found.name, cluster_id: found.cluster_id };
 }

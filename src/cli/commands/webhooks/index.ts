@@ -1,15 +1,13 @@
 import type { Command } from "../../command.ts";
 import { webhooksCertify } from "./certify.ts";
-import { webhooksCreate } from "./create.ts";
 import { webhooksDeliveries } from "./deliveries.ts";
 import { webhooksExplain } from "./explain.ts";
-import { webhooksList } from "./list.ts";
 import { webhooksListen } from "./listen.ts";
 import { webhooksReplay } from "./replay.ts";
 import { webhooksSchedule } from "./schedule.ts";
-import { webhooksSign } from "./sign.ts";
+import { webhooksCreate, webhooksList } from "./subscriptions.ts";
 import { webhooksTrigger } from "./trigger.ts";
-import { webhooksVerify } from "./verify.ts";
+import { webhooksSign, webhooksVerify } from "./verify.ts";
 import { webhooksWhy } from "./why.ts";
 
 export const commands: readonly Command[] = [

@@ -1,4 +1,4 @@
-import { decodeBase64 } from "../../../base/base64.ts";
+import { decodeBase64 } from "../../../base/hmac.ts";
 import { fieldsOf } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { CommandInputOf, Context } from "../../command.ts";

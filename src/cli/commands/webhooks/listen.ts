@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { activities as allActivities } from "../../../api/activities.ts";
-import { pluralize } from "../../../base/pluralize.ts";
 import { formatSize } from "../../../base/size.ts";
+import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
 import type { Receiver } from "../../connection/receiver.ts";
@@ -16,9 +16,8 @@ import {
   verifyReceivedDelivery,
 } from "./listened-delivery.ts";
 import { openPoster, parseHeader, parseReceiverUrl } from "./post.ts";
-import { recordingIn } from "./recorded.ts";
 import { isLocalService, parseActivities, subscribe } from "./registration.ts";
-import { SavedDeliveries } from "./saved-deliveries.ts";
+import { recordingIn, SavedDeliveries } from "./saved-deliveries.ts";
 import { watchSubscription } from "./subscription-watch.ts";
 
 const flags = [

@@ -1,5 +1,5 @@
 import type { Webhook } from "../../../api/webhook-health/health.ts";
-import { findNearest } from "../../../base/suggest.ts";
+import { findNearest } from "../../../base/text.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Context } from "../../command.ts";
 import { CommandFailedError, UsageError } from "../../failure.ts";
@@ -20,7 +20,7 @@ export async function findNamedWebhooks(
 ): Promise<readonly Webhook[] | undefined> {
   const exact = all.filter(({ id, url }) => String(id) === asked || url === asked);
   if (exact.length > 0) return exact;
-  const { listWorkspaces } = await import("../../../api/emulator/state/state.ts");
+  const { listWorkspaces } = await import("../../../api/emulator/state.ts");
   const workspaces = await client.call(listWorkspaces, {}, { signal });
   const owners = namedSo(asked, workspaces, ({ name }) => name).concat(
     workspaces.filter(({ id }) => String(id) === asked),

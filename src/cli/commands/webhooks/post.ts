@@ -1,5 +1,5 @@
-import { isHeaderName, isHeaderValue } from "../../../api/response-headers.ts";
-import { mayExpectTls } from "../../../base/tls-failure.ts";
+import { isHeaderName, isHeaderValue } from "../../../api/operation.ts";
+import { mayExpectTls } from "../../../base/errors.ts";
 import { clientDefaults } from "../../../client/client.ts";
 import { NetworkError } from "../../../client/errors.ts";
 import { readBodyText } from "../../../client/response.ts";

@@ -1,14 +1,13 @@
+import { connect } from "node:net";
 import { type Activity, activities as known } from "../../../api/activities.ts";
 import { fieldsOf } from "../../../base/object.ts";
-import { pluralize } from "../../../base/pluralize.ts";
-import { findNearest } from "../../../base/suggest.ts";
+import { findNearest, pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { InvalidResponseError, NetworkError, ServiceError } from "../../../client/errors.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { formatNextCommand } from "../../next-command.ts";
-import { listenerTitle, removeStaleListeners } from "./stale-listeners.ts";
 
 /** The activities of a repeatable flag that takes lists: `A,B`. Throws a UsageError for what is none. */
 export function parseActivities(lists: readonly string[] | undefined): readonly Activity[] | undefined {
@@ -100,4 +99,62 @@ export async function isLocalService(context: Context): Promise<boolean> {
 function isLocal(text: string): boolean {
   const { hostname } = new URL(text);
   return hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" || /^127\./.test(hostname);
+}
+
+/** How listeners name their subscriptions. */
+const listenerTitle = "svc webhooks listen";
+
+/** A port of this machine that says nothing for so long is busy, not gone. */
+const patienceMs = 500;
+
+/**
+ * Removes the subscriptions of listeners that ended without doing so, as after kill -9: they would be tried again and
+ * again. Only an emulator can list them. One that still listens is left alone. Gives how many were removed.
+ */
+async function removeStaleListeners(
+  context: Context,
+  onFailure: (id: number, error: unknown) => Promise<void>,
+): Promise<number> {
+  const [{ listControlWebhooks }, { deleteWebhook }] = await Promise.all([
+    import("../../../api/emulator/webhooks.ts"),
+    import("../../../api/contracts/webhooks.ts"),
+  ]);
+  const { signal } = context;
+  // Against a real service nobody can be asked.
+  const control = await context.client("emulator").catch(() => undefined);
+  const all = (await control?.call(listControlWebhooks, {}, { signal, retries: 0 }).catch(() => [])) ?? [];
+  const client = await context.client("contracts");
+  let removed = 0;
+  for (const { id, title, url } of all) {
+    if (title !== listenerTitle || !(await isDead(url))) continue;
+    // 404: of another workspace, which these credentials do not know.
+    const isRemoved = await client.call(deleteWebhook, { params: { webhook_id: id } }, { signal }).then(
+      () => true,
+      (error: unknown) => onFailure(id, error).then(() => false),
+    );
+    if (isRemoved) removed += 1;
+  }
+  return removed;
+}
+
+/** Whether nothing listens at an address of this machine; of any other one, nobody can tell. */
+async function isDead(url: string): Promise<boolean> {
+  const { hostname } = new URL(url);
+  return (hostname === "127.0.0.1" || hostname === "localhost") && isRefused(url);
+}
+
+/** Whether connections to an address are refused. */
+export function isRefused(url: string): Promise<boolean> {
+  const { protocol, hostname, port } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port || (protocol === "https:" ? 443 : 80)), timeout: patienceMs });
+    const report = (refused: boolean) => {
+      socket.destroy();
+      resolve(refused);
+    };
+    socket.on("connect", () => report(false));
+    socket.on("timeout", () => report(false));
+    socket.on("error", (error: NodeJS.ErrnoException) => report(error.code === "ECONNREFUSED"));
+  });
 }

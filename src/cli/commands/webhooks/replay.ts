@@ -151,7 +151,7 @@ async function logged(
 ): Promise<readonly Replayed[]> {
   const { listDeliveries, showDelivery } = await import("../../../api/emulator/deliveries.ts");
   const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
-  const { listWorkspaces } = await import("../../../api/emulator/state/state.ts");
+  const { listWorkspaces } = await import("../../../api/emulator/state.ts");
   const { signal } = context;
   const client = await context.client("emulator", { file: input.flags.file });
   const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } }, { signal });

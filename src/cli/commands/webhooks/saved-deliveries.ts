@@ -1,8 +1,9 @@
 import { constants } from "node:fs";
 import { access, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
+import { fieldsOf } from "../../../base/object.ts";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
-import { formatFsError, isFsError } from "../../../files/fs-errors.ts";
+import { formatFsError, isFsError } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
@@ -127,4 +128,49 @@ async function nearestFolder(folder: string): Promise<string> {
     throw error;
   });
   return found ? `${folder}${sep}` : nearestFolder(dirname(folder));
+}
+
+/** A delivery with where it came to, and what was answered. */
+interface AnsweredDelivery extends SavedDelivery {
+  readonly path: string;
+  readonly status: number;
+}
+
+/** Adds webhooks to a corpus. */
+interface WebhookRecording {
+  /** Resolves with the name of the file. */
+  add(activity: string | undefined, delivery: AnsweredDelivery): Promise<string>;
+}
+
+/** The corpus that is recorded in this folder; undefined: none is there. */
+export async function recordingIn(folder: string, context: Context): Promise<WebhookRecording | undefined> {
+  const { joinRecording } = await import("../../verify/open-recorder.ts");
+  const recorder = await joinRecording(context, folder);
+  if (!recorder) return undefined;
+  return {
+    async add(activity, { path, headers, body, status }) {
+      const request = { method: "POST", target: path, headers: Object.entries(headers), body };
+      const response = { status, headers: [], body: Buffer.alloc(0) };
+      const at = await serviceTime(context);
+      return recorder.add({
+        callee: "receiver",
+        operation: activity ?? "UNKNOWN",
+        at,
+        durationMs: 0,
+        request,
+        response,
+      });
+    },
+  };
+}
+
+/** Virtual time, where the webhook comes from an emulator: its requests are recorded with that. */
+async function serviceTime(context: Context): Promise<number> {
+  const { isEmulator } = await import("../../connection/is-emulator.ts");
+  if (!(await isEmulator(context))) return context.host.wall.now();
+  const client = await context.client("emulator");
+  const { showClock } = await import("../../../api/emulator/clock.ts");
+  const { now } = fieldsOf(await client.call(showClock, {}));
+  const time = Date.parse(String(now));
+  return Number.isNaN(time) ? context.host.wall.now() : time;
 }

@@ -1,4 +1,4 @@
-import type { followEvents } from "../../../api/emulator/console/events.ts";
+import type { followEvents } from "../../../api/emulator/console.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { failuresUntilDisabled } from "../../../api/webhook-retries.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
@@ -6,7 +6,7 @@ import type { Client } from "../../../client/client.ts";
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { Context } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
-import { isRefused } from "./stale-listeners.ts";
+import { isRefused } from "./registration.ts";
 
 interface Webhook {
   readonly id: number;
@@ -105,7 +105,7 @@ class SubscriptionWatch {
 
   /** Resolves when the emulator has ended. */
   async #follow(): Promise<void> {
-    const { followEvents } = await import("../../../api/emulator/console/events.ts");
+    const { followEvents } = await import("../../../api/emulator/console.ts");
     const onMissed = () => void this.#check().catch(() => {});
     try {
       const call = CheckedCall.of(followEvents);

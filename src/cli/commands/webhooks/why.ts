@@ -99,7 +99,7 @@ async function printForPeople(
   const [{ formatFindings, buildFindings }, { addTrace }, { readWindowWidth }] = await Promise.all([
     import("../../trace/failing-webhook.ts"),
     import("../../trace/webhook-reading.ts"),
-    import("../../terminal/window-width.ts"),
+    import("../../output/line-wrapping.ts"),
   ]);
   const { output, host } = context;
   const columns = (host.stdout.isTTY && readWindowWidth(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
@@ -127,7 +127,7 @@ async function printForPeople(
 async function tableLines(reads: readonly WebhookReading[], { host, globals }: Context): Promise<StyledLine[]> {
   const [{ fitTable }, { readWindowWidth }] = await Promise.all([
     import("../../output/table.ts"),
-    import("../../terminal/window-width.ts"),
+    import("../../output/line-wrapping.ts"),
   ]);
   const window = globals.wide ? undefined : readWindowWidth(host.stdout, host.env);
   const columns: readonly Column[] = [

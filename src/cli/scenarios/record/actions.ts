@@ -1,8 +1,7 @@
 import { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import { listRequests } from "../../../api/emulator/requests.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
-import type { Operation, ResultOf } from "../../../api/operation.ts";
-import { operationAt } from "../../../api/operation-at.ts";
+import { type Operation, operationAt, type ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 
 export type Logged = ResultOf<typeof listRequests>["items"][number];

@@ -1,7 +1,7 @@
 import { Document, isScalar, visit } from "yaml";
 import { formatDuration } from "../../../base/duration.ts";
 import { fieldsOf } from "../../../base/object.ts";
-import { pluralize } from "../../../base/pluralize.ts";
+import { pluralize } from "../../../base/text.ts";
 import { acts, type StepKind } from "../schema.ts";
 import type { Action } from "./actions.ts";
 import { expectedDelivery, type Goal } from "./goal.ts";

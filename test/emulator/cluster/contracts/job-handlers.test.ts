@@ -12,7 +12,7 @@ import { contractJobHandlers } from "../../../../emulator/cluster/contracts/life
 import { contracts } from "../../../../emulator/cluster/contracts/rows.ts";
 import { collections } from "../../../../emulator/compose/state/collections.ts";
 import { applySeed, namedSeeds, parseSeed } from "../../../../emulator/compose/state/seed.ts";
-import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import { webhookEvents } from "../../../../emulator/webhooks/deliveries.ts";
 import { sendEmail } from "../../../../emulator/world/emails.ts";
 import { defaultSettings } from "../../../../emulator/world/settings.ts";

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { move } from "../../../../emulator/cluster/contracts/lifecycle/lifecycle.ts";
 import type { Contract, Review } from "../../../../emulator/cluster/contracts/rows.ts";
-import type { ContractStatus } from "../../../../src/api/contract-statuses.ts";
-import { contractFailures } from "../../../../src/api/contracts/failures/contract.ts";
-import { lifecycle, type Trigger, triggers } from "../../../../src/api/contracts/lifecycle.ts";
+import { contractFailures } from "../../../../src/api/contracts/failures.ts";
+import { type ContractStatus, lifecycle, type Trigger, triggers } from "../../../../src/api/contracts/lifecycle.ts";
 
 const at = Date.parse("2031-01-02T03:04:05Z");
 const statuses: readonly ContractStatus[] = ["DRAFT", "REDLINING", "SIGN", "EXECUTED", "ON_HOLD", "VOIDED"];

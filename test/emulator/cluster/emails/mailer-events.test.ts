@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import { emails, findEmail, sendEmail } from "../../../../emulator/world/emails.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { draft, sent } from "../../../support/contracts.ts";

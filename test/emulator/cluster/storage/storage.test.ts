@@ -15,7 +15,7 @@ import {
 import { storageHandlers } from "../../../../emulator/cluster/storage/storage.ts";
 import { standardSet } from "../../../../emulator/compose/state/seed.ts";
 import { type Blobs, BlobTooLargeError } from "../../../../emulator/store/blobs.ts";
-import { memoryBlobs, openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
+import { memoryBlobs, openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 
 import { StoreFailedError } from "../../../../emulator/store/port.ts";
 import { defaultSettings } from "../../../../emulator/world/settings.ts";

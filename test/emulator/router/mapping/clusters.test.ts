@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clusterHandlers } from "../../../../emulator/router/mapping/clusters.ts";
+import { clusterHandlers } from "../../../../emulator/router/mapping/mapping-tables.ts";
 import { mappingTables } from "../../../../emulator/router/mapping/tables.ts";
-import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import type { Transaction } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { plain } from "../../../support/emulator.ts";

@@ -4,8 +4,8 @@ import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Blobs } from "../../../../emulator/store/blobs.ts";
-import { openFileBlobs } from "../../../../emulator/store/file/file-blobs.ts";
-import { memoryBlobs } from "../../../../emulator/store/memory/memory-store.ts";
+import { openFileBlobs } from "../../../../emulator/store/file/blob-collection.ts";
+import { memoryBlobs } from "../../../../emulator/store/memory-store.ts";
 import { gatedDisk, temporaryFolder } from "../../../support/store.ts";
 
 const kinds: [name: string, open: (t: TestContext) => Promise<Blobs>][] = [

@@ -4,7 +4,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { repairState, startEmulator } from "../../../../emulator/index.ts";
-import { openFileBlobs } from "../../../../emulator/store/file/file-blobs.ts";
+import { openFileBlobs } from "../../../../emulator/store/file/blob-collection.ts";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";

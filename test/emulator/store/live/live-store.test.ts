@@ -1,4 +1,4 @@
-import { openMemoryStore } from "../../../../emulator/store/memory/memory-store.ts";
+import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { collections } from "../../../support/store.ts";
 import { portSuite } from "../port/port-suite.ts";

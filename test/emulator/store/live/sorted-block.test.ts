@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { SortedBlock } from "../../../../emulator/store/live/sorted-block.ts";
+import { SortedBlock } from "../../../../emulator/store/live/sorted-list.ts";
 
 interface Item {
   readonly ordinal: number;

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Cause, CauseRow } from "../../../../emulator/store/cause.ts";
-import { CausedStore } from "../../../../emulator/store/caused-store.ts";
-import { causes, causesEvictedAtOnce, maxCauses } from "../../../../emulator/store/causes.ts";
+import { CausedStore, causes, causesEvictedAtOnce, maxCauses } from "../../../../emulator/store/causes.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { collections, people, person } from "../../../support/store.ts";
 import type { Open } from "./open.ts";

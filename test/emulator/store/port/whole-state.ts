@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { addChecksum } from "../../../../emulator/store/file/checksummed-document.ts";
-import { splitAtLineEnds } from "../../../../src/files/line-blocks.ts";
+import { splitAtLineEnds } from "../../../../src/files/append-log.ts";
 import { contentOf, exported, owners, type Person, people, person } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 

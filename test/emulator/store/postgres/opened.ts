@@ -1,8 +1,8 @@
 import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { Database, type Tx } from "../../../../emulator/store/postgres/database.ts";
+import { recover } from "../../../../emulator/store/postgres/documents.ts";
 import { openPostgresStore, type PostgresStoreOptions } from "../../../../emulator/store/postgres/open.ts";
-import { recover } from "../../../../emulator/store/postgres/recovery.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { randomIds } from "../../../../src/base/ids.ts";
 import { collections } from "../../../support/store.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { migrations } from "../../../../emulator/store/postgres/migrations.ts";
-import { serverProblem } from "../../../../emulator/store/postgres/schema.ts";
+import { migrations, serverProblem } from "../../../../emulator/store/postgres/schema.ts";
 import { svcVersion } from "../../../../src/base/version.ts";
 import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
 import { openStore } from "./opened.ts";

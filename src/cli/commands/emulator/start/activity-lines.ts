@@ -1,6 +1,5 @@
 import type { EmulatorEvent } from "../../../../../emulator/index.ts";
-import { styleState, styleStatus } from "../../../output/states.ts";
-import { cyan, dim, red, type StyledLine, yellow } from "../../../output/styled.ts";
+import { cyan, dim, red, type StyledLine, styleState, styleStatus, yellow } from "../../../output/styled.ts";
 import { truncateText } from "../../../output/text.ts";
 
 type Of<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, { event: Name }>;
@@ -16,21 +15,22 @@ export function activityLine(event: EmulatorEvent, columns?: number): StyledLine
     case "delivery":
       return deliveryLine(event, columns);
     case "clock":
-      return [dim(timeOf(event.to, columns)), "  ", cyan("time"), `  ${event.from} → ${event.to}`];
+      return [dim(activityLinesTimeOf(event.to, columns)), "  ", cyan("time"), `  ${event.from} → ${event.to}`];
     case "state":
-      return [dim(timeOf(event.at, columns)), "  ", cyan("state"), "  replaced"];
+      return [dim(activityLinesTimeOf(event.at, columns)), "  ", cyan("state"), "  replaced"];
     case "dropped":
       return [yellow(`… ${event.count} more`)];
   }
 }
 
-const timeOf = (iso: string, columns: number | undefined): string => (columns === undefined ? iso : iso.slice(11, 19));
+const activityLinesTimeOf = (iso: string, columns: number | undefined): string =>
+  columns === undefined ? iso : iso.slice(11, 19);
 
 function requestLine(
   { at, method, target, status, duration_ms: took, ...event }: Of<"request">,
   columns?: number,
 ): StyledLine {
-  const time = timeOf(at, columns);
+  const time = activityLinesTimeOf(at, columns);
   const noted = event.findings.length === 0 ? "" : ` (${event.findings.join(", ")})`;
   const about = `${event.failure ?? event.operation ?? "not declared"}${noted}`;
   const before = `  ${String(took).padStart(4)} ms  ${method.padEnd(6)} `;
@@ -50,10 +50,10 @@ function deliveryLine({ at, attempt, status, error, outcome, ...event }: Of<"del
   const answer = error === null ? (status === null ? "" : styleStatus(status)) : red(error);
   const took = event.duration_ms === null ? "" : `  ${String(Math.round(event.duration_ms)).padStart(4)} ms`;
   const contract = event.composite_id === null ? "" : ` ${event.composite_id}`;
-  const next = event.next_attempt_at === null ? "" : `, next ${timeOf(event.next_attempt_at, columns)}`;
+  const next = event.next_attempt_at === null ? "" : `, next ${activityLinesTimeOf(event.next_attempt_at, columns)}`;
   const skipped = next !== "" && event.webhook_disabled ? " is skipped: the webhook is disabled" : "";
   return [
-    dim(timeOf(at, columns)),
+    dim(activityLinesTimeOf(at, columns)),
     "  ",
     ...(attempt === null ? [] : [answer, took, "  "]),
     `webhook ${event.webhook_id}  ${event.activity}${contract}`,

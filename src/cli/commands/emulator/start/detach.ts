@@ -3,12 +3,13 @@ import { type FileHandle, open, readFile, rename, rm } from "node:fs/promises";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { temporaryName } from "../../../../files/atomic-write.ts";
-import { formatFsError, isFsError } from "../../../../files/fs-errors.ts";
+import { formatFsError, isFsError } from "../../../../files/disk.ts";
+import { resolveRealPath } from "../../../../files/folders.ts";
 import { makeFolder } from "../../../../files/make-folder.ts";
-import { resolveRealPath } from "../../../../files/real-path.ts";
+import { isForeignState, writeOriginMarker } from "../../../../files/origin-marker.ts";
 import type { Context } from "../../../command.ts";
-import { stateFile } from "../../../connection/run-file.ts";
-import { makeStateFolder } from "../../../connection/state-folder.ts";
+import { createUntrustedStateError, makeStateFolder, stateFile } from "../../../connection/run-file.ts";
+import { canPrompt } from "../../../context.ts";
 import { CommandFailedError } from "../../../failure.ts";
 import { type Host, parentPidVariable } from "../../../host.ts";
 import { maskSecrets } from "../../../output/github-actions.ts";
@@ -167,4 +168,21 @@ async function firstWord(
     cut.removeEventListener("abort", kill);
     if (child.stdin) host.stdin.unpipe(child.stdin).pause();
   }
+}
+
+/**
+ * Lets a state be used that was found in this folder: one that was made here, one that `--trust-state` says it of, or one
+ * that a person at a terminal says it of. From then on it counts as made here.
+ */
+export async function requireTrust(state: string, isTrusted: boolean, context: Context): Promise<void> {
+  if (!(await isForeignState(state))) return;
+  const { host, globals, output, signal } = context;
+  if (!isTrusted) {
+    const refused = createUntrustedStateError(state, "Use it with --trust-state, or choose another state with --file.");
+    if (!canPrompt(host, globals)) throw refused;
+    await output.warn(`${refused.message} Its state may send webhooks and contain tokens of its author.`);
+    const { askYesNo } = await import("../../../terminal/ask.ts");
+    if (!(await askYesNo("Use it?", host, signal))) throw refused;
+  }
+  await writeOriginMarker(dirname(state));
 }

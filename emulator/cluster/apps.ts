@@ -1,0 +1,232 @@
+import { isObject, lookupTable } from "../../src/base/object.ts";
+import { parseForm, parseJsonObject, stringAt } from "../http/bodies/fields.ts";
+import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
+import type { Passthrough } from "../http/reply.ts";
+import type { Transaction, View } from "../store/port.ts";
+import { findCustomerIds } from "../world/provider.ts";
+import { type Workspace, workspaces } from "../world/workspaces.ts";
+import type { ClusterContext } from "./context.ts";
+import { addComment } from "./contracts/comments.ts";
+import { type Contract, compositeId, contracts, workspaceSlice } from "./contracts/rows.ts";
+import { createJsonResponse } from "./response.ts";
+
+/** What somebody says of a contract in a chat. */
+interface Remark {
+  readonly author: string;
+  readonly text: string;
+  /** Where the contract is named, in the order that decides. */
+  readonly places: readonly (string | undefined)[];
+  /** Whether it names a contract in any case: a button does, a message may. */
+  readonly isAboutContract: boolean;
+}
+
+const webhooks = /^\/router\/v1\/integrations\/(?:destinations\/[^/]+\/)?(chat_[ab])\/webhook\/(\w+)\/?$/;
+
+/**
+ * Answers what the router forwards of chat_a and chat_b (DECISIONS.md, R21 and R22): a message or an interaction that names
+ * a contract becomes a comment on it, a menu gets the contracts that fit. Undefined for any other request.
+ */
+export async function respondToChat(
+  request: ReceivedRequest,
+  path: string,
+  world: ClusterContext,
+  finding: ReportFinding,
+): Promise<Passthrough | undefined> {
+  const [, app, webhook] = webhooks.exec(path) ?? [];
+  if (request.method !== "POST" || app === undefined) return undefined;
+  const payload = app === "chat_a" ? payloadOf(request) : parseJsonObject(request.body);
+  if (!payload) return createJsonResponse(200, {});
+  const teams = app === "chat_a" ? teamsOf(payload) : tenantsOf(payload);
+  if (webhook === "options")
+    return createJsonResponse(200, await world.store.read((view) => options(view, payload, teams, world, finding)));
+  const remark = app === "chat_a" ? remarkOfChatA(payload) : remarkOfChatB(payload);
+  if (!remark) return createJsonResponse(200, {});
+  const commented = await world.store.transaction(`${app}.${webhook}`, (tx) =>
+    comment(tx, remark, teams, world, finding),
+  );
+  if (commented === undefined) return createJsonResponse(200, {});
+  const text = `Comment added to ${commented}.`;
+  return createJsonResponse(200, app === "chat_a" ? { text } : { type: "message", text });
+}
+
+/** A form holds it in a field, an event is the body itself. */
+function payloadOf(request: ReceivedRequest) {
+  const form = parseForm(request);
+  return parseJsonObject(form ? form.get("payload") : request.body);
+}
+
+type Payload = Readonly<Record<string, unknown>>;
+type Texts = readonly (string | undefined)[];
+
+const teamsOf = (payload: Payload): Texts => [
+  stringAt(payload, "team_id"),
+  stringAt(payload, "team", "id"),
+  stringAt(payload, "enterprise", "id"),
+];
+
+const tenantsOf = (activity: Payload): Texts => [
+  stringAt(activity, "channelData", "tenant", "id"),
+  stringAt(activity, "conversation", "tenantId"),
+];
+
+function remarkOfChatA(payload: Payload): Remark | undefined {
+  const { event } = payload;
+  if (isObject(event)) {
+    const text = stringAt(event, "text");
+    // A bot that answers itself would never end.
+    if (text === undefined || stringAt(event, "bot_id") !== undefined) return undefined;
+    return { author: stringAt(event, "user") ?? "chat_a", text, places: [text], isAboutContract: false };
+  }
+  const action = Array.isArray(payload.actions) ? payload.actions[0] : undefined;
+  const author = stringAt(payload, "user", "name") ?? stringAt(payload, "user", "id") ?? "chat_a";
+  const pressed = stringAt(action, "text", "text") ?? stringAt(action, "action_id") ?? stringAt(payload, "type") ?? "";
+  return {
+    author,
+    text: inputIn(payload) ?? `${author}: ${pressed}`,
+    places: [
+      stringAt(action, "value"),
+      stringAt(action, "selected_option", "value"),
+      stringAt(payload, "view", "private_metadata"),
+      stringAt(payload, "callback_id"),
+      stringAt(payload, "message", "text"),
+    ],
+    isAboutContract: true,
+  };
+}
+
+/** What was typed into a form of chat_a: `state.values.<block>.<action>.value`. */
+function inputIn(payload: Payload): string | undefined {
+  const values = textsAt(payload, "view", "state", "values") ?? textsAt(payload, "state", "values");
+  const inputs = Object.values(values ?? {}).flatMap((block) => (isObject(block) ? Object.values(block) : []));
+  return inputs.map((input) => stringAt(input, "value")).find((text) => text !== undefined);
+}
+
+function textsAt(payload: Payload, ...path: readonly string[]): Payload | undefined {
+  let at: unknown = payload;
+  for (const name of path) at = isObject(at) ? at[name] : undefined;
+  return isObject(at) ? at : undefined;
+}
+
+function remarkOfChatB(activity: Payload): Remark | undefined {
+  const author = stringAt(activity, "from", "name") ?? stringAt(activity, "from", "id") ?? "chat_b";
+  const type = stringAt(activity, "type");
+  const text = stringAt(activity, "text");
+  if (type === "message" && text !== undefined) return { author, text, places: [text], isAboutContract: false };
+  const data = textsAt(activity, "value", "action", "data") ?? textsAt(activity, "value");
+  if (!data) return undefined;
+  const verb = stringAt(activity, "value", "action", "verb") ?? stringAt(activity, "name") ?? "pressed";
+  const places = [stringAt(data, "contract_id"), ...Object.values(data).map((value) => stringAt({ value }, "value"))];
+  return { author, text: stringAt(data, "comment") ?? `${author}: ${verb}`, places, isAboutContract: true };
+}
+
+/** The workspace that a team or a tenant belongs to. */
+async function workspaceOf(view: View, teams: Texts, { cluster }: ClusterContext, finding: ReportFinding) {
+  const own = await view.list(workspaces, { by: "cluster", equals: cluster.id });
+  const isOf = ({ chat_a_teams, chat_b_tenants }: Workspace) =>
+    teams.some((team) => team !== undefined && [...chat_a_teams, ...chat_b_tenants].includes(team));
+  const workspace = own.find(isOf);
+  const named = teams.find((team) => team !== undefined);
+  if (!workspace) finding("unknown-workspace", `no workspace of ${cluster.id} has ${named ?? "a team without ID"}`);
+  return workspace;
+}
+
+/** The composite id of the contract that was commented on; undefined: none. */
+async function comment(
+  tx: Transaction,
+  { author, text, places, isAboutContract }: Remark,
+  teams: Texts,
+  world: ClusterContext,
+  finding: ReportFinding,
+): Promise<string | undefined> {
+  const named = places.map((place) => /\b[TH]-\d{1,15}\b/.exec(place ?? "")?.[0]).find((id) => id !== undefined);
+  if (named === undefined && !isAboutContract) return undefined;
+  const workspace = await workspaceOf(tx, teams, world, finding);
+  if (!workspace) return undefined;
+  const contract = named === undefined ? undefined : await tx.get(contracts, Number(named.slice(2)));
+  if (!contract || !isOfWorkspace(contract, workspace) || compositeId(contract) !== named) {
+    finding(
+      "unknown-contract",
+      named === undefined ? "no contract is given" : `the workspace has no contract ${named}`,
+    );
+    return undefined;
+  }
+  await addComment(tx, world, contract, text.slice(0, maxComment), {
+    by: { name: author },
+    id: workspace.acting_user_id,
+  });
+  return named;
+}
+
+/** As long as a message of chat_a; nobody signs in to send one. */
+const maxComment = 40_000;
+
+const isOfWorkspace = ({ workspace_id, deleted_at }: Contract, { id }: Workspace): boolean =>
+  workspace_id === id && deleted_at === null;
+
+/** As many as a menu of chat_a shows, with names as long as it shows them. */
+const maxOptions = 100;
+const maxOptionText = 75;
+
+/** The newest contracts whose name or composite id has the query in it. */
+async function options(view: View, payload: Payload, teams: Texts, world: ClusterContext, finding: ReportFinding) {
+  const workspace = await workspaceOf(view, teams, world, finding);
+  if (!workspace) return { options: [] };
+  const query = (stringAt(payload, "value") ?? "").toLowerCase();
+  const all = await view.list(contracts, { ...workspaceSlice(workspace.id), reverse: true });
+  const fitting = all.filter((row) => `${compositeId(row)} ${row.name}`.toLowerCase().includes(query));
+  return {
+    options: fitting.slice(0, maxOptions).map((row) => ({
+      text: { type: "plain_text", text: `${compositeId(row)} ${row.name}`.slice(0, maxOptionText) },
+      value: compositeId(row),
+    })),
+  };
+}
+
+/** Whether a workspace is suspended after an event, by its type; an event that holds the subscription says it itself. */
+const suspendedBy = lookupTable<boolean>({
+  subscription_paused: true,
+  subscription_cancelled: true,
+  subscription_created: false,
+  subscription_activated: false,
+  subscription_resumed: false,
+  subscription_reactivated: false,
+  subscription_renewed: false,
+});
+
+/** Takes an event of the billing provider: the plan of the workspace that it names, and its suspension (DECISIONS.md, R32). */
+export async function acceptBillingEvent(
+  { body }: ReceivedRequest,
+  { store, cluster }: ClusterContext,
+  finding: ReportFinding,
+): Promise<Passthrough> {
+  const event = parseJsonObject(body);
+  const prefix = `${cluster.id}_`;
+  const customer = [...findCustomerIds(event)].find((id) => id.startsWith(prefix) && id.length > prefix.length);
+  const number = Number(customer?.slice(prefix.length));
+  const at = Number(stringAt(event, "occurred_at") ?? Number.NaN) * 1_000;
+  const problem = await store.transaction("billing.event", async (tx) => {
+    const workspace = Number.isSafeInteger(number) ? await tx.get(workspaces, number) : undefined;
+    if (workspace?.cluster_id !== cluster.id) return "unknown-workspace";
+    const { billed_at } = workspace;
+    if (billed_at !== null && at < billed_at) return "late-billing-event";
+    const plan = planOf(event) ?? workspace.plan;
+    const is_suspended = isSuspendedBy(event) ?? workspace.is_suspended;
+    tx.put(workspaces, { ...workspace, plan, is_suspended, billed_at: Number.isNaN(at) ? billed_at : at });
+    return undefined;
+  });
+  if (problem === "unknown-workspace") finding(problem, `${cluster.id} has no workspace for the customer ${customer}`);
+  if (problem === "late-billing-event") finding(problem, "A later event of the workspace arrived first");
+  return createJsonResponse(200, {});
+}
+
+/** The plan, or the first item, of the subscription. */
+const planOf = (event: unknown): string | undefined =>
+  stringAt(event, "content", "subscription", "plan_id") ??
+  stringAt(event, "content", "subscription", "subscription_items", "0", "item_price_id");
+
+/** Undefined: the event says nothing about it. */
+function isSuspendedBy(event: unknown): boolean | undefined {
+  const status = stringAt(event, "content", "subscription", "status");
+  if (status !== undefined) return status === "paused" || status === "cancelled";
+  return suspendedBy[stringAt(event, "event_type") ?? ""];
+}

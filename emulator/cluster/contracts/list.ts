@@ -1,0 +1,272 @@
+import { type ContractFilter, contractFilters } from "../../../src/api/contracts/contract-list.ts";
+import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
+import type { Slice, View } from "../../store/port.ts";
+import { contractTypes, entities, templates, type Workspace } from "../../world/workspaces.ts";
+import type { ClusterHandlers } from "../context.ts";
+import { Problems, paginateList, paginateSlice } from "../response.ts";
+import { findPendingParty, toListedContract, toNumberedContract } from "./records.ts";
+import { type Contract, contracts, referenceId, toSortableString, workspaceIndexKey, workspaceSlice } from "./rows.ts";
+
+export const contractListHandlers = {
+  "contracts.list": ({ query }, { store, cluster, caller, fail }) => {
+    const problems = new Problems();
+    const filters = filtersOf(query, problems);
+    if (problems.found) return fail("invalid-fields", problems.found);
+    const text = query.query?.trim().toLowerCase();
+    const conditions = filters.length + (text === undefined ? 0 : 1);
+
+    return store.read(async (view) => {
+      const { slices, covers } = await narrowest(
+        view,
+        caller.workspace.id,
+        candidatesFor(caller.workspace.id, filters),
+      );
+      const [only, ...others] = slices;
+      if (only && others.length === 0 && covers === conditions && isInOrder(only)) {
+        return answer(view, await paginateSlice(view, contracts, { ...only, reverse: true }, query));
+      }
+      const names = await namesIn(view, caller.workspace);
+      const found = new Set((await Promise.all(slices.map((slice) => view.list(contracts, slice)))).flat());
+      const rows = [...found].filter((row) => matchesFilters(filters, row, names) && mentions(row, names, text));
+      return answer(
+        view,
+        paginateList(
+          rows.sort((a, b) => b.id - a.id),
+          query,
+        ),
+      );
+    });
+
+    async function answer(view: View, page: Awaited<ReturnType<typeof paginateList<Contract>>>) {
+      return {
+        ...page,
+        results: await Promise.all(page.results.map((row) => toListedContract(view, { cluster }, row))),
+      };
+    }
+  },
+
+  "contracts.list-v1": ({ query }, { store, cluster, caller }) =>
+    store.read(async (view) => {
+      const newestFirst = { ...workspaceSlice(caller.workspace.id), reverse: true };
+      const page = await paginateSlice(view, contracts, newestFirst, query);
+      return {
+        ...page,
+        results: await Promise.all(page.results.map((row) => toNumberedContract(view, { cluster }, row))),
+      };
+    }),
+} satisfies ClusterHandlers;
+
+/**
+ * The smallest set of contracts that holds what the filters let through. A filter without an index, and a text, look
+ * at every contract of it.
+ */
+async function narrowest(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {
+  const whole = { slices: [workspaceSlice(workspaceId)], covers: 0 };
+  const sized = await Promise.all(
+    [...sets, whole].map(async (candidates) => {
+      const counts = await Promise.all(candidates.slices.map((slice) => view.count(contracts, slice)));
+      return { candidates, size: counts.reduce((sum, count) => sum + count, 0) };
+    }),
+  );
+  return sized.reduce((least, each) => (each.size < least.size ? each : least)).candidates;
+}
+
+/** Whether a slice is in the order of the list: one value, or a range of numbers of contracts. */
+const isInOrder = ({ by, equals }: ContractSlice): boolean => by === "number" || equals !== undefined;
+
+/** Whether contract, entity or party is called so, or a party has such an address (DECISIONS.md, F18). */
+function mentions(row: Contract, { entities }: Names, text: string | undefined): boolean {
+  if (text === undefined) return true;
+  const parties = row.counterparties.flatMap(({ name, poc }) => [name, poc?.email ?? ""]);
+  return [row.name, entities.get(row.entity_id ?? 0) ?? "", ...parties].some((each) =>
+    each.toLowerCase().includes(text),
+  );
+}
+
+/** The names that rows refer to by id. */
+interface Names {
+  readonly types: ReadonlyMap<number, string>;
+  readonly entities: ReadonlyMap<number, string>;
+  readonly tags: ReadonlyMap<number, readonly string[]>;
+}
+
+async function namesIn(view: View, { id }: Workspace): Promise<Names> {
+  const own = { by: "workspace", equals: id } as const;
+  const named = (rows: readonly { readonly id: number; readonly name: string }[]) =>
+    new Map(rows.map((row) => [row.id, row.name]));
+  return {
+    types: named(await view.list(contractTypes, own)),
+    entities: named(await view.list(entities, own)),
+    tags: new Map((await view.list(templates, own)).map((template) => [template.id, template.tags])),
+  };
+}
+
+type Value = string | number;
+type Read = (row: Contract, names: Names) => readonly Value[];
+const signatories = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
+  row.signatories.filter(({ action }) => which(action)).map(({ email }) => email);
+
+/** What each filter compares. A field that the emulator keeps nothing for has no values: nothing equals it. */
+const values: Readonly<Record<ContractFilter, Read>> = {
+  approvals_pending: (row) => [String(row.approvals.some(({ status }) => status === "PENDING"))],
+  assigned_to: (row) => row.reviews.flatMap((review) => review.reviewer_user_id ?? []),
+  business_user_id: (row) => [row.business_user_id],
+  client_brand_name: () => [],
+  client_email: (row) => row.counterparties.flatMap(({ poc }) => poc?.email ?? []),
+  client_email_address: (row) => row.counterparties.flatMap(({ poc }) => poc?.email ?? []),
+  client_name: (row) => row.counterparties.map(({ name }) => name),
+  contract_id: (row) => [row.id],
+  contract_kind: (row) => [row.kind],
+  contract_packet_name: () => [],
+  contract_reference_id: (row) => [referenceId(row)],
+  contract_type_id: (row) => [row.contract_type_id],
+  contract_type_name: (row, { types }) => [types.get(row.contract_type_id) ?? ""],
+  created_at: (row) => [row.created_at],
+  display_status: (row) => [row.status],
+  entity_name: (row, names) => [names.entities.get(row.entity_id ?? 0) ?? ""],
+  execution_date: (row) => (row.executed_at === null ? [] : [row.executed_at]),
+  expiring_at: () => [],
+  last_updated_on: (row) => [row.updated_at],
+  legal_user_id: (row) => [row.created_by],
+  pending_with: (row) => [findPendingParty(row) ?? ""],
+  signatories: (row) => signatories(row, () => true),
+  signatures_completed_by: (row) => signatories(row, (action) => action?.is_success === true),
+  signatures_pending_on: (row) => signatories(row, (action) => action === null),
+  signatures_rejected_by: (row) => signatories(row, (action) => action?.is_success === false),
+  tags: (row, { tags }) => tags.get(row.template_id ?? 0) ?? [],
+};
+
+/** A filter of the query: what it asks of its field, and whether the field's values fulfil it. */
+interface Filter extends FilterBounds {
+  readonly matches: (found: readonly Value[]) => boolean;
+}
+
+const dates: ReadonlySet<ContractFilter> = new Set(["created_at", "execution_date", "expiring_at", "last_updated_on"]);
+
+/** The filters of the query. Unknown ones and unreadable values are noted. */
+function filtersOf(query: Readonly<Record<string, unknown>>, problems: Problems): readonly Filter[] {
+  const filters: Filter[] = [];
+  for (const [key, given] of Object.entries(query)) {
+    if (!key.startsWith("filter__") || given === undefined) continue;
+    const [, name = "", operator = "$eq"] = /^filter__(\w+?)(?:\[(\$\w+)\])?$/.exec(key) ?? [];
+    if (!Object.hasOwn(contractFilters, name)) {
+      problems.add([key], "Invalid filter field");
+      continue;
+    }
+    const filter = filterOf(name as ContractFilter, operator, String(given));
+    if (typeof filter === "string") problems.add([key], filter);
+    else filters.push(filter);
+  }
+  return filters;
+}
+
+/** Whether a row passes all filters. */
+export const matchesFilters = (filters: readonly Filter[], row: Contract, names: Names): boolean =>
+  filters.every(({ field, matches }) => matches(values[field](row, names)));
+
+const readerOf = (field: ContractFilter) => (text: string) => (dates.has(field) ? Date.parse(text) : Number(text));
+
+function filterOf(field: ContractFilter, operator: string, text: string): Filter | string {
+  if (operator === "$eq") return equalTo(field, [text]);
+  if (operator === "$ne") {
+    const { matches } = equalTo(field, [text]);
+    return { field, matches: (found) => !matches(found) };
+  }
+  // `\,` is a comma within a value (DECISIONS.md, F8).
+  if (operator === "$in") {
+    return equalTo(
+      field,
+      (text.match(/(?:\\,|[^,])+/g) ?? []).map((each) => each.replaceAll("\\,", ",")),
+    );
+  }
+  if (!Object.hasOwn(ranges, operator) || contractFilters[field] !== "order") return "Invalid filter operator";
+  const bound = readerOf(field)(text);
+  if (Number.isNaN(bound)) return dates.has(field) ? "Input should be a valid date" : "Input should be a valid number";
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } =
+    ranges[operator as keyof typeof ranges](bound);
+  return { field, from, to, matches: (found) => found.some((value) => from <= Number(value) && Number(value) <= to) };
+}
+
+function equalTo(field: ContractFilter, equals: readonly string[]): Filter {
+  const texts = new Set(equals.map((text) => text.toLowerCase()));
+  const numbers = new Set(equals.map(readerOf(field)));
+  const isWanted = (value: Value) => (typeof value === "number" ? numbers.has(value) : texts.has(value.toLowerCase()));
+  return { field, equals, matches: (found) => found.some(isWanted) };
+}
+
+/** Ids and times are whole numbers, so that every range has a first and a last one. */
+const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) => Pick<FilterBounds, "from" | "to">>> =
+  {
+    $gt: (bound) => ({ from: Math.floor(bound) + 1 }),
+    $gte: (bound) => ({ from: Math.ceil(bound) }),
+    $lt: (bound) => ({ to: Math.ceil(bound) - 1 }),
+    $lte: (bound) => ({ to: Math.floor(bound) }),
+  };
+
+type Index = keyof (typeof contracts)["indexes"];
+type ContractSlice = Slice<Index>;
+
+/** What a filter asks of its field where an index may know it: one of these values, or a range (inclusive). */
+interface FilterBounds {
+  readonly field: ContractFilter;
+  readonly equals?: readonly string[];
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** Slices of indexes that hold every contract which some of the filters let through, and no other; one in several. */
+interface Candidates {
+  readonly slices: readonly ContractSlice[];
+  /** How many of the filters the slices stand for. */
+  readonly covers: number;
+}
+
+/** Where an index has the contracts whose field is a value; undefined: nowhere, since none has it. */
+type Lookup = (value: string) => readonly [by: Index, value: string | number] | undefined;
+
+const byEmail: Lookup = (value) => ["party_email", value.toLowerCase()];
+const lookups: Partial<Readonly<Record<ContractFilter, Lookup>>> = {
+  display_status: (value) => {
+    const status = contractStatuses.find((each) => each.toLowerCase() === value.toLowerCase());
+    return status && ["status", status];
+  },
+  contract_type_id: (value) => ["type", Number(value)],
+  client_email: byEmail,
+  client_email_address: byEmail,
+  contract_id: (value) => ["number", toSortableString(Number(value))],
+  contract_reference_id: (value) => {
+    const id = Number(/^svc-(\d+)$/i.exec(value)?.[1]);
+    return referenceId({ id }) === value.toUpperCase() ? ["number", toSortableString(id)] : undefined;
+  },
+};
+
+const slicesRanges: Partial<Readonly<Record<ContractFilter, Index>>> = {
+  contract_id: "number",
+  created_at: "created",
+  last_updated_on: "updated",
+};
+
+/** What the indexes know of the filters: a set of candidates for each filter, or range of a field, that has an index. */
+function candidatesFor(workspaceId: number, filters: readonly FilterBounds[]): readonly Candidates[] {
+  const value = (of: string | number) => workspaceIndexKey(workspaceId, of);
+
+  const equal = filters.flatMap(({ field, equals }) => {
+    const lookup = lookups[field];
+    if (!equals || !lookup) return [];
+    const found = equals.flatMap((text) => {
+      const entry = lookup(text);
+      return entry ? [{ by: entry[0], equals: value(entry[1]) }] : [];
+    });
+    return [{ covers: 1, slices: [...new Map(found.map((slice) => [slice.equals, slice])).values()] }];
+  });
+
+  const within = Object.entries(slicesRanges).flatMap(([field, by]) => {
+    const bounds = filters.filter((each) => each.field === field && each.from !== undefined);
+    if (bounds.length === 0) return [];
+    const from = Math.max(0, ...bounds.map((each) => each.from ?? 0));
+    const to = Math.min(Number.MAX_SAFE_INTEGER, ...bounds.map((each) => each.to ?? Number.MAX_SAFE_INTEGER));
+    const slices = to < from ? [] : [{ by, from: value(toSortableString(from)), to: value(toSortableString(to)) }];
+    return [{ covers: bounds.length, slices }];
+  });
+  return [...equal, ...within];
+}

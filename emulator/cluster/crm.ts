@@ -1,0 +1,227 @@
+import { createHash } from "node:crypto";
+import { openCrmB } from "../../src/schemes/crm-b.ts";
+import { formFields, queryOf, stringAt } from "../http/bodies/fields.ts";
+import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
+import { allowFraming, createPage, definitionList, Html, html } from "../http/page.ts";
+import type { Passthrough } from "../http/reply.ts";
+import type { View } from "../store/port.ts";
+import { readApps, resolveFrontEnd } from "../world/apps.ts";
+import type { ClusterContext } from "./context.ts";
+import { contractPath } from "./contracts/links.ts";
+import { type Contract, compositeId, contracts, workspaceIndexKey } from "./contracts/rows.ts";
+import { listWorkspacesOfEmail } from "./identity/grants.ts";
+import { createJsonResponse, createPageResponse, redirect } from "./response.ts";
+
+interface AppPage {
+  readonly title: string;
+  readonly content: Html;
+  /** Sent to the front end: JSON within the page. */
+  readonly context?: object | undefined;
+  /** The page that a front end is loaded from. */
+  readonly frontEnd?: URL | undefined;
+}
+
+/** Sends the context to the front end alone, once it has loaded. */
+const sendContext = `const front = document.querySelector("iframe");
+front.addEventListener("load", () => {
+  const context = JSON.parse(document.getElementById("context").textContent);
+  front.contentWindow.postMessage(context, new URL(front.src).origin);
+});`;
+const sendContextHash = createHash("sha256").update(sendContext).digest("base64");
+
+/** A page that a CRM shows in a frame of its own: any page may frame it, and only the front end is loaded. */
+export function appPage({ title, content, context, frontEnd }: AppPage): Passthrough {
+  const whole = createPage(
+    title,
+    html`${content}
+${context && contextElement(context)}
+${frontEnd && html`<iframe title="Front end" src="${frontEnd.href}"></iframe>`}
+${frontEnd && context && new Html(`<script>${sendContext}</script>`)}`,
+    {
+      ...allowFraming,
+      ...(frontEnd && { "frame-src": frontEnd.origin, "script-src": `'sha256-${sendContextHash}'` }),
+    },
+  );
+  return createPageResponse(200, whole);
+}
+
+/** Inside a script nothing is unescaped, so that `</script>` must not be written at all. */
+const contextElement = (context: object): Html =>
+  new Html(
+    `<script type="application/json" id="context">${JSON.stringify(context).replaceAll("<", "\\u003c")}</script>`,
+  );
+
+const iframePath = "/router/v1/crm_a/iframe";
+
+/** The page of the contract that is named, else one with those of the record (DECISIONS.md, R29). */
+async function openIframe(
+  { target }: ReceivedRequest,
+  world: ClusterContext,
+  finding: ReportFinding,
+): Promise<Passthrough> {
+  const query = new URLSearchParams(queryOf(target));
+  const contract = query.get("contract_id");
+  const actingIn = await actingWorkspaces(query, world, finding);
+  if (contract) return redirect(await pageOfContract(contract, actingIn, world));
+
+  const context = {
+    cluster_id: world.cluster.id,
+    portal_id: query.get("portalId") ?? undefined,
+    object_type: query.get("associatedObjectType") ?? undefined,
+    object_id: query.get("associatedObjectId") ?? undefined,
+  };
+  const found = await foundFor(recordOf(query), actingIn, world);
+  const links = found.map((row) => html`<li><a href="${pageOf(world, row)}">${row.name}</a> ${row.status}</li>`);
+  const content = html`${definitionList(context)}
+${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this record in its external metadata.</p>`}`;
+  return appPage({ title: "Contracts in crm_a", content, context });
+}
+
+/** Composite or not; an unknown ID leads to the page that says so. */
+async function pageOfContract(
+  id: string,
+  actingIn: readonly number[],
+  { store, cluster }: ClusterContext,
+): Promise<string> {
+  const row = /^\d{1,15}$/.test(id) ? await store.read((view) => view.get(contracts, Number(id))) : undefined;
+  const found = row && actingIn.includes(row.workspace_id) && row.deleted_at === null;
+  return `${cluster.url}/contracts/${encodeURIComponent(found ? compositeId(row) : id)}`;
+}
+
+/** A card for each contract of the record; every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
+async function listCards(
+  { target }: ReceivedRequest,
+  world: ClusterContext,
+  finding: ReportFinding,
+): Promise<Passthrough> {
+  const query = new URLSearchParams(queryOf(target));
+  const record = recordOf(query);
+  const found = await foundFor(record, await actingWorkspaces(query, world, finding), world);
+  if (record === undefined || found.length === 0) return createJsonResponse(200, { results: [] });
+  const named = new URLSearchParams({ associatedObjectId: record.id });
+  if (record.type !== undefined) named.set("associatedObjectType", record.type);
+  named.set("userEmail", query.get("userEmail") ?? "");
+  return createJsonResponse(200, {
+    results: found.map((row) => ({
+      objectId: row.id,
+      title: row.name,
+      link: pageOf(world, row),
+      properties: [
+        { label: "Contract", dataType: "STRING", value: compositeId(row) },
+        { label: "Status", dataType: "STRING", value: row.status },
+      ],
+      actions: [frame("Open the contract", pageOf(world, row))],
+    })),
+    primaryAction: frame("Open contracts", `${world.cluster.url}${iframePath}?${named}`),
+  });
+}
+
+const frame = (label: string, uri: string) => ({ type: "IFRAME", width: 890, height: 748, uri, label });
+
+function recordOf(query: URLSearchParams): CrmRecord | undefined {
+  const id = query.get("associatedObjectId");
+  return id ? { id, type: query.get("associatedObjectType") || undefined } : undefined;
+}
+
+const foundFor = async (
+  record: CrmRecord | undefined,
+  actingIn: readonly number[],
+  { store }: ClusterContext,
+): Promise<readonly Contract[]> =>
+  record === undefined ? [] : store.read((view) => contractsOfRecord(view, actingIn, record));
+
+/** Where the person who acts in the CRM is a member: they see contracts of these workspaces, and of no others. */
+async function actingWorkspaces(
+  query: URLSearchParams,
+  { store, cluster }: ClusterContext,
+  finding: ReportFinding,
+): Promise<readonly number[]> {
+  const email = query.get("userEmail");
+  const found = email ? await store.read((view) => listWorkspacesOfEmail(view, cluster.id, email)) : [];
+  if (!email) finding("no-acting-user", "userEmail is missing. No contract is shown");
+  else if (found.length === 0) finding("no-acting-user", `${cluster.id} has no active user with that userEmail`);
+  return found;
+}
+
+export const crmARoutes = {
+  [`GET ${iframePath}`]: openIframe,
+  "GET /router/v1/crm_a/cards": listCards,
+};
+
+const path = "/router/v1/crm_b/";
+const title = "Contracts in crm_b";
+
+/** The canvas page with the context of the signed request (DECISIONS.md, R28). */
+async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
+  const { crm_b } = await store.read(readApps);
+  const { signed_request = "" } = formFields(request);
+  const opened = openCrmB(crm_b.consumer_secret, signed_request);
+  // The router has checked this already; a request that did not pass through it is checked here.
+  if (!opened.ok) return createJsonResponse(401, { detail: "Invalid signed request" });
+  const { context } = opened.envelope;
+  return appPage({
+    title,
+    content: definitionList({
+      user: stringAt(context, "user", "fullName") ?? stringAt(context, "user", "userName"),
+      organization: stringAt(context, "organization", "name"),
+      place: stringAt(context, "environment", "displayLocation"),
+    }),
+    // Its neighbour `client` holds the tokens of the CRM; they have no place in a page.
+    context: typeof context === "object" && context !== null ? context : {},
+    frontEnd: allowed(resolveFrontEnd(crm_b, wantedFrontEnd(request))),
+  });
+}
+
+/** The same page for a caller who has signed nothing: without a context. */
+async function showCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
+  const { crm_b } = await store.read(readApps);
+  return appPage({
+    title,
+    content: html`<p>The CRM opens this page with a signed request, which identifies the user.</p>`,
+    frontEnd: allowed(resolveFrontEnd(crm_b, wantedFrontEnd(request))),
+  });
+}
+
+const wantedFrontEnd = ({ target }: ReceivedRequest) =>
+  new URLSearchParams(queryOf(target)).getAll("index_url_override").at(-1);
+
+const allowed = (frontEnd: URL | "refused" | undefined): URL | undefined =>
+  frontEnd === "refused" ? undefined : frontEnd;
+
+export const crmBRoutes = { [`POST ${path}`]: openCanvas, [`GET ${path}`]: showCanvas };
+
+/** The record beside which a CRM shows the app. */
+interface CrmRecord {
+  readonly id: string;
+  /** CONTACT, DEAL, … where the CRM says so. */
+  readonly type: string | undefined;
+}
+
+/** DECISIONS.md, R29 */
+const cardsAtMost = 5;
+/** So many contracts that name a record's id are looked at, for types may differ. */
+const lookedAt = 50;
+
+/**
+ * The contracts whose external metadata names the record, of these workspaces, newest first. Other workspaces of the cluster
+ * may be connected to the same CRM, and what they have is not for this person (DECISIONS.md, R29).
+ */
+async function contractsOfRecord(view: View, workspaceIds: readonly number[], record: CrmRecord): Promise<Contract[]> {
+  const found: Contract[] = [];
+  for (const id of workspaceIds) {
+    const equals = workspaceIndexKey(id, record.id);
+    found.push(...(await view.list(contracts, { by: "external", equals, reverse: true, limit: lookedAt })));
+  }
+  return found
+    .filter((row) => fits(record.type, row.external_metadata?.record_type))
+    .sort((a, b) => b.id - a.id)
+    .slice(0, cardsAtMost);
+}
+
+/** Types differ only where both sides name one. */
+const fits = (asked: string | undefined, named: string | undefined): boolean =>
+  asked === undefined || named === undefined || asked.toLowerCase() === named.toLowerCase();
+
+/** The page of a contract (DECISIONS.md, C25). */
+const pageOf = ({ cluster }: Pick<ClusterContext, "cluster">, row: Contract): string =>
+  `${cluster.url}${contractPath(row)}`;

@@ -1,0 +1,117 @@
+import * as z from "zod";
+import { type MailerEvent, mailerEvents } from "../../src/api/emulator/deliveries.ts";
+import { dictionary } from "../../src/api/shapes.ts";
+import { type Clock, isoMicros } from "../../src/base/clock.ts";
+import { parseJsonObject } from "../http/bodies/fields.ts";
+import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
+import type { Passthrough } from "../http/reply.ts";
+import type { Transaction, View } from "../store/port.ts";
+import { emit, SYSTEM } from "../webhooks/emit.ts";
+import { type Email, type EmailEvent, findEmail, recordEvent } from "../world/emails.ts";
+import type { ClusterContext } from "./context.ts";
+import { contractFacts } from "./contracts/records.ts";
+import { type Contract, contracts } from "./contracts/rows.ts";
+import { createJsonResponse } from "./response.ts";
+
+/** An event of the e-mail provider; which keys beside these it has depends on its kind. */
+const Event = z.looseObject({
+  RecordType: z.string(),
+  Metadata: dictionary(z.string()),
+  /** Of a delivery, an opening or a click; a bounce and a complaint have `Email`. */
+  Recipient: z.string().optional(),
+  Email: z.string().optional(),
+  OriginalLink: z.string().optional(),
+  Description: z.string().optional(),
+});
+type Event = z.infer<typeof Event>;
+
+/** Takes what the e-mail provider reports, and tells what follows from it (DECISIONS.md, R27). */
+export async function acceptMailerEvent(
+  { body }: ReceivedRequest,
+  { store, clock, cluster }: ClusterContext,
+  finding: ReportFinding,
+): Promise<Passthrough> {
+  const parsed = Event.safeParse(parseJsonObject(body));
+  if (!parsed.success) {
+    finding("unreadable-mailer-event", "RecordType is missing, or a key has another type than the provider sends");
+    return createJsonResponse(200, {});
+  }
+  const event = parsed.data;
+  const type = event.RecordType;
+  if (!isKnown(type)) {
+    finding("unknown-mailer-event", `${type.slice(0, 100)} is not one of ${Object.keys(mailerEvents).join(", ")}`);
+    return createJsonResponse(200, {});
+  }
+  const recorded = await store.transaction("mailer.webhook", async (tx) => {
+    const { email_id, contract_id, purpose, recipient } = event.Metadata;
+    const named = { email_id, contract_id, purpose, recipient: recipient ?? event.Recipient ?? event.Email };
+    const email = await findEmail(tx, { ...named, cluster_id: cluster.id });
+    if (email) await emitEmailEvent(tx, clock, email, { type, detail: detailOf(event) });
+    return email !== undefined;
+  });
+  if (!recorded) finding("unknown-email", `${cluster.id} sent no e-mail that matches the Metadata`);
+  return createJsonResponse(200, {});
+}
+
+const isKnown = (type: string): type is MailerEvent => Object.hasOwn(mailerEvents, type);
+
+/** What was clicked, or why it did not come. */
+const detailOf = ({ OriginalLink, Description }: Event): string | null =>
+  (OriginalLink ?? Description)?.slice(0, 1_000) ?? null;
+
+/** The key of the nine e-mail activities; `occured_at` is spelled so on the wire (DECISIONS.md, F21). */
+export const emailEventData = (
+  { recipient, mode }: Pick<Email, "recipient" | "mode">,
+  at: number,
+): Readonly<Record<string, unknown>> => ({
+  email_event_data: { recipient_email: recipient, email_mode: mode, occured_at: isoMicros(at) },
+});
+
+/**
+ * Records an event that the provider reports of an e-mail, and emits its activities: that of the event, and that of its
+ * meaning if the e-mail is about a contract (DECISIONS.md, R27). A deleted contract emits nothing.
+ */
+export async function emitEmailEvent(
+  tx: Transaction,
+  clock: Clock,
+  email: Email,
+  event: Omit<EmailEvent, "at">,
+): Promise<void> {
+  const at = clock.now();
+  recordEvent(tx, email, { ...event, at });
+  const { workspace_id, contract_id, purpose } = email;
+  if (workspace_id === null) return;
+  const row = contract_id === null ? undefined : await tx.get(contracts, contract_id);
+  if (contract_id !== null && (!row || row.deleted_at !== null)) return;
+  const common = { workspace_id, at, performed_by: SYSTEM, contract: row && (await contractFacts(tx, row)) };
+  const data = emailEventData(email, at);
+  const mailer_event = { type: event.type, purpose };
+  await emit(tx, clock, { ...common, activity: "MAILER_EMAIL_EVENT", data: { ...data, mailer_event } });
+  if (purpose !== "signing" && purpose !== "redlining") return;
+  const kind = purpose === "signing" ? "SIGNING" : "REDLINING";
+  await emit(tx, clock, { ...common, activity: `${kind}_EMAIL_${mailerEvents[event.type]}`, data });
+}
+
+/** Whether the provider has said already that an e-mail came, or that it did not. */
+export const hasDeliveryOutcome = ({ events }: Email): boolean =>
+  events.some(({ type }) => ["DELIVERED", "NOT_DELIVERED"].includes(mailerEvents[type]));
+
+/**
+ * Whoever opens the link of an e-mail has clicked it: the event is kept and told with the newest e-mail to that person
+ * about the contract, once (DECISIONS.md, C23). Nothing happens where they were sent none.
+ */
+export async function recordLinkOpened(
+  { store, clock }: Pick<ClusterContext, "store" | "clock">,
+  { id, cluster_id }: Contract,
+  recipient: string,
+): Promise<void> {
+  const unopened = async (view: View): Promise<Email | undefined> => {
+    const email = await findEmail(view, { cluster_id, contract_id: String(id), recipient });
+    return email?.events.some(({ type }) => type === "Click") ? undefined : email;
+  };
+  if (!(await store.read(unopened))) return;
+  await store.transaction("open the link of an e-mail", async (tx) => {
+    const email = await unopened(tx);
+    if (email) await emitEmailEvent(tx, clock, email, { type: "Click", detail: email.path });
+  });
+}

@@ -1,0 +1,180 @@
+import { findUnemulatedRoute } from "../../src/api/contracts/unemulated-routes.ts";
+import { lookupTable } from "../../src/base/object.ts";
+import { type BufferUsage, ByteBoundedLog, estimateStringBytes } from "../http/byte-bounded-log.ts";
+import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
+import type { Passthrough } from "../http/reply.ts";
+import { parseRequestTarget } from "../http/routing/path.ts";
+import { CausedStore } from "../store/causes.ts";
+import { readApps } from "../world/apps.ts";
+import { newWorkspacePath } from "../world/workspaces.ts";
+import { acceptBillingEvent, respondToChat } from "./apps.ts";
+import type { ClusterContext } from "./context.ts";
+import { crmARoutes, crmBRoutes } from "./crm.ts";
+import { acceptMailerEvent } from "./emails.ts";
+import { getLoginOptions } from "./identity/identity-routes.ts";
+import { completeInstallation } from "./installations.ts";
+import { respondToInvitation } from "./invitations/invitation-responses.ts";
+import { recipientPage } from "./recipient-pages/recipient-pages.ts";
+import { createJsonResponse } from "./response.ts";
+import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
+
+/**
+ * Unknown paths of the contract API, in whatever version (DECISIONS.md, C24), and of the storage are 404, and so is the
+ * control plane, which the router's listener has.
+ */
+const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
+
+type Answer = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
+
+/** What an emulated cluster does with forwarded requests that it knows, by method and path. */
+const known = lookupTable<Answer>({
+  "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
+    const { captcha } = await store.read(readApps);
+    const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
+    return createJsonResponse(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
+  },
+  "POST /api/v1/emails/mailer/webhook": acceptMailerEvent,
+  "POST /router/v1/billing/webhook": acceptBillingEvent,
+  "POST /api/v1/svc_auth/login_v2/": getLoginOptions,
+  [`POST ${newWorkspacePath}`]: createTrialWorkspace,
+  ...crmARoutes,
+  ...crmBRoutes,
+});
+
+const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth|router\/v1\/oauth2\.0)\//;
+
+/** Tokens and keys. Signing is loaded late: few runs of an emulator need it. */
+async function identityAnswer(request: ReceivedRequest, path: string, world: ClusterContext, finding: ReportFinding) {
+  if (!identityPath.test(path)) return undefined;
+  const { identityRoutes } = await import("./identity/identity-routes.ts");
+  return identityRoutes[`${request.method} ${path}`]?.(request, world, finding);
+}
+
+/**
+ * Answers what the router forwards to an emulated cluster: by the seed's script, else as the cluster would, else
+ * with an echo, or nothing under `--strict=paths` (DECISIONS.md, R38). Everything is noted in the inbox.
+ */
+export const createForwardedHandler =
+  (cluster: ClusterContext, inbox: Inbox) =>
+  async (request: ReceivedRequest, finding: ReportFinding): Promise<Passthrough | undefined> => {
+    const world = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
+    // A person's browser, not something forwarded: it leaves no row in the inbox.
+    const page = await recipientPage(request, world, finding);
+    if (page) return page;
+    const { path } = parseRequestTarget(request.target);
+    const answer =
+      (await scripted(request, path, world)) ??
+      (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
+      (await respondToChat(request, path, world, finding)) ??
+      (await respondToInvitation(request, world)) ??
+      (await completeInstallation(request, world, finding)) ??
+      (await identityAnswer(request, path, world, finding));
+    if (!answer && ownPaths.test(path)) return notBuilt(path);
+    const given = answer ?? echo(request, world, finding);
+    inbox.add({
+      at: world.clock.now(),
+      method: request.method,
+      target: request.target,
+      rawHeaders: request.rawHeaders,
+      body: request.body,
+      status: given?.status ?? 404,
+    });
+    return given;
+  };
+
+function echo({ method, target }: ReceivedRequest, { cluster, settings }: ClusterContext, finding: ReportFinding) {
+  if (settings.strict.has("paths")) return undefined;
+  finding("unknown-path", "answered with an echo; the real cluster may not have this path");
+  // As it was sent.
+  return createJsonResponse(200, { cluster_id: cluster.id, method, path: target.split("?", 1)[0] });
+}
+
+/** A public route that the emulator does not have; undefined where the service has none either. */
+function notBuilt(path: string): Passthrough | undefined {
+  const route = findUnemulatedRoute(path);
+  if (route === undefined) return undefined;
+  const message = `The emulator does not have this route (${route.about}). The service has it, but these facts are not public: ${route.missing}.`;
+  const hint = "Script a response in the seed (apps.answers).";
+  return createJsonResponse(501, { error: { code: "not_built", message, hint } });
+}
+
+async function scripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterContext) {
+  const { answers } = await store.read(readApps);
+  // A seed may spell it as it is sent, or as it reads.
+  const isAt = (given: string) => given === path || parseRequestTarget(given).path === path;
+  const found = answers.find(
+    (each) => each.method === method && (each.cluster_id ?? cluster.id) === cluster.id && isAt(each.path),
+  );
+  return found && createJsonResponse(found.status, found.body, found.headers);
+}
+
+/** A forwarded request as it reached an emulated cluster. */
+export interface InboxRow {
+  readonly id: number;
+  /** Virtual milliseconds. */
+  readonly at: number;
+  readonly method: string;
+  readonly target: string;
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+  readonly status: number;
+}
+
+/**
+ * A row as it is kept: its headers and its body as a text each. Dozens of small texts would hold three times as much, and
+ * the bytes of a body all that came with them in one piece.
+ */
+interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
+  /** Name and value by turns, a line each: no header holds the end of one. */
+  readonly head: string;
+  /** A character for each byte. */
+  readonly body: string;
+}
+
+/** What a row holds beside its texts: an estimate. */
+const rowBytes = 120;
+
+/** What the router forwarded to one emulated cluster: in memory, the oldest dropped first. */
+export class Inbox {
+  readonly #kept: ByteBoundedLog<PackedRow>;
+  readonly #hideSecrets: (text: string) => string;
+  #lastId = 0;
+
+  /** `hideSecrets`: takes out of a text what nobody may see who reads the inbox. */
+  constructor(maxBytes: number, hideSecrets = (text: string) => text) {
+    this.#kept = new ByteBoundedLog(maxBytes);
+    this.#hideSecrets = hideSecrets;
+  }
+
+  add({ target, rawHeaders, body, ...rest }: Omit<InboxRow, "id">): void {
+    this.#lastId += 1;
+    const row = {
+      ...rest,
+      id: this.#lastId,
+      target: this.#hideSecrets(target),
+      head: rawHeaders.map(this.#hideSecrets).join("\n"),
+      body: this.#hideSecrets(body.toString("latin1")),
+    };
+    this.#kept.add(
+      row,
+      rowBytes + estimateStringBytes(row.target) + estimateStringBytes(row.head) + estimateStringBytes(row.body),
+    );
+  }
+
+  get amount(): BufferUsage {
+    return this.#kept.amount;
+  }
+
+  /** Oldest first. */
+  list(): readonly InboxRow[] {
+    return this.#kept
+      .list()
+      .map(({ head, body, ...rest }) => ({ ...rest, rawHeaders: head.split("\n"), body: Buffer.from(body, "latin1") }));
+  }
+
+  /** Ids begin again from 1. */
+  clear(): void {
+    this.#kept.clear();
+    this.#lastId = 0;
+  }
+}

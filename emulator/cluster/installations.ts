@@ -1,0 +1,106 @@
+import * as z from "zod";
+import { type InstallableApp, installableApps } from "../../src/api/emulator/installations.ts";
+import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
+import type { Passthrough } from "../http/reply.ts";
+import { parseRequestTarget } from "../http/routing/path.ts";
+import { rows, type Transaction } from "../store/port.ts";
+import { evictOldest } from "../store/retention.ts";
+import { storedTime } from "../store/stored-time.ts";
+import { redeemProviderCode } from "../world/provider.ts";
+import type { Workspace } from "../world/workspaces.ts";
+import type { ClusterContext } from "./context.ts";
+import { scheduleReport } from "./reports/report.ts";
+import { createJsonResponse, readOAuthParameters } from "./response.ts";
+
+/**
+ * Begins an installation. Its state names the cluster where the router goes by that; the state of chat_a says nothing,
+ * since its redirects go to all clusters of a destination (the specification, oauth_redirect).
+ */
+export async function beginInstallation(
+  tx: Transaction,
+  { clock, ids }: Pick<ClusterContext, "clock" | "ids">,
+  app: InstallableApp,
+  { id: workspace_id, cluster_id }: Workspace,
+): Promise<Installation> {
+  const row: Installation = {
+    id: tx.next("installation"),
+    app,
+    cluster_id,
+    workspace_id,
+    state: app === "chat_a" ? ids.token(24) : `${cluster_id}_${ids.token(24)}`,
+    status: "PENDING",
+    account: null,
+    begun_at: clock.now(),
+    ended_at: null,
+  };
+  tx.put(installations, row);
+  await evictOldest(tx, installations, { stays: ({ status }) => status === "INSTALLED" });
+  return row;
+}
+
+const chatARedirect = /^\/router\/v1\/integrations\/destinations\/[^/]+\/chat_a\/oauth_redirect$/;
+const providerRedirect = /^\/router\/v1\/oauth2\.0\/external\/([^/]+)\/redirect$/;
+
+/**
+ * Answers the redirect at the end of an installation that this cluster began, once; undefined for any other request. A
+ * state that it did not issue is 404, so that of several clusters the one that issued it is heard, whatever it answers.
+ */
+export async function completeInstallation(
+  request: ReceivedRequest,
+  { store, cluster, clock }: Pick<ClusterContext, "store" | "cluster" | "clock">,
+  finding: ReportFinding,
+): Promise<Passthrough | undefined> {
+  const { path } = parseRequestTarget(request.target);
+  const app = chatARedirect.test(path) ? "chat_a" : providerRedirect.exec(path)?.[1];
+  if (app === undefined || request.method !== "GET") return undefined;
+  const { state = "", code = "", error } = readOAuthParameters(request);
+  const refuse = (status: number, detail: string) => {
+    finding("installation-refused", detail);
+    return createJsonResponse(status, { detail });
+  };
+  return store.transaction("installations.redirect", async (tx) => {
+    const [begun] = await tx.list(installations, { by: "state", equals: state, limit: 1 });
+    if (begun?.cluster_id !== cluster.id || begun.app !== app || begun.status !== "PENDING") {
+      return refuse(404, "Unknown or used state");
+    }
+    const ended_at = clock.now();
+    if (error !== undefined) {
+      tx.put(installations, { ...begun, status: "REFUSED", ended_at });
+      return refuse(400, `The installation was denied: ${error}`);
+    }
+    const account = await redeemProviderCode(tx, app, code);
+    if (!account) return refuse(400, "Unknown or used code");
+    tx.put(installations, { ...begun, status: "INSTALLED", account, ended_at });
+    // The router need not find the owner of a provider's account: nothing comes from there.
+    if (app === "chat_a") scheduleReport(tx, "report-installation", begun.id, ended_at);
+    return createJsonResponse(200, { cluster_id: cluster.id, workspace_id: begun.workspace_id, app, account });
+  });
+}
+
+/**
+ * The installation of a connected app in a workspace: begun at the cluster, which issues a state, and ended by the
+ * redirect that brings the state back (DECISIONS.md, R21, R26).
+ */
+export const Installation = z.strictObject({
+  id: z.int(),
+  app: z.enum(installableApps),
+  cluster_id: z.string(),
+  workspace_id: z.int(),
+  /** Good for one redirect. */
+  state: z.string(),
+  status: z.enum(["PENDING", "INSTALLED", "REFUSED"]),
+  /** The team of chat_a, or the account at a provider; null until it is installed. */
+  account: z.strictObject({ id: z.string(), name: z.string() }).nullable(),
+  /** Virtual milliseconds, as is the next. */
+  begun_at: storedTime(z.int()),
+  ended_at: storedTime(z.int()).nullable(),
+});
+export type Installation = z.infer<typeof Installation>;
+
+export const installations = rows<Installation, "state">({
+  name: "installations",
+  schema: Installation,
+  key: (row) => row.id,
+  numbers: { installation: (row) => row.id },
+  indexes: { state: (row) => row.state },
+});

@@ -1,0 +1,91 @@
+import { registry } from "../../src/api/registry.ts";
+import type { ClusterContext } from "../cluster/context.ts";
+import { contractApiHandlers, storageHandlers } from "../cluster/handlers.ts";
+import { createForwardedHandler, type Inbox } from "../cluster/inbox.ts";
+import { apiKeyAuthenticator } from "../cluster/workspace/credentials.ts";
+import { controlAuthenticators } from "../control/access/credentials.ts";
+import { guardHandlers } from "../control/access/guard-handlers.ts";
+import type { ControlContext } from "../control/context.ts";
+import { controlHandlers } from "../control/handlers.ts";
+import type { ServedParts } from "../http/listener.ts";
+import { createPart, type Part } from "../http/parts.ts";
+import { reply } from "../http/reply.ts";
+import type { RunningCluster } from "../published.d.ts";
+import type { RouterContext } from "../router/context.ts";
+import { routerAuthenticators } from "../router/credentials.ts";
+import { routerHandlers } from "../router/handlers.ts";
+import type { Store } from "../store/port.ts";
+import type { Cluster } from "../world/clusters.ts";
+import { firstWorkspace } from "../world/workspaces.ts";
+
+const of = (service: "contracts" | "storage") => registry.filter((operation) => operation.service.name === service);
+
+/** What a cluster's listener serves: the contract API, the signed storage, and what the router forwards. */
+export const clusterParts = (world: ClusterContext, inbox: Inbox): Pick<ServedParts, "parts" | "fallback"> => ({
+  parts: [
+    createPart({
+      operations: of("contracts"),
+      handlers: contractApiHandlers,
+      authenticate: { "api-key": apiKeyAuthenticator(world) },
+      world,
+    }),
+    createPart({ operations: of("storage"), handlers: storageHandlers, world }),
+  ],
+  fallback: createForwardedHandler(world, inbox),
+});
+
+/** A cluster as a program is told of it. */
+export async function toRunningCluster(
+  store: Store,
+  { id, reachedAt, key, external }: Cluster,
+): Promise<RunningCluster> {
+  const first = await store.read((view) => firstWorkspace(view, id));
+  return {
+    id,
+    url: reachedAt,
+    clusterKey: key,
+    external,
+    clientId: first?.client_id,
+    clientSecret: first?.client_secret,
+    hmacKey: first?.hmac_key,
+  };
+}
+
+const routerPartsOf = (service: "router" | "emulator") =>
+  registry.filter((operation) => operation.service.name === service);
+
+const control = guardHandlers(controlHandlers);
+
+/** The routing service. */
+const routerPart = (world: RouterContext): Part =>
+  createPart({
+    operations: routerPartsOf("router"),
+    handlers: routerHandlers,
+    authenticate: routerAuthenticators,
+    world,
+  });
+
+/** What the router's listener serves: the routing service, and the control plane (DECISIONS.md, E2). */
+export const routerParts = (
+  worlds: { readonly router: RouterContext; readonly control: ControlContext },
+  token: string,
+): readonly [Part, Part] => [
+  routerPart(worlds.router),
+  createPart({
+    operations: routerPartsOf("emulator"),
+    handlers: control,
+    authenticate: controlAuthenticators({ token, tokens: worlds.control.tokens, sessions: worlds.control.sessions }),
+    world: worlds.control,
+  }),
+];
+
+/** What the router's listener serves while everything else is on its way: who it is, that it lives, and that it is not ready. */
+export const readyPart = (instanceId: string): Part =>
+  createPart({
+    operations: registry.filter(({ id }) => id === "emulator.ready" || id === "emulator.live"),
+    handlers: {
+      "emulator.ready": () => reply(503, { instance_id: instanceId }),
+      "emulator.live": () => ({ instance_id: instanceId }),
+    },
+    world: {},
+  });

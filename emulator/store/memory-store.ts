@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import type { WallClock } from "../../src/base/clock.ts";
+import { splitAtLineEnds } from "../../src/files/append-log.ts";
+import { type Blobs, BlobTooLargeError } from "./blobs.ts";
+import { LiveStore } from "./live/live-store.ts";
+import { State } from "./live/state.ts";
+import type { Collection, Store } from "./port.ts";
+import { byName, isSameName, type SnapshotStore } from "./snapshot-store.ts";
+
+/** A store that forgets everything when it is closed (`--ephemeral`, tests). */
+export const openMemoryStore = (options: {
+  readonly collections: readonly Collection[];
+  readonly wall: WallClock;
+}): Store => new LiveStore({ state: new State(options.collections), wall: options.wall });
+
+/** Uploaded bytes that are gone with the process. What was uploaded elsewhere before is read there. */
+export function memoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
+  const kept = new Map<string, Uint8Array>();
+  return {
+    async put(bytes, maxBytes) {
+      const sha256 = createHash("sha256");
+      const md5 = createHash("md5");
+      const pieces: Uint8Array[] = [];
+      let size = 0;
+      for await (const piece of bytes) {
+        size += piece.byteLength;
+        if (size > maxBytes) throw new BlobTooLargeError(`More than ${maxBytes} bytes`);
+        sha256.update(piece);
+        md5.update(piece);
+        // A copy: a stream may fill the same buffer again.
+        pieces.push(Uint8Array.from(piece));
+      }
+      const blob = { sha256: sha256.digest("hex"), md5: md5.digest("hex"), size };
+      kept.set(blob.sha256, Buffer.concat(pieces));
+      return blob;
+    },
+    async open(sha256) {
+      const bytes = kept.get(sha256);
+      return bytes ? once(bytes) : earlier?.open(sha256);
+    },
+    // They are all kept until the process ends.
+    async keepUnnamed() {},
+  };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield bytes;
+}
+
+/** Named documents that are gone with the process. */
+export function memorySnapshotStore(): SnapshotStore {
+  const kept = new Map<string, readonly Uint8Array[]>();
+  const called = (name: string) => [...kept.keys()].find((other) => isSameName(name, other));
+  return {
+    async put(name, document) {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of document) pieces.push(piece);
+      kept.delete(called(name) ?? name);
+      kept.set(name, pieces);
+    },
+    async open(name) {
+      const pieces = kept.get(name);
+      return pieces && splitAtLineEnds(each(pieces));
+    },
+    async list() {
+      const sizeOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+      return [...kept].map(([name, pieces]) => ({ name, bytes: sizeOf(pieces), file: undefined })).sort(byName);
+    },
+    remove: async (name) => kept.delete(name),
+  };
+}
+
+async function* each(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void> {
+  yield* pieces;
+}

@@ -1,0 +1,202 @@
+import * as z from "zod";
+import { decodeFileBase64 } from "../../base/hmac.ts";
+import { expectedCountry } from "../expectation.ts";
+import { dictionary, email, timestamp } from "../shapes.ts";
+import { contractStatuses } from "./lifecycle.ts";
+
+export const ContractStatus = z.enum(contractStatuses);
+
+/** What somebody may do with a contract (DECISIONS.md, F22). */
+export const contractPermissions = ["CONTRACT.READ", "CONTRACT.SUGGEST", "CONTRACT.EDIT", "CONTRACT.SIGN"] as const;
+
+/** Path parameter of the routes that take `T-12` or `H-12`. */
+export const compositeIdParam = z.string().describe("Composite id of the contract: T-12 or H-12");
+
+/** Path parameter of the routes that take the plain number. */
+export const contractIdParam = z.int().describe("Number of the contract, without T- or H-");
+
+/** On the routes that can be restricted to what the acting user may see (DECISIONS.md, F2). */
+export const userScoping = z.object({
+  "enforce-user-scoping": z
+    .string()
+    .optional()
+    .describe("true: only a contract that the acting user is involved in (assumed)"),
+});
+
+/** Metadata of an external system, as requests give it and answers repeat it (DECISIONS.md, C13). */
+export const ExternalMetadataOut = z.strictObject({
+  id: z.string().optional(),
+  integration_name: z.string().optional(),
+  record_type: z.string().optional(),
+  record_data: dictionary(z.unknown()).optional(),
+  object_configuration_id: z.string().optional(),
+});
+
+const record = {
+  id: z.string().describe("Composite id"),
+  created: timestamp,
+  contract_name: z.string(),
+  contract_link: z.string(),
+  contract_status: ContractStatus,
+  counter_party_name: z.string(),
+  contract_type_name: z.string(),
+  contract_type_id: z.int(),
+  created_by_workspace: z.int(),
+  external_metadata: ExternalMetadataOut,
+  reference_id: z.string(),
+};
+
+/** What creation from a template and the look-up by external metadata answer: DECISIONS.md, F10. */
+export const CreatedContract = z.strictObject({
+  ...record,
+  contract_id: z.int().describe("Number of the contract, for paths that require it"),
+  created_by: z.string().describe("E-mail address of the creator"),
+});
+
+/** What lists, uploads and the executed import answer. */
+export const ListedContract = z.strictObject({
+  ...record,
+  created_by: z.string().describe("Full name of the creator"),
+  created_by_user_name: z.string(),
+  created_by_user_email: z.string(),
+});
+
+/** What the list of version 1 answers. */
+export const NumberedContract = z.strictObject({
+  ...record,
+  id: z.int().describe("Number of the contract"),
+  created_by: z.string().describe("E-mail address of the creator"),
+});
+
+/** For readers: handlers decode the text, and refuse what is none; a pattern would walk megabytes twice. */
+const breaks = "[\\r\\n]*";
+const digit = `[A-Za-z0-9+/]${breaks}`;
+const end = `(?:${digit}){2}=${breaks}=${breaks}|(?:${digit}){3}=${breaks}`;
+const pattern = `^${breaks}(?:(?:${digit}){4})*(?:${end})?$`;
+
+/** A text that holds bytes in base64. A command line may name a file in its place. */
+export const base64 = <Text extends z.ZodType>(text: Text, description: string): Text =>
+  text.meta({ description, contentEncoding: "base64", pattern });
+
+/** The same where no handler decodes it. */
+export const checkedBase64 = (text: z.ZodString, description: string): z.ZodString =>
+  base64(
+    text.refine((given) => decodeFileBase64(given) !== undefined, { error: "Input should be valid base64" }),
+    description,
+  );
+
+/** The smallest PDF that readers open, one empty page, in base64: examples that hold it are accepted as they stand. */
+export const examplePdf = [
+  "JVBERi0xLjQKMSAwIG9iago8PCAvVHlwZSAvQ2F0YWxvZyAvUGFnZXMgMiAwIFIgPj4KZW5kb2JqCjIgMCBvYmoKPDwgL1R5cGUg",
+  "L1BhZ2VzIC9LaWRzIFszIDAgUl0gL0NvdW50IDEgPj4KZW5kb2JqCjMgMCBvYmoKPDwgL1R5cGUgL1BhZ2UgL1BhcmVudCAyIDAg",
+  "UiAvTWVkaWFCb3ggWzAgMCA1OTUgODQyXSA+PgplbmRvYmoKeHJlZgowIDQKMDAwMDAwMDAwMCA2NTUzNSBmIAowMDAwMDAwMDA5",
+  "IDAwMDAwIG4gCjAwMDAwMDAwNTggMDAwMDAgbiAKMDAwMDAwMDExNSAwMDAwMCBuIAp0cmFpbGVyCjw8IC9TaXplIDQgL1Jvb3Qg",
+  "MSAwIFIgPj4Kc3RhcnR4cmVmCjE4NgolJUVPRgo=",
+].join("");
+
+/** What is said of a field for a step that the real service goes through and the emulator does not. */
+export const noEffectNote = "no effect in the emulator";
+
+/** Query of a paged list (DECISIONS.md, F6). */
+export const paging = {
+  page: z.int().min(1).default(1).describe("Page number, from 1"),
+  limit: z.int().min(1).max(100).default(10).describe("Rows per page"),
+};
+
+/** A page of rows (DECISIONS.md, F18). */
+export const pageOf = <Row extends z.ZodType>(row: Row) =>
+  z.strictObject({ page: z.int(), limit: z.int(), total_results: z.int(), results: z.array(row) });
+
+/** Whom to write to at the other side. */
+export const PocDetails = z.object({
+  first_name: z.string().min(1),
+  last_name: z.string().default(""),
+  email,
+});
+
+export const Address = z.object({
+  line_one: z.string().min(1),
+  line_two: z.string().nullish(),
+  city: z.string().min(1),
+  state: z.string().default(""),
+  zipcode: z.string().default(""),
+  country: z.string().nullish(),
+  country_iso_code: expectedCountry,
+  email: z.string().nullish(),
+  phone: z.string().nullish(),
+  gst_number: z.string().nullish(),
+  tax_id: z.string().nullish(),
+});
+
+/** A row of `counter_party_details` (DECISIONS.md, F11). */
+export const CounterPartyDetails = z.object({
+  is_individual: z.boolean(),
+  organization_type: z.string().nullish().describe("Exact label configured in the workspace"),
+  organization_name: z.string().min(1).nullish().describe("Required unless is_individual"),
+  poc_details: PocDetails,
+  organization_details: z
+    .object({
+      jurisdiction: z.string().nullish(),
+      jurisdiction_iso_code: z.string().nullish().describe("A jurisdiction configured in the workspace"),
+      address: Address.nullish(),
+    })
+    .nullish(),
+  party_role_identifier: z.string().nullish().describe(`Role among several parties; ${noEffectNote}`),
+});
+
+/** A row of `signatories` (DECISIONS.md, F11). */
+export const SignatoryDetails = z.object({
+  name: z.string().min(1),
+  email,
+  is_counterparty_signatory: z.boolean(),
+  title: z.string().nullish(),
+  counterparty_name: z.string().nullish().describe("Required for a signatory of the counterparty"),
+  sign_order: z.int().min(1).nullish().describe("Set on all signatories or on none"),
+  note: z.string().nullish(),
+});
+
+/** Metadata of the upstream system; `id` is the key of later look-ups. */
+export const ExternalMetadataIn = z.object({
+  id: z.string().min(1).optional().describe("The upstream system's record id"),
+  integration_name: z.string().optional(),
+  record_type: z.string().optional(),
+  record_data: dictionary(z.unknown()).optional().describe("Free-form"),
+  object_configuration_id: z.uuid().optional().describe("Requires record_type"),
+});
+
+/** What a contract tells of the counterparties that are new by it, before it tells of itself (DECISIONS.md, C8). */
+export const counterpartyActivities = [
+  "COUNTER_PARTY_CREATED",
+  "COUNTER_PARTY_CONTACT_CREATED",
+  "COUNTER_PARTY_ADDRESS_CREATED",
+] as const;
+
+/** A user of the workspace, as bodies name one (DECISIONS.md, F8, F13, F20). */
+export const OrgUser = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  email: z.string(),
+  designation: z.string().nullish(),
+});
+
+/** An attribute of a template or a question of an intake form (DECISIONS.md, F16, F22). */
+export const Attribute = z.strictObject({
+  display_label: z.string(),
+  variable: z.string(),
+  type: z.enum([
+    "string",
+    "boolean",
+    "int",
+    "float",
+    "array of strings",
+    "array of options",
+    "enum",
+    "date",
+    "repeating",
+    "array of files",
+  ]),
+  help_text: z.string().optional(),
+  options: z.array(z.strictObject({ label: z.string(), value: z.unknown() })).optional(),
+  required: z.boolean(),
+  default_value: z.unknown().optional(),
+});

@@ -1,0 +1,110 @@
+import * as z from "zod";
+import { type Activity, activities } from "../activities.ts";
+import { emailPurposes, mailerEventNames } from "../emulator/deliveries.ts";
+import { dictionary, timestamp } from "../shapes.ts";
+import { ContractStatus } from "./shapes.ts";
+
+/** A person as payloads name one; the service itself is SYSTEM, without an address. */
+export const WebhookPerson = z.object({ name: z.string(), email: z.string().optional() });
+
+export const WebhookCounterparty = z.object({
+  type: z.enum(["Organization", "Individual"]),
+  organization_name: z.string().optional(),
+  poc_name: z.string().optional(),
+  poc_email: z.string().optional(),
+  counterparty_id: z.int(),
+});
+
+export const WebhookEntity = z.object({
+  reference_id: z.string(),
+  name: z.string(),
+  jurisdiction: z.string(),
+  type: z.string(),
+});
+
+/** What a payload says of a contract, in the order of the wire (DECISIONS.md, F21). */
+export const ContractFacts = z.object({
+  contract_id: z.int().describe("Number of the contract, without T- or H-"),
+  contract_title: z.string(),
+  contract_type: z.string(),
+  contract_type_name: z.string(),
+  contract_type_id: z.int(),
+  contract_status: ContractStatus,
+  contract_kind: z.string(),
+  business_user: WebhookPerson,
+  legal_user: WebhookPerson.optional(),
+  created_at: timestamp,
+  counterparties: z.array(WebhookCounterparty).optional(),
+  external_metadata: dictionary(z.unknown()).optional(),
+  entity: WebhookEntity.optional(),
+  contract_reference_id: z.string().optional(),
+  contract_template_id: z.int().optional(),
+});
+
+const addresses = z.array(z.string());
+const emailEvent = z.object({
+  email_event_data: z
+    .object({
+      recipient_email: z.string(),
+      email_mode: z.enum(["to", "cc"]),
+      occured_at: timestamp.describe("Spelled like this in the API"),
+    })
+    .optional()
+    .describe("Absent without a recipient"),
+});
+const mailerEvent = emailEvent.extend({
+  mailer_event: z
+    .object({ type: z.enum(mailerEventNames), purpose: z.enum(emailPurposes) })
+    .optional()
+    .describe("Report of the provider and its e-mail; its payload is not public"),
+});
+const ofCounterparty = { counterparty_id: z.int().optional() };
+const contactOf = z.object({ ...ofCounterparty, contact_id: z.int().optional() });
+const addressOf = z.object({ ...ofCounterparty, address_id: z.int().optional() });
+const keyPointer = z.object({
+  key_pointer: z.object({ id: z.int(), field_name: z.string(), value: z.unknown() }).optional(),
+});
+
+/**
+ * The further keys of `activity_data`. Those of e-mails, sending and notifications are public (DECISIONS.md,
+ * F21); those of comments, counterparties and key pointers are ours, and absent where an activity is fired by hand.
+ */
+const furtherData: Readonly<Partial<Record<Activity, z.ZodObject>>> = {
+  CONTRACT_SENT_TO_COUNTERPARTY: z.object({
+    counterparty_email_recipients: z.object({ to_recipients: addresses, cc_recipients: addresses }),
+  }),
+  CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT: z.object({
+    signatory: z.object({ name: z.string(), email: z.string() }).optional(),
+  }),
+  MAILER_EMAIL_EVENT: mailerEvent,
+  CONTRACT_ACTIVITY_LOG_COMMENT_CREATED: z.object({
+    comment: z.object({ id: z.int(), comment: z.string() }).optional(),
+  }),
+  CONTRACT_KEY_POINTER_CREATION: keyPointer,
+  CONTRACT_KEY_POINTER_UPDATION: keyPointer,
+  COUNTER_PARTY_CREATED: z.object(ofCounterparty),
+  COUNTER_PARTY_UPDATED: z.object(ofCounterparty),
+  COUNTER_PARTY_CONTACT_CREATED: contactOf,
+  COUNTER_PARTY_CONTACT_UPDATED: contactOf,
+  COUNTER_PARTY_ADDRESS_CREATED: addressOf,
+  COUNTER_PARTY_ADDRESS_UPDATED: addressOf,
+};
+
+const dataOf = (activity: Activity): z.ZodObject =>
+  furtherData[activity] ?? (activity.includes("_EMAIL_") ? emailEvent : z.object({}));
+
+const payloadOf = (activity: Activity): z.ZodObject =>
+  z.looseObject({
+    activity: z.literal(activity),
+    activity_data: z.looseObject({ performed_by: WebhookPerson, timestamp, ...dataOf(activity).shape }),
+    // A counterparty may have no contract yet, an e-mail may be about none (DECISIONS.md, C17).
+    ...(activity.startsWith("COUNTER_PARTY_") || activity === "MAILER_EMAIL_EVENT"
+      ? ContractFacts.partial()
+      : ContractFacts
+    ).shape,
+  });
+
+/** The body that a receiver gets, for each of the activities. */
+export const webhookPayloads: ReadonlyMap<Activity, z.ZodObject> = new Map(
+  activities.map((activity) => [activity, payloadOf(activity)]),
+);

@@ -1,0 +1,203 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { ContractStatus } from "../contracts/shapes.ts";
+import { controlRoles } from "../control-roles.ts";
+import { bytes, empty, events, html, json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+import { timestamp } from "../shapes.ts";
+import { Clock } from "./clock.ts";
+import { deliveryEventFields } from "./deliveries.ts";
+import { Email } from "./emails.ts";
+import { Fault } from "./faults.ts";
+import { LoggedRequest } from "./requests.ts";
+import { Snapshot } from "./snapshots.ts";
+
+const ours = assumed("The console is part of the emulator.");
+
+export const makeSessionCode = operation({
+  id: "sessions.code",
+  service: emulator,
+  summary: "Create a one-time sign-in code for the console",
+  method: "POST",
+  path: "/_emulator/sessions/codes",
+  auth: "control-token",
+  role: "read",
+  request: {},
+  responses: {
+    201: json(
+      z.strictObject({
+        code: z.string(),
+        url: z
+          .url()
+          .describe("URL of the console with the code in its fragment, which browsers do not send to servers"),
+        expires_in: z.int().describe("Seconds of wall time"),
+      }),
+    ),
+  },
+  failures: [],
+  cli: { by: "emulator open" },
+  basis: ours,
+  examples: [],
+});
+
+export const beginSession = operation({
+  id: "sessions.begin",
+  service: emulator,
+  summary: "Exchange a console code for a session",
+  description:
+    "The session token has the role of the token that opened it. It is valid until that token is revoked, twelve hours have passed, or the session or the emulator ends. It works only together with its cookie: browsers send a cookie to every port of this machine, and scripts can read the storage of a page.",
+  method: "POST",
+  path: "/_emulator/sessions",
+  auth: "none",
+  request: {
+    body: json(z.object({ code: z.string().max(200).describe("Code from the address that svc emulator open prints") })),
+  },
+  responses: {
+    201: json(
+      z.strictObject({
+        token: z.string().describe("Value for the header authorization, after `Bearer `"),
+        role: z.enum(controlRoles).describe("Role of the session, that of the token that opened it"),
+        instance_id: z.string().describe("ID of the emulator that the session belongs to"),
+      }),
+    ),
+  },
+  failures: ["session-code-refused"],
+  cli: { command: "emulator console session" },
+  basis: ours,
+  examples: [{ title: "Exchange a code for a session", body: { code: "c0de" } }],
+});
+
+export const endSession = operation({
+  id: "sessions.end",
+  service: emulator,
+  summary: "Sign out of the console",
+  description:
+    "Ends the session of the request. A token of the control plane ends its own sessions and codes. A token with the role admin ends all sessions.",
+  method: "DELETE",
+  path: "/_emulator/sessions",
+  auth: "control-token",
+  role: "read",
+  request: {},
+  responses: { 204: empty() },
+  failures: [],
+  cli: { command: "emulator console sign-out" },
+  basis: ours,
+  examples: [{ title: "Sign out every browser" }],
+});
+
+export const showConsolePage = operation({
+  id: "console.page",
+  service: emulator,
+  summary: "Show the page of the console",
+  description:
+    "The page contains no state. It requests its data with the session of its user. `svc emulator open` opens it.",
+  method: "GET",
+  path: "/_emulator/ui/",
+  auth: "none",
+  request: {},
+  responses: { 200: html() },
+  failures: [],
+  cli: { command: "emulator console page" },
+  basis: ours,
+  examples: [{ title: "Save the page" }],
+});
+
+export const showConsoleAsset = operation({
+  id: "console.asset",
+  service: emulator,
+  summary: "Get a file of the console page",
+  description: "The name changes with the content, so browsers may cache the file forever.",
+  method: "GET",
+  path: "/_emulator/ui/assets/{name}",
+  auth: "none",
+  request: { params: z.object({ name: z.string().describe("Name of the asset, as the page links to it") }) },
+  responses: { 200: bytes("application/octet-stream") },
+  failures: ["no-such-asset"],
+  cli: { command: "emulator console asset" },
+  basis: ours,
+  examples: [{ title: "Get the script of the page", params: { name: "icon-5XJ2K7QD.svg" } }],
+});
+
+const eventsOurs = assumed("The control plane is part of the emulator.");
+
+const id = z.string().describe("Value for `after`: identifies the run of the emulator and counts up");
+const at = timestamp.describe("Virtual time");
+/** What names one thing among others: request:12, T-1, delivery:3. */
+const ref = (of: string) => z.string().describe(of);
+
+const ContractEvent = z.strictObject({
+  contract_id: z.int(),
+  contract_name: z.string(),
+  contract_status: ContractStatus,
+  status_before: ContractStatus.nullable().describe("Status before this change; null if the delivery is new"),
+  cluster_id: z.string(),
+  workspace_id: z.int(),
+  deleted: z.boolean(),
+});
+
+const DeviceEvent = z.strictObject({
+  user_code: z.string().describe("User code that the device shows"),
+  client_id: z.string(),
+  status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
+  cluster_id: z.string().nullable(),
+  expires_at: timestamp,
+  redeemed: z.boolean().describe("The device has its tokens"),
+});
+
+const eventsEmpty = z.null().describe("For no contract in particular");
+
+/** What went on, each kind with what it brought. */
+const EmulatorEvent = z.discriminatedUnion("event", [
+  z
+    .strictObject({ id, at, event: z.literal("begin"), ref: eventsEmpty })
+    .describe("First event of a new stream; later changes follow"),
+  z
+    .strictObject({ id, at, event: z.literal("resync"), ref: eventsEmpty })
+    .describe("Events were dropped: reload all state. Later events follow"),
+  z
+    .strictObject({ id, at, event: z.literal("state"), ref: eventsEmpty })
+    .describe("The state was replaced by a restore, an import or a reset: reload all state"),
+  z
+    .strictObject({ id, at, event: z.literal("request"), ref: ref("request:12"), request: LoggedRequest })
+    .describe("A request was handled; requests that only read from the control plane are not reported"),
+  z
+    .strictObject({
+      id,
+      at,
+      event: z.literal("delivery"),
+      ref: ref("delivery:3"),
+      delivery: z.strictObject(deliveryEventFields),
+    })
+    .describe("A delivery is new, was attempted, or changed otherwise"),
+  z.strictObject({ id, at, event: z.literal("contract"), ref: ref("T-1"), contract: ContractEvent }),
+  z.strictObject({ id, at, event: z.literal("email"), ref: ref("email:4"), email: Email }),
+  z.strictObject({ id, at, event: z.literal("device"), ref: ref("device:WDJB-MJHT"), device: DeviceEvent }),
+  z
+    .strictObject({ id, at, event: z.literal("clock"), ref: eventsEmpty, clock: Clock })
+    .describe("The time, the mode of the clock or the next due entry changed"),
+  z
+    .strictObject({ id, at, event: z.literal("faults"), ref: eventsEmpty, faults: z.array(Fault) })
+    .describe("All current items"),
+  z
+    .strictObject({ id, at, event: z.literal("snapshots"), ref: eventsEmpty, snapshots: z.array(Snapshot) })
+    .describe("All current items"),
+]);
+
+export const followEvents = operation({
+  id: "events.watch",
+  service: emulator,
+  summary: "Follow all events, or resume a stream that ended",
+  description:
+    "One stream of requests, deliveries, contracts, e-mails, devices, the clock, faults and snapshots. Events are sent once they are durable. To resume an ended stream, send its last ID as `after` or in the header Last-Event-ID, within a minute. If the ID is too old, or from another run, the first event is resync.",
+  method: "GET",
+  path: "/_emulator/events",
+  auth: "control-token",
+  request: {
+    query: z.object({ after: z.string().max(100).optional().describe("Resume after the event with this id") }),
+  },
+  responses: { 200: events(EmulatorEvent) },
+  failures: [],
+  cli: { command: "emulator events", columns: ["id", "at", "event", "ref"] },
+  basis: eventsOurs,
+  examples: [{ title: "Follow all events" }, { title: "Resume an ended stream", query: { after: "5f3a9c1b-17" } }],
+});

@@ -1,0 +1,504 @@
+import { assumed } from "../basis.ts";
+import type { ControlRole } from "../control-roles.ts";
+import { control } from "../failure.ts";
+
+const ours = assumed("The control plane is part of the emulator.");
+
+const controlChatBFailures = {
+  "foreign-issuer": control({
+    status: 409,
+    when: "the seed sets another issuer of bot-framework tokens than the emulator",
+    basis: assumed("The control plane is part of the emulator."),
+    code: "foreign_issuer",
+    says: ({ url }: { url: string }) => `The router trusts the issuer at ${url}, not the emulator's own issuer.`,
+    hint: "Request a token from that issuer, or remove apps.chat_b.openid_metadata_url from the seed.",
+  }),
+};
+
+const clockFailures = {
+  "not-ahead": control({
+    status: 400,
+    when: "the requested time is not after the current virtual time",
+    basis: ours,
+    code: "not_ahead",
+    says: ({ now }: { now: string }) => `Virtual time is already ${now} and cannot go backwards.`,
+    hint: "Choose a time after it. To start again, run `svc emulator reset`.",
+  }),
+  "too-far-ahead": control({
+    status: 400,
+    when: "the requested time is after the year 9999",
+    basis: ours,
+    code: "too_far_ahead",
+    says: "Virtual time ends with the year 9999.",
+  }),
+  "advance-under-way": control({
+    status: 409,
+    when: "another request is advancing the clock",
+    basis: ours,
+    code: "advance_under_way",
+    says: "Another request is advancing the clock.",
+    hint: "Wait until it completes, then try again.",
+  }),
+  "delivery-under-way": control({
+    status: 409,
+    when: "a receiver has not responded to an earlier delivery for a second",
+    basis: ours,
+    code: "delivery_under_way",
+    says: "A receiver has not responded to a webhook for 1 s. The clock was not advanced.",
+    hint: "If the receiver advances the clock, let it respond to the webhook first. Otherwise try again.",
+  }),
+};
+
+const consoleOurs = assumed("The console is part of the emulator.");
+
+const consoleFailures = {
+  "no-such-asset": control({
+    status: 404,
+    when: "the console has no file of that name",
+    basis: consoleOurs,
+    code: "no_such_asset",
+    says: ({ name }: { name: string }) => `The console has no file ${name}.`,
+    hint: "Reload the page. It may be from another version of svc.",
+  }),
+  "session-code-refused": control({
+    status: 403,
+    when: "the code was used, is older than a minute, or is from another emulator",
+    basis: consoleOurs,
+    code: "session_code_refused",
+    says: "The sign-in code is invalid. Codes work once, within a minute.",
+    hint: "Run `svc emulator open` for a new code.",
+  }),
+};
+
+const controlContractFailures = {
+  "no-such-contract": control({
+    status: 404,
+    when: "the contract does not exist, or is deleted",
+    basis: ours,
+    code: "no_such_contract",
+    says: ({ id }: { id: string }) => `Contract ${id} not found.`,
+    hint: "Use its number (12) or its composite ID (T-12). `svc emulator contracts` lists all contracts.",
+  }),
+  "no-such-member": control({
+    status: 404,
+    when: "the workspace of the contract has no active member with that address",
+    basis: ours,
+    code: "no_such_member",
+    says: ({ email }: { email: string }) => `The contract's workspace has no active member with the address ${email}.`,
+  }),
+  "no-such-entity": control({
+    status: 400,
+    when: "the workspace of the contract has no entity with that reference ID",
+    basis: ours,
+    code: "no_such_entity",
+    says: ({ reference_id, known }: { reference_id: string; known: string }) =>
+      `Entity ${reference_id} not found in the workspace. Known: ${known}.`,
+  }),
+  "entity-fixed": control({
+    status: 400,
+    when: "the contract is neither in DRAFT nor in REDLINING",
+    basis: ours,
+    code: "entity_fixed",
+    says: ({ status }: { status: string }) =>
+      `Cannot change the entity: status is ${status}, expected DRAFT or REDLINING.`,
+    hint: "Run `svc contracts unmark` or `svc emulator resume` first.",
+  }),
+  "no-contract-yet": control({
+    status: 404,
+    when: "no contract is given, and no contract or template exists",
+    basis: ours,
+    code: "no_contract_yet",
+    says: "No contract or template exists for the activity.",
+    hint: "Start with a seed that has a template, such as demo.",
+  }),
+  "field-is-there": control({
+    status: 400,
+    when: "an addition names an existing field of the payload",
+    basis: ours,
+    code: "field_is_there",
+    says: ({ path }: { path: string }) => `Cannot add ${path}: the payload already has it.`,
+    hint: "Change it with --set.",
+  }),
+  "no-such-field": control({
+    status: 400,
+    when: "an override, a removal or an addition uses a path that the payload does not have",
+    basis: ours,
+    code: "no_such_field",
+    says: ({ path, known }: { path: string; known: string }) => `The payload has no ${path}. Known: ${known}.`,
+  }),
+};
+
+const controlInvitationFailures = {
+  "no-such-invitation": control({
+    status: 404,
+    when: "no cluster and no seed issued that token",
+    basis: ours,
+    code: "no_such_invitation",
+    says: "Invitation not found for this token.",
+    hint: "List them with `svc emulator invitations`.",
+  }),
+  "invitation-of-nobody": control({
+    status: 409,
+    when: "the token is from the seed and invites no particular person",
+    basis: ours,
+    code: "invitation_of_nobody",
+    says: ({ workspace }: { workspace: string }) =>
+      `This token is from the seed, for the workspace ${workspace}, and invites no particular person.`,
+    hint: "Invite a person: `svc trial complete` with invited_users.",
+  }),
+  "invitation-to-contract": control({
+    status: 409,
+    when: "the invitation is to a contract",
+    basis: ours,
+    code: "invitation_to_contract",
+    says: ({ email, contract }: { email: string; contract: string }) =>
+      `The invitation of ${email} to the contract ${contract} cannot be accepted. It ends with the contract.`,
+    hint: "Open its link (`svc emulator invitations`), or sign with `svc emulator sign`.",
+  }),
+  "invitation-over": control({
+    status: 409,
+    when: "the invitation was accepted before",
+    basis: ours,
+    code: "invitation_over",
+    says: ({ email }: { email: string }) => `${email} has already accepted this invitation.`,
+  }),
+};
+
+/** What scripting trouble and looking into inboxes may refuse with. */
+const controlScriptFailures = {
+  "no-such-fault": control({
+    status: 404,
+    when: "the fault does not exist, or was removed",
+    basis: ours,
+    code: "no_such_fault",
+    says: ({ id }: { id: number }) => `Fault ${id} not found.`,
+    hint: "List them with `svc emulator fault list`.",
+  }),
+  "external-cluster": control({
+    status: 409,
+    when: "the cluster is not run by the emulator",
+    basis: ours,
+    code: "external_cluster",
+    says: ({ cluster, url }: { cluster: string; url: string }) =>
+      `Cluster ${cluster} is external (${url}). The emulator does not store its data or requests.`,
+  }),
+};
+
+/** What approving a device and the stand-in provider may refuse with. */
+const controlSignInFailures = {
+  "no-such-user-code": control({
+    status: 404,
+    when: "no device grant has that user code",
+    basis: ours,
+    code: "no_such_user_code",
+    says: ({ code }: { code: string }) => `No device has the user code ${code}.`,
+    hint: "List the devices with `svc emulator devices`.",
+  }),
+  "user-code-expired": control({
+    status: 410,
+    when: "the user code has expired",
+    basis: ours,
+    code: "user_code_expired",
+    says: ({ code }: { code: string }) => `The user code ${code} has expired.`,
+    hint: "Request a new code on the device.",
+  }),
+  "user-code-decided": control({
+    status: 409,
+    when: "the user code was already decided, differently or at another cluster",
+    basis: ours,
+    code: "user_code_decided",
+    says: ({ code }: { code: string }) => `The user code ${code} was already approved or denied.`,
+  }),
+  "user-code-bound": control({
+    status: 409,
+    when: "another cluster bound the device grant to itself",
+    basis: ours,
+    code: "user_code_bound",
+    says: ({ code }: { code: string }) => `The user code ${code} is bound to another cluster.`,
+    hint: "Run `svc emulator devices` to see the cluster.",
+  }),
+  "no-such-cluster-here": control({
+    status: 404,
+    when: "the emulator has no such cluster",
+    basis: ours,
+    code: "no_such_cluster",
+    says: ({ cluster, known }: { cluster: string; known: readonly string[] }) =>
+      `Cluster ${cluster} not found. Known: ${known.join(", ")}.`,
+  }),
+  "no-such-person": control({
+    status: 404,
+    when: "the cluster has no active user with that address",
+    basis: ours,
+    code: "no_such_person",
+    says: ({ email }: { email: string }) => `The cluster has no active user with the address ${email}.`,
+  }),
+  "stale-form": control({
+    status: 403,
+    when: "the form is not from a page of this run of the emulator",
+    basis: ours,
+    code: "stale_form",
+    says: "The form was not made by this emulator.",
+    hint: "Load the page again.",
+  }),
+};
+
+interface RewindOutOfRangeError {
+  /** What of it is asked for and not there, as words that follow "the history". */
+  readonly lacks: string;
+  /** The virtual time that it reaches back to; undefined: the beginning. */
+  readonly reach: string | undefined;
+  /** How many steps it has, where steps are asked for. */
+  readonly steps: number | undefined;
+  /** Whether what to go back before is a cause, where one is asked for. */
+  readonly isOfCause: boolean;
+}
+
+const snapshotFailures = {
+  "no-such-snapshot": control({
+    status: 404,
+    when: "no snapshot has that name",
+    basis: ours,
+    code: "no_such_snapshot",
+    says: ({ name, known }: { name: string; known: string }) => `Snapshot ${name} not found. Known: ${known}.`,
+    hint: "List them with `svc emulator snapshot list`.",
+  }),
+  "snapshot-there": control({
+    status: 409,
+    when: "a snapshot has that name, ignoring case, and `replace` is not given",
+    basis: ours,
+    code: "snapshot_there",
+    says: ({ name }: { name: string }) => `Snapshot ${name} already exists.`,
+    hint: "Choose another name, or use --replace.",
+  }),
+  "no-history": control({
+    status: 409,
+    when: "the emulator has no history: it runs in memory, or with `SVC_HISTORY=0`",
+    basis: ours,
+    code: "no_history",
+    says: "This emulator has no history. It requires a state in a file or a database, and SVC_HISTORY above 0.",
+    hint: "Save snapshots with `svc emulator snapshot save NAME`.",
+  }),
+  "beyond-history": control({
+    status: 409,
+    when: "the history does not reach back that far, or does not include the cause",
+    basis: ours,
+    code: "beyond_history",
+    says: ({ lacks, reach }: RewindOutOfRangeError) =>
+      `Cannot rewind ${lacks}. It reaches back to ${reach ?? "the beginning of the state"}. Nothing was changed.`,
+    hint: ({ reach, steps, isOfCause }: RewindOutOfRangeError) =>
+      [
+        ...(isOfCause ? [] : ["Use a cause, such as request:12. `svc emulator trace REF` shows it."]),
+        ...(reach === undefined || !isOfCause ? [] : ["Start with a larger SVC_HISTORY to retain more."]),
+        ...(steps ? [`\`svc emulator rewind --steps ${steps}\` goes back to its beginning.`] : []),
+        "`svc emulator snapshot list` shows the saved states.",
+      ].join(" "),
+  }),
+  "not-behind": control({
+    status: 400,
+    when: "the time to rewind to is after the current virtual time",
+    basis: ours,
+    code: "not_behind",
+    says: ({ now }: { now: string }) => `Cannot rewind to the future: virtual time is ${now}.`,
+    hint: "Advance the clock with `svc emulator clock advance`.",
+  }),
+  "unusable-snapshot": control({
+    status: 409,
+    when: "the snapshot is damaged, renamed, not a snapshot, or of another version of svc or other clusters",
+    basis: ours,
+    code: "unusable_snapshot",
+    says: ({ name, reason }: { name: string; reason: string }) =>
+      `Cannot use snapshot ${name}: ${reason}. Nothing was changed.`,
+    hint: ({ name }) =>
+      `\`svc emulator snapshot list\` shows the others and their files. \`svc emulator snapshot remove ${name}\` removes this one.`,
+  }),
+};
+
+const tokenOurs = assumed("The control plane is part of the emulator (DECISIONS.md, E16).");
+
+const tokenFailures = {
+  "role-needed": control({
+    status: 403,
+    when: "the role of the token does not allow the operation",
+    basis: tokenOurs,
+    code: "role_needed",
+    says: ({ token, role, needs }: { token: string; role: ControlRole; needs: ControlRole }) =>
+      `The role ${needs} is required. The token ${token} has the role ${role}.`,
+    hint: "Request another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.",
+  }),
+  "whole-sandbox": control({
+    status: 403,
+    when: "the token is bound to a workspace, and the operation affects all workspaces",
+    basis: tokenOurs,
+    code: "whole_sandbox",
+    says: ({ token, workspace }: { token: string; workspace: string }) =>
+      `This operation affects all workspaces. The token ${token} is bound to the workspace ${workspace}.`,
+    hint: "Use a token without a workspace. The operator of the emulator can create one.",
+  }),
+  "no-workspace-named": control({
+    status: 404,
+    when: "the workspace does not exist",
+    basis: tokenOurs,
+    code: "no_workspace_named",
+    says: ({ name, known }: { name: string; known: readonly string[] }) =>
+      `Workspace ${name} not found. Known: ${known.join(", ")}.`,
+    hint: "List them with `svc emulator workspaces`.",
+  }),
+  "token-name-taken": control({
+    status: 409,
+    when: "a token with that name exists, or the name is reserved for the token of the run file",
+    basis: tokenOurs,
+    code: "token_name_taken",
+    says: ({ name }: { name: string }) => `Token ${name} already exists.`,
+    hint: "Choose another name, or revoke it first: svc emulator tokens revoke.",
+  }),
+  "no-such-token": control({
+    status: 404,
+    when: "the token does not exist",
+    basis: tokenOurs,
+    code: "no_such_token",
+    says: ({ name }: { name: string }) => `Token ${name} not found.`,
+    hint: "List the tokens with svc emulator tokens list.",
+  }),
+};
+
+const controlTraceFailures = {
+  "no-such-trace": control({
+    status: 404,
+    when: "the reference does not exist, has no effects, or is no longer retained",
+    basis: ours,
+    code: "no_such_trace",
+    says: ({ ref }: { ref: string }) => `${ref} has no trace.`,
+    hint: "Requests that changed nothing have no trace. `svc emulator requests` lists them.",
+  }),
+  "malformed-ref": control({
+    status: 404,
+    when: "the reference is not valid",
+    basis: ours,
+    code: "malformed_ref",
+    says: ({ ref }: { ref: string }) => `"${ref}" is not a valid trace reference.`,
+    hint: "Use request:12, T-1, delivery:3, event:4, webhook:1, timer:5, advance:6 or a W3C trace ID.",
+  }),
+};
+
+const controlWebhookFailures = {
+  "no-such-webhook": control({
+    status: 404,
+    when: "the webhook does not exist, or is deleted",
+    basis: ours,
+    code: "no_such_webhook",
+    says: ({ id }: { id: number }) => `Webhook ${id} not found.`,
+    hint: "List them with `svc emulator webhooks`.",
+  }),
+  "no-such-delivery": control({
+    status: 404,
+    when: "the delivery does not exist, or its record was removed after 30 or 90 days",
+    basis: ours,
+    code: "no_such_delivery",
+    says: ({ id }: { id: number }) => `Delivery ${id} not found.`,
+    hint: "List them with `svc emulator deliveries`.",
+  }),
+  "subscription-deleted": control({
+    status: 409,
+    when: "the webhook of the delivery is deleted",
+    basis: ours,
+    code: "subscription_deleted",
+    says: ({ webhook_id }: { webhook_id: number }) => `Cannot resend: webhook ${webhook_id} is deleted.`,
+  }),
+};
+
+/** Failures of operations about the workspaces of teams. */
+const controlWorkspaceFailures = {
+  "workspace-there": control({
+    status: 409,
+    when: "a workspace has that name, ignoring case",
+    basis: ours,
+    code: "workspace_there",
+    says: ({ name, id, cluster }: { name: string; id: number; cluster: string }) =>
+      `Workspace ${name} already exists (${id} of ${cluster}).`,
+    hint: "Choose another name. `svc emulator workspaces` lists all workspaces.",
+  }),
+  "no-such-workspace": control({
+    status: 404,
+    when: "the workspace does not exist, or was removed",
+    basis: ours,
+    code: "no_such_workspace",
+    says: ({ id }: { id: number }) => `Workspace ${id} not found.`,
+    hint: "List them with `svc emulator workspaces`.",
+  }),
+  "last-workspace": control({
+    status: 409,
+    when: "the workspace is the only one of its cluster",
+    basis: ours,
+    code: "last_workspace",
+    says: ({ name, cluster }: { name: string; cluster: string }) =>
+      `Cannot remove ${name}: it is the only workspace of ${cluster}.`,
+    hint: "Create another one first with `svc emulator workspaces create`.",
+  }),
+};
+
+export const emulatorFailures = {
+  ...controlContractFailures,
+  ...controlSignInFailures,
+  ...controlChatBFailures,
+  ...clockFailures,
+  ...controlWebhookFailures,
+  ...controlInvitationFailures,
+  ...controlScriptFailures,
+  ...snapshotFailures,
+  ...controlTraceFailures,
+  ...consoleFailures,
+  ...tokenFailures,
+  ...controlWorkspaceFailures,
+  "no-control-token": control({
+    status: 401,
+    when: "no control token was sent",
+    basis: ours,
+    code: "unauthorized",
+    says: "The control plane requires `authorization: Bearer <token>`.",
+    hint: "Use the token that `svc emulator start` prints and the run file next to the state contains.",
+  }),
+  "unknown-control-token": control({
+    status: 401,
+    when: "the control token is unknown or revoked, or its session has ended",
+    basis: ours,
+    code: "unknown_token",
+    says: "The control token is invalid: it is unknown or revoked, or its session has ended.",
+    hint: "Use the token in the run file next to the state. `svc emulator tokens list` lists the others.",
+  }),
+  "invalid-control-input": control({
+    status: 400,
+    when: "the body, the query or the path is not as declared",
+    basis: ours,
+    code: "invalid_input",
+    says: ({ problems }: { problems: readonly string[] }) => problems.join("; "),
+  }),
+  "control-store-failed": control({
+    status: 503,
+    when: "the state, or a file next to it, cannot be written to disk",
+    basis: ours,
+    code: "store_failed",
+    says: ({ refused }: { refused: string | undefined }) =>
+      refused === undefined ? "The emulator cannot write its state." : `${refused}.`,
+    hint: ({ refused }) =>
+      refused === undefined
+        ? "Run `svc emulator status` for the reason. Changes fail until the emulator can write again; it retries automatically."
+        : "Nothing was changed. Free disk space or fix the permissions, and try again. `svc emulator ready` shows whether the state can be written.",
+  }),
+  "invalid-state": control({
+    status: 400,
+    when: "the document is not a state of this version",
+    basis: ours,
+    code: "invalid_state",
+    says: ({ reason }: { reason: string }) => `This emulator cannot load the state: ${reason}`,
+    hint: "Export one with `svc emulator state export` of the same version.",
+  }),
+  "foreign-clusters": control({
+    status: 400,
+    when: "the document has other clusters than the running emulator",
+    basis: ours,
+    code: "foreign_clusters",
+    says: ({ here, there }: { here: string; there: string }) =>
+      `The state has the clusters ${there}, but this emulator runs ${here}.`,
+    hint: "Start an emulator with a seed that has those clusters, then import.",
+  }),
+};

@@ -1,0 +1,223 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { empty, json, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+import { dictionary, exactlyOne, timestamp } from "../shapes.ts";
+
+const ours = assumed("The control plane is part of the emulator.");
+
+const anyName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+    "must be at most 64 letters, digits, dots, hyphens and underscores, and begin with a letter or a digit",
+  )
+  .describe("Name of at most 64 letters, digits, dots, hyphens and underscores");
+
+/** What is kept at a restore has names of the emulator's own. */
+const ownName = anyName
+  .regex(/^(?!before-\d+$)/i, "before-1, before-2, … are saved by a restore")
+  .describe("Name of at most 64 letters, digits, dots, hyphens and underscores");
+
+export const Snapshot = z.strictObject({
+  name: z.string(),
+  at: timestamp.nullable().describe("Virtual time of the snapshot; null if it is damaged"),
+  saved_at: timestamp.nullable().describe("Wall time of saving; null with --deterministic"),
+  bytes: z.int().describe("Size of the document in bytes"),
+  file: z.string().nullable().describe("Path of the file; null in memory"),
+});
+
+const params = z.object({ name: anyName });
+
+const columns = ["name", "at", "saved_at", "bytes", { name: "file", cut: 1 }] as const;
+
+export const saveSnapshot = operation({
+  id: "snapshots.save",
+  service: emulator,
+  summary: "Save the current state under a name",
+  description:
+    "Saves the whole state: rows, mappings, virtual time, scheduled work, faults, the ID sequence and uploads. Requests are not blocked. Snapshots are stored next to the state. Snapshots of an emulator in memory end with it.",
+  method: "PUT",
+  path: "/_emulator/snapshots/{name}",
+  auth: "control-token",
+  request: {
+    params: z.object({ name: ownName }),
+    query: z.object({ replace: z.boolean().default(false).describe("Replace a snapshot of the same name") }),
+  },
+  responses: { 201: json(Snapshot) },
+  failures: ["snapshot-there"],
+  cli: { command: "emulator snapshot save", columns },
+  basis: ours,
+  examples: [{ title: "Save a starting state for tests", params: { name: "prepared" } }],
+});
+
+export const listSnapshots = operation({
+  id: "snapshots.list",
+  service: emulator,
+  summary: "List the snapshots",
+  method: "GET",
+  path: "/_emulator/snapshots",
+  auth: "control-token",
+  request: {},
+  responses: { 200: json(z.array(Snapshot)) },
+  failures: [],
+  cli: { command: "emulator snapshot list", columns },
+  basis: ours,
+  examples: [{ title: "List the snapshots" }],
+});
+
+const Whole = z.strictObject({
+  ...Snapshot.shape,
+  written_by: z.string().describe("Version of svc that wrote it"),
+  rows: dictionary(z.int()).describe("Number of rows by collection, without empty collections"),
+  mappings: dictionary(z.int()).describe("Number of identifiers by table, without empty tables"),
+  faults: z.int().describe("Number of faults"),
+});
+
+export const showSnapshot = operation({
+  id: "snapshots.show",
+  service: emulator,
+  summary: "Validate a snapshot and show its contents",
+  description: "Fails if the snapshot cannot be restored.",
+  method: "GET",
+  path: "/_emulator/snapshots/{name}",
+  auth: "control-token",
+  request: { params },
+  responses: { 200: json(Whole) },
+  failures: ["no-such-snapshot", "unusable-snapshot"],
+  cli: { command: "emulator snapshot show", columns: ["name", "at", "saved_at", "bytes", "written_by", "file"] },
+  basis: ours,
+  examples: [{ title: "Validate a snapshot", params: { name: "prepared" } }],
+});
+
+const FieldChange = z.strictObject({
+  field: z.string().describe("Path of the field: signatories[0].action"),
+  from: z.unknown().optional(),
+  to: z.unknown().optional(),
+});
+
+const Diff = z.strictObject({
+  from: z.string(),
+  to: z.string().nullable().describe("Other snapshot; null for the current state"),
+  same: z.boolean().describe("True: no differences"),
+  items: z.array(
+    z.strictObject({
+      what: z.string().describe("Description: contract T-1: DRAFT → SIGN"),
+      collection: z.string(),
+      key: z.string().nullable().describe("Key of the row; null for identifiers, sequences and secrets"),
+      change: z.enum(["new", "changed", "gone"]),
+      fields: z
+        .array(FieldChange)
+        .describe("Changed fields, without secrets and with long values cut; for a new row its plain fields"),
+    }),
+  ),
+  total: z.int(),
+});
+
+export const diffSnapshot = operation({
+  id: "snapshots.diff",
+  service: emulator,
+  summary: "Compare a snapshot with the current state or another one",
+  description: "Domain changes come first, then rows and fields. Elapsed time and trace data " + "are ignored.",
+  method: "GET",
+  path: "/_emulator/snapshots/{name}/diff",
+  auth: "control-token",
+  request: {
+    params,
+    query: z.object({
+      to: anyName.optional().describe("Snapshot to compare with (default: the current state)"),
+      most: z.int().min(1).max(100_000).default(1_000).describe("Maximum number of differences"),
+    }),
+  },
+  responses: { 200: json(Diff) },
+  failures: ["no-such-snapshot", "unusable-snapshot"],
+  cli: { by: "emulator snapshot diff" },
+  basis: ours,
+  examples: [{ title: "Show the changes of a test", params: { name: "prepared" } }],
+});
+
+const Restored = z.strictObject({
+  name: z.string(),
+  now: timestamp.describe("Virtual time of the restored state"),
+  backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if it was identical"),
+  dropped: z
+    .array(z.strictObject({ kind: z.string(), ref: z.string() }))
+    .describe("Scheduled work in progress, whose outcome was discarded"),
+});
+
+export const restoreSnapshot = operation({
+  id: "snapshots.restore",
+  service: emulator,
+  summary: "Restore a snapshot",
+  description:
+    "Restores the state of the snapshot; time and IDs continue from there. The current state is saved first as snapshot before-1 (ten are kept). Request log and inboxes are not restored. The outcome of requests and attempts in progress is discarded.",
+  method: "POST",
+  path: "/_emulator/snapshots/{name}/restore",
+  auth: "control-token",
+  role: "admin",
+  request: { params },
+  responses: { 200: json(Restored) },
+  failures: ["no-such-snapshot", "unusable-snapshot"],
+  cli: { command: "emulator snapshot restore", columns: ["name", "now", "backup_snapshot"] },
+  basis: ours,
+  examples: [{ title: "Restore the starting state", params: { name: "prepared" } }],
+});
+
+export const removeSnapshot = operation({
+  id: "snapshots.remove",
+  service: emulator,
+  summary: "Remove a snapshot",
+  method: "DELETE",
+  path: "/_emulator/snapshots/{name}",
+  auth: "control-token",
+  role: "admin",
+  request: { params },
+  responses: { 204: empty() },
+  failures: ["no-such-snapshot"],
+  cli: { command: "emulator snapshot remove", confirm: "yes" },
+  basis: ours,
+  examples: [{ title: "Remove a snapshot", params: { name: "prepared" } }],
+});
+
+const RewindTarget = exactlyOne(
+  z.object({
+    to: z.iso.datetime({ offset: true }).optional().describe("Virtual time to rewind to, ISO 8601"),
+    before: z
+      .string()
+      .regex(/^[a-z]{1,20}:\d{1,15}$/, "must be a cause (request:12, advance:3)")
+      .optional()
+      .describe("Cause to undo, as a trace names it: request:12, advance:3"),
+    steps: z.int().min(1).max(1_000_000).optional().describe("Number of changing requests and clock advances to undo"),
+  }),
+  "to",
+  "before",
+  "steps",
+);
+
+const Rewound = z.strictObject({
+  now: timestamp.describe("Virtual time of the restored state"),
+  backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if nothing was undone"),
+  undone: z.int().describe("Number of undone requests and clock advances"),
+  dropped: Restored.shape.dropped,
+});
+
+export const rewind = operation({
+  id: "snapshots.rewind",
+  service: emulator,
+  summary: "Restore the state from before a request, a time or N steps",
+  description:
+    "Restores the state from before a request, a time or N steps. The current state is saved first as snapshot before-1 (ten are kept). Faults, request log and inboxes are not rewound. The history reaches back as far as SVC_HISTORY of svc emulator start allows. The outcome of requests and attempts in progress is discarded.",
+  method: "POST",
+  path: "/_emulator/rewind",
+  auth: "control-token",
+  role: "admin",
+  request: { body: json(RewindTarget) },
+  responses: { 200: json(Rewound) },
+  failures: ["no-history", "beyond-history", "not-behind"],
+  cli: { command: "emulator rewind", columns: ["now", "backup_snapshot", "undone"] },
+  basis: ours,
+  examples: [
+    { title: "Undo the last change", body: { steps: 1 } },
+    { title: "Undo a request and all later changes", body: { before: "request:12" } },
+  ],
+});

@@ -1,0 +1,207 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { empty, json, jsonInPieces, operation } from "../operation.ts";
+import { emulator } from "../services.ts";
+import { timestamp } from "../shapes.ts";
+
+const ours = assumed("The control plane is part of the emulator.");
+
+const State = z.looseObject({
+  svc_state: z.int().describe("Version of this format"),
+});
+
+/** A text of Node holds no more than 512 MiB. */
+const maxStateBytes = 500 * 1_024 * 1_024;
+
+const WorkspaceInfo = z.strictObject({
+  id: z.int(),
+  cluster_id: z.string(),
+  name: z.string(),
+  client_id: z.string(),
+  client_secret: z.string(),
+  hmac_key: z.string(),
+  industry: z.string().nullable().describe("From its trial signup"),
+  use_case: z.string().nullable(),
+  plan: z.string().nullable().describe("As last reported by the billing provider"),
+  is_suspended: z.boolean().describe("Whether the billing provider reported a paused or cancelled subscription"),
+  intake_workflows: z
+    .array(z.strictObject({ id: z.int(), title: z.string() }))
+    .describe("Published workflows, for intakes"),
+  creator_tokens: z.array(z.string()).describe("Tokens of the seed, and of pending members"),
+  counterparty_tokens: z.array(z.string()).describe("Tokens of the seed, and of contracts that have not ended"),
+});
+
+export const listWorkspaces = operation({
+  id: "emulator.workspaces",
+  service: emulator,
+  summary: "List workspaces with their keys",
+  description: "The table hides the secrets. --json and --fields client_secret,hmac_key show them.",
+  method: "GET",
+  path: "/_emulator/workspaces",
+  auth: "control-token",
+  request: {},
+  responses: { 200: json(z.array(WorkspaceInfo)) },
+  failures: [],
+  cli: { command: "emulator workspaces", columns: ["id", "cluster_id", { name: "name", cut: 1 }, "client_id"] },
+  basis: ours,
+  examples: [{ title: "List the API keys" }],
+});
+
+export const createWorkspace = operation({
+  id: "emulator.create-workspace",
+  service: emulator,
+  summary: "Create a workspace with its own keys and templates",
+  description:
+    "Workspaces are isolated from each other, and do not delay each other's deliveries. A reset removes the workspace.",
+  method: "POST",
+  path: "/_emulator/workspaces",
+  auth: "control-token",
+  role: "admin",
+  request: {
+    body: json(
+      z.object({
+        name: z.string().min(1).max(200).describe("Name of the workspace; must be unique"),
+        template: z
+          .enum(["demo", "empty"])
+          .default("demo")
+          .describe("demo: with templates, contract types, workflows and roles; empty: without"),
+        cluster_id: z.string().optional().describe("Cluster of the workspace (default: the first emulated one)"),
+      }),
+    ),
+  },
+  responses: { 201: json(WorkspaceInfo) },
+  failures: ["no-such-cluster-here", "external-cluster", "workspace-there"],
+  cli: {
+    command: "emulator workspaces create",
+    columns: ["id", "cluster_id", "name", "client_id", "client_secret", "hmac_key"],
+  },
+  basis: ours,
+  examples: [{ title: "Create one for a team", body: { name: "Team A" } }],
+});
+
+const routedKeys = (what: string) => z.array(z.string()).describe(what);
+
+const WorkspaceRouting = z.strictObject({
+  id: z.int(),
+  cluster_id: z.string(),
+  name: z.string(),
+  cluster_emails: routedKeys("Hashes of its users' addresses"),
+  cluster_clients: routedKeys("Client ID of its API key"),
+  creator_tokens: routedKeys("Invite tokens of creators"),
+  counterparty_tokens: routedKeys("Invite tokens of counterparties"),
+  chat_a_teams: routedKeys("Team ids of chat_a"),
+  external_integrations: routedKeys("External ids with their type"),
+  user_codes: routedKeys("User codes of devices that its users have approved"),
+  signatories: routedKeys("Hashes of its signatories' addresses"),
+});
+
+export const showWorkspaceRouting = operation({
+  id: "emulator.workspace-routing",
+  service: emulator,
+  summary: "Show the routing data that leads to a workspace",
+  description:
+    "Lists the identifiers that route to this workspace alone, by table. svc router offboard --workspace removes them.",
+  method: "GET",
+  path: "/_emulator/workspaces/{workspace_id}/routing",
+  auth: "control-token",
+  request: {
+    params: z.object({ workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces") }),
+  },
+  responses: { 200: json(WorkspaceRouting) },
+  failures: ["no-such-workspace"],
+  cli: { command: "emulator workspaces routing" },
+  basis: ours,
+  examples: [{ title: "Show the routing data before offboarding", params: { workspace_id: 1 } }],
+});
+
+export const removeWorkspace = operation({
+  id: "emulator.remove-workspace",
+  service: emulator,
+  summary: "Remove a workspace with everything in it",
+  description:
+    "Removes its API key, people, templates, webhooks, contracts, e-mails, deliveries, scheduled work and routing data. Unreferenced uploads are removed after 30 days. The last workspace of a cluster cannot be removed. To undo it: svc emulator rewind --steps 1.",
+  method: "DELETE",
+  path: "/_emulator/workspaces/{workspace_id}",
+  auth: "control-token",
+  role: "admin",
+  request: {
+    params: z.object({ workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces") }),
+  },
+  responses: {
+    200: json(
+      z.strictObject({
+        id: z.int(),
+        cluster_id: z.string(),
+        name: z.string(),
+        contracts: z.int().describe("Number of removed rows, as are the following"),
+        webhooks: z.int(),
+        deliveries: z.int(),
+      }),
+    ),
+  },
+  failures: ["no-such-workspace", "last-workspace"],
+  cli: { command: "emulator workspaces remove", confirm: "yes" },
+  basis: assumed("The control plane is part of the emulator (DECISIONS.md, E20)."),
+  examples: [{ title: "Remove the workspace of a team", params: { workspace_id: 4 } }],
+});
+
+export const exportState = operation({
+  id: "state.export",
+  service: emulator,
+  summary: "Print the whole state as one JSON document",
+  method: "GET",
+  path: "/_emulator/state",
+  auth: "control-token",
+  role: "admin",
+  request: {},
+  responses: { 200: jsonInPieces(State) },
+  failures: [],
+  cli: { command: "emulator state export" },
+  basis: ours,
+  examples: [{ title: "Export the state" }],
+});
+
+/** Whether it is a state, and of which format, its reader says: a field of it is nothing that anybody gives by itself. */
+const Document = z.looseObject({});
+
+const Imported = z.strictObject({
+  now: timestamp.describe("Virtual time of the restored state"),
+  backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if it was identical"),
+});
+
+export const importState = operation({
+  id: "state.import",
+  service: emulator,
+  summary: "Replace the whole state with an exported one",
+  description:
+    "Accepts an exported document, up to 500 MiB. The current state is saved first as snapshot before-1 (ten are kept): " +
+    "svc emulator snapshot restore before-1 restores it. The history starts again.",
+  method: "PUT",
+  path: "/_emulator/state",
+  auth: "control-token",
+  role: "admin",
+  request: { body: json(Document, { maxBytes: maxStateBytes }) },
+  responses: { 200: json(Imported) },
+  failures: ["invalid-state", "foreign-clusters"],
+  cli: { command: "emulator state import", columns: ["now", "backup_snapshot"], confirm: "yes" },
+  basis: ours,
+  examples: [],
+});
+
+export const resetState = operation({
+  id: "state.reset",
+  service: emulator,
+  summary: "Reset the state to the seed",
+  description:
+    "Removes contracts, webhooks, deliveries, inboxes and faults, and sets virtual time as on a new start. With --deterministic IDs start again. Keys, secrets, the request log and the clock mode are kept.",
+  method: "POST",
+  path: "/_emulator/reset",
+  auth: "control-token",
+  role: "admin",
+  request: {},
+  responses: { 204: empty() },
+  failures: [],
+  cli: { command: "emulator reset", confirm: "yes" },
+  basis: ours,
+  examples: [{ title: "Reset between tests" }],
+});

@@ -1,0 +1,95 @@
+import * as z from "zod";
+import { assumed } from "../basis.ts";
+import { form, operation, passthrough } from "../operation.ts";
+import { router } from "../services.ts";
+import { forwardingToOne } from "./failures.ts";
+
+const headers = z.object({
+  "user-agent": z.string().optional().describe("User agent of the browser"),
+  "x-forwarded-for": z.string().optional().describe("Forwarded addresses; the first one is the caller's"),
+  "x-crm-a-signature": z.string().optional().describe("Signature: hex for version 1 and 2, base64 for version 3"),
+  "x-crm-a-signature-version": z.string().optional().describe("v1, v2 or v3"),
+  "x-crm-a-signature-timestamp": z.string().optional().describe("Milliseconds since the epoch; required for version 3"),
+});
+
+export const openCrmAIframe = operation({
+  id: "crm-a.iframe",
+  service: router,
+  summary: "Open the embedded app of crm_a",
+  description:
+    "Verifies the request signature, then forwards to the owning cluster, which redirects to a contract page or renders the front end.",
+  method: "GET",
+  path: "/router/v1/crm_a/iframe",
+  auth: "none",
+  request: {
+    headers,
+    query: z.object({ contract_id: z.string().optional().describe("Contract whose page is opened") }),
+  },
+  responses: { 200: passthrough() },
+  failures: ["bad-crm-a-signature", ...forwardingToOne],
+  cli: { command: "crm-a iframe" },
+  basis: "specified",
+  examples: [{ title: "Open a contract", query: { contract_id: "T-17" } }],
+});
+
+const CardsResponse = z.strictObject({
+  results: z.array(z.looseObject({ objectId: z.int(), title: z.string() })),
+  primaryAction: z.looseObject({ type: z.string() }).optional(),
+});
+
+export const listCrmACards = operation({
+  id: "crm-a.cards",
+  service: router,
+  summary: "List the cards that crm_a shows next to a record",
+  method: "GET",
+  path: "/router/v1/crm_a/cards",
+  auth: "none",
+  request: { headers },
+  responses: { 200: passthrough(CardsResponse) },
+  failures: ["bad-crm-a-signature", ...forwardingToOne],
+  cli: { command: "crm-a cards", rows: "results", columns: ["objectId", "title"] },
+  basis: assumed("The input is specified, the response is not (DECISIONS.md, R29)."),
+  examples: [{ title: "List the cards" }],
+});
+
+const query = z.object({
+  index_url_override: z.string().nullish().describe("Origin of the front end, on the allow-list of the seed"),
+});
+const crmBHeaders = z.object({
+  "user-agent": z.string().optional().describe("User agent of the browser"),
+  "x-forwarded-for": z.string().optional().describe("Forwarded addresses; the first one is the caller's"),
+});
+
+export const SignedRequestForm = z.object({
+  signed_request: z.string().describe("Base64 of the HMAC-SHA256, a period, base64 of the envelope"),
+});
+
+export const openCrmB = operation({
+  id: "crm-b.open",
+  service: router,
+  summary: "Open the canvas app with a signed request",
+  method: "POST",
+  path: "/router/v1/crm_b/",
+  auth: "none",
+  request: { query, headers: crmBHeaders, body: form(SignedRequestForm) },
+  responses: { 200: passthrough() },
+  failures: ["bad-signed-request", "index-url-not-allowed", ...forwardingToOne],
+  cli: { command: "crm-b open" },
+  basis: "specified",
+  examples: [{ title: "Open the app", body: { signed_request: "c2lnbmF0dXJl.ZW52ZWxvcGU=" } }],
+});
+
+export const showCrmBCanvas = operation({
+  id: "crm-b.canvas",
+  service: router,
+  summary: "Show the canvas app without a context",
+  method: "GET",
+  path: "/router/v1/crm_b/",
+  auth: "none",
+  request: { query, headers: crmBHeaders },
+  responses: { 200: passthrough() },
+  failures: ["index-url-not-allowed", ...forwardingToOne],
+  cli: { command: "crm-b canvas" },
+  basis: "specified",
+  examples: [{ title: "Show the page" }],
+});

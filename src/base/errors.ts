@@ -1,0 +1,57 @@
+import { lookupTable } from "./object.ts";
+
+/** Something that only a mistake in the emulator itself can cause. Answers 500 and names the operation, when known. */
+export class EmulatorBugError extends Error {
+  override readonly name = "EmulatorBugError";
+  readonly operation: string | undefined;
+
+  constructor(message: string, options: { readonly operation?: string; readonly cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.operation = options.operation;
+  }
+}
+
+/**
+ * An error that is thrown to answer with, and not because something is wrong: nobody asks where it was thrown, and to note
+ * that takes up to a quarter of the time of a refused look-up.
+ */
+export class StacklessError extends Error {
+  constructor(message: string) {
+    const { stackTraceLimit } = Error;
+    // Not by assignment, which throws where nobody may change what the language brings (`node --frozen-intrinsics`).
+    Reflect.set(Error, "stackTraceLimit", 0);
+    super(message);
+    Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
+  }
+}
+
+/** What keeps a connection from TLS, where that is known. */
+export type TlsFailure = "no-tls" | "self-signed" | "unknown-authority" | "expired" | "other-host";
+
+/** By the codes of Node. OpenSSL takes the answer of a server without TLS for a record of another version, or too long. */
+const troubles = lookupTable<TlsFailure>({
+  EPROTO: "no-tls",
+  ERR_SSL_WRONG_VERSION_NUMBER: "no-tls",
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: "no-tls",
+  ERR_SSL_UNKNOWN_PROTOCOL: "no-tls",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "self-signed",
+  SELF_SIGNED_CERT_IN_CHAIN: "unknown-authority",
+  UNABLE_TO_GET_ISSUER_CERT: "unknown-authority",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "unknown-authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "unknown-authority",
+  CERT_HAS_EXPIRED: "expired",
+  ERR_TLS_CERT_ALTNAME_INVALID: "other-host",
+});
+
+export const toTlsFailure = (code: string): TlsFailure | undefined => troubles[code];
+
+const hungUp: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+
+/** A server of TLS hangs up on whoever begins without; others say so in a 400. */
+export const mayExpectTls = (url: string, code: string): boolean => url.startsWith("http:") && hungUp.has(code);
+
+/** What OpenSSL calls it: the last part of a message that names its threads, files and lines before it. */
+export function tlsReason(error: Error): string {
+  const { reason } = error as { reason?: unknown };
+  return typeof reason === "string" && reason !== "" ? reason : error.message.trim();
+}

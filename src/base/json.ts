@@ -1,0 +1,189 @@
+import { isObject } from "./object.ts";
+
+/** A number of a JSON text that a double would change: `1.0`, `7e12345`, or an integer of 17 digits. */
+class ExactNumber {
+  /** As it was written. */
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+    hasExactNumbers = true;
+  }
+
+  valueOf(): number {
+    return Number(this.text);
+  }
+
+  toString(): string {
+    return this.text;
+  }
+
+  toJSON(): number {
+    return Number(this.text);
+  }
+}
+
+/** Most documents hold none: they are neither copied nor written by a slower way. */
+let hasExactNumbers = false;
+
+/** The document of a JSON text that was parsed already, with numbers that parsing has changed as they were written. */
+export function restoreExactNumbers(text: string, parsed: unknown): unknown {
+  const found = changedNumbers(text);
+  if (found.length === 0) return parsed;
+  const mark = unusedMark(text);
+  let marked = "";
+  let end = 0;
+  for (const [from, to] of found) {
+    marked += `${text.slice(end, from)}"${mark}${text.slice(from, to)}"`;
+    end = to;
+  }
+  return JSON.parse(marked + text.slice(end), (_, value: unknown) =>
+    typeof value === "string" && value.startsWith(mark) ? new ExactNumber(value.slice(mark.length)) : value,
+  );
+}
+
+/** The JSON text of a value, with exact numbers as they were written. */
+export function stringifyExact(value: unknown, indent?: number): string {
+  if (!hasExactNumbers) return JSON.stringify(value, null, indent);
+  const texts: string[] = [];
+  const write = (mark: string) => {
+    texts.length = 0;
+    return JSON.stringify(
+      value,
+      function (this: Record<string, unknown>, key: string, plain: unknown) {
+        const own = this[key];
+        return own instanceof ExactNumber ? `${mark}${texts.push(own.text) - 1}` : plain;
+      },
+      indent,
+    );
+  };
+  const mark = unusedMark(write(""));
+  const [first, ...others] = write(mark)?.split(`"${mark}`) ?? [];
+  // Behind each mark: the number of its text, and the quote that ends the string.
+  const rest = others.map((part, at) => texts[at]! + part.slice(part.indexOf('"') + 1));
+  return [first, ...rest].join("");
+}
+
+/** The same value with nothing but plain numbers: what schemas check. */
+export function plainNumbers(value: unknown): unknown {
+  if (!hasExactNumbers || typeof value !== "object" || value === null) return value;
+  if (value instanceof ExactNumber) return value.valueOf();
+  if (Array.isArray(value)) return value.map(plainNumbers);
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plainNumbers(inner)]));
+}
+
+function unusedMark(text: string): string {
+  for (let count = 0; ; count += 1) if (!text.includes(`exact${count}:`)) return `exact${count}:`;
+}
+
+/** Where in a JSON text stand numbers that are written otherwise once they were read. */
+function changedNumbers(text: string): [from: number, to: number][] {
+  const found: [number, number][] = [];
+  const number = /-?\d[\d.eE+-]*/y;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
+    else if (code === minus || (code >= zero && code <= nine)) {
+      number.lastIndex = at;
+      const [digits = ""] = number.exec(text) ?? [];
+      if (String(Number(digits)) !== digits) found.push([at, at + digits.length]);
+      at += digits.length - 1;
+    }
+  }
+  return found;
+}
+
+const [quote, backslash, minus, zero, nine] = [...'"\\-09'].map((one) => one.charCodeAt(0)) as [
+  number,
+  number,
+  number,
+  number,
+  number,
+];
+
+/** The place of the quote that ends the string; the end of the text where none does. */
+export function endOfString(text: string, start: number): number {
+  for (let i = start + 1; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code === quote) return i;
+    if (code === backslash) i += 1;
+  }
+  return text.length;
+}
+
+/*
+ * Free-form values whose numbers a double would change, in a form that every document of JSON can hold: a number such as
+ * 1.10 is an object with one member, which no caller has a reason to send.
+ */
+const member = "\u0000number";
+const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** The value, with the numbers of `exact`, which is the same document as it was written. */
+export function withWrittenNumbers(value: unknown, exact: unknown): unknown {
+  if (exact instanceof ExactNumber) return numberText.test(exact.text) ? { [member]: exact.text } : value;
+  if (Array.isArray(value) && Array.isArray(exact)) return value.map((item, at) => withWrittenNumbers(item, exact[at]));
+  if (!isObject(value) || !isObject(exact)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, withWrittenNumbers(inner, ownMember(exact, name))]),
+  );
+}
+
+const ownMember = (of: Readonly<Record<string, unknown>>, name: string): unknown =>
+  Object.hasOwn(of, name) ? of[name] : undefined;
+
+// Inside a string the quotes would have backslashes before them.
+const written = /\{"\\u0000number":"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"\}/g;
+
+/** The JSON text of a document, with its numbers as they were written. */
+export function writtenJson(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text?.includes('{"\\u0000number":"') ? text.replace(written, "$1") : text;
+}
+
+/** The same value with plain numbers: for what computes with them. */
+export function computable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(computable);
+  if (!isObject(value)) return value;
+  const { [member]: text } = value;
+  if (typeof text === "string" && numberText.test(text) && Object.keys(value).length === 1) return Number(text);
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, computable(inner)]));
+}
+
+/** How one JSON document is written: without blanks, with a blank after each comma and colon, or in ASCII alone. */
+const jsonForms = ["compact", "spaced", "escaped"] as const;
+export type JsonForm = (typeof jsonForms)[number];
+
+/** The forms of webhooks: one for all of them, or in turn. */
+export const webhookJsonForms = [...jsonForms, "mixed"] as const;
+export type WebhookJsonForm = (typeof webhookJsonForms)[number];
+
+/** The form of the webhook with this number. */
+export const formOfWebhook = (form: WebhookJsonForm, number: number): JsonForm =>
+  form === "mixed" ? jsonForms[number % jsonForms.length]! : form;
+
+/** The same document in another form: numbers and the order of keys stay. `text` is what `JSON.stringify` made. */
+export function writeJson(text: string, form: JsonForm): string {
+  if (form === "spaced") return spaceMarks(text);
+  if (form === "escaped") return text.replace(/[\u0080-\uffff]/g, escapeUnit);
+  return text;
+}
+
+/** A blank after each comma and colon that is not in a string. */
+function spaceMarks(text: string): string {
+  const pieces: string[] = [];
+  let isString = false;
+  let from = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at];
+    if (char === "\\") at += 1;
+    else if (char === '"') isString = !isString;
+    else if (!isString && (char === "," || char === ":")) {
+      pieces.push(text.slice(from, at + 1));
+      from = at + 1;
+    }
+  }
+  return [...pieces, text.slice(from)].join(" ");
+}
+
+const escapeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -1,0 +1,52 @@
+/**
+ * The candidate that was probably meant: at most two typing mistakes away, and less than half of the word. By hand: the
+ * parser corrects names of commands and flags alone.
+ */
+export function findNearest(word: string, candidates: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Math.min(3, Math.floor(word.length / 2) + 1);
+  for (const candidate of candidates) {
+    const distance = typingDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** `Did you mean "x"?`, or the whole list when nothing is near. */
+export function didYouMean(word: string, candidates: readonly string[]): string {
+  const near = findNearest(word, candidates);
+  return near === undefined ? `Known: ${[...candidates].sort().join(", ")}.` : `Did you mean ${near}?`;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
+function typingDistance(a: string, b: string): number {
+  const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array<number>(b.length).fill(0)]);
+  for (let j = 0; j <= b.length; j += 1) rows[0]![j] = j;
+  for (let i = 1; i <= a.length; i += 1) {
+    for (let j = 1; j <= b.length; j += 1) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      let least = Math.min(rows[i - 1]![j]! + 1, rows[i]![j - 1]! + 1, rows[i - 1]![j - 1]! + cost);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (swapped) least = Math.min(least, rows[i - 2]![j - 2]! + 1);
+      rows[i]![j] = least;
+    }
+  }
+  return rows[a.length]![b.length]!;
+}
+
+/** `1 row`, `2 rows`, `3 retries`. */
+export const pluralize = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+/**
+ * The text without those characters at its end. An expression such as `/=+$/` would begin anew at each of them
+ * wherever they stand, which takes the square of their number.
+ */
+export function trimTrailing(text: string, characters: string): string {
+  let end = text.length;
+  while (end > 0 && characters.includes(text[end - 1]!)) end -= 1;
+  return text.slice(0, end);
+}

@@ -1,0 +1,63 @@
+/** The names in a path such as `/contracts/{contract_id}/status`, in order. */
+export const placeholders = (template: string): string[] =>
+  [...template.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!);
+
+/** Puts percent-encoded values in the place of the names. `full_path` is the one value that may hold slashes. */
+export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
+  return template.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`No value for {${name}} in ${template}`);
+    return name === "full_path"
+      ? String(value).split("/").map(encodeURIComponent).join("/")
+      : encodeURIComponent(String(value));
+  });
+}
+
+/** Whether a path fits a pattern, in which `*` stands for any characters; the query does not count. */
+export function matchesPathPattern(target: string, pattern: string): boolean {
+  const path = target.split("?", 1)[0]!;
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return path === first;
+  if (!path.startsWith(first) || !path.endsWith(last)) return false;
+  const end = path.length - last.length;
+  let at = first.length;
+  for (const piece of rest) {
+    const found = path.indexOf(piece, at);
+    if (found < 0) return false;
+    at = found + piece.length;
+  }
+  return at <= end;
+}
+
+/** The host that a URL names, as a person would write it to allow it; `HOST` where the URL cannot be read. */
+export const extractHost = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "HOST");
+
+export const hostForms = "host, host:port or *.domain";
+
+/** Whether it can be the host of a URL, as `new URL` writes it: `host`, `host:port` or `*.domain`. */
+export function isHostPattern(text: string): boolean {
+  const wanted = text.toLowerCase();
+  if (wanted.startsWith("*.")) return isName(wanted.slice(2));
+  if (isCanonical(`[${wanted}]`)) return true;
+  const [, host, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(wanted) ?? [];
+  if (host === undefined || (port !== undefined && !isPort(port))) return false;
+  return host.startsWith("[") ? isCanonical(host) : isName(host);
+}
+
+/** The pattern that was probably meant by what is none; undefined: nobody knows. */
+export function suggestHostPattern(text: string): string | undefined {
+  if (/^[\d.:a-f]+\/\d+$/i.test(text)) return undefined;
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  if (!URL.canParse(url)) return undefined;
+  const { host, hostname } = new URL(url);
+  return [host, hostname, hostname.replace(/\.$/, ""), `*${hostname}`].find(isHostPattern);
+}
+
+/** Without an empty label: a URL may hold one, and no name does. */
+const isName = (host: string): boolean => /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(host) && isCanonical(host);
+
+const isCanonical = (host: string): boolean =>
+  URL.canParse(`http://${host}`) && new URL(`http://${host}`).hostname === host;
+
+const isPort = (digits: string): boolean => Number(digits) > 0 && Number(digits) < 65_536 && !digits.startsWith("0");

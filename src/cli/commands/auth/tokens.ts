@@ -1,0 +1,194 @@
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { PartialFailureError } from "../../failure.ts";
+import { formatNextCommand } from "../../next-command.ts";
+import { checkFields } from "../../output/output.ts";
+import { tokenSetting } from "../../settings.ts";
+
+const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
+
+/** Names an account by its server; without it the routing service of the target is meant. */
+export const issuerFlag = {
+  flag: "issuer",
+  type: "text",
+  placeholder: "URL",
+  description: "OAuth issuer, if it is not the routing service",
+} as const satisfies FlagSpec;
+
+export const authStatus = defineCommand({
+  words: ["auth", "status"],
+  summary: "Show where you are signed in",
+  description:
+    "Shows the source and location of each token, never the token. Exits 4 if there is no valid sign-in for the server.",
+  positionals: [],
+  flags: [issuerFlag],
+  examples: [
+    { title: "All sign-ins", argv: ["auth", "status"] },
+    { title: "For a program", argv: ["auth", "status", "--json=address,state,expires_at"] },
+  ],
+  async run(input, context) {
+    const { output } = context;
+    if (context.globals.fields) checkFields(context.globals.fields, fields);
+    const { rows, chosen } = await signIns(input.flags.issuer, context);
+    const columns = ["address", "state", "current", "expires_at", "source"];
+    await output.show(rows, { fields, columns, none: "Not signed in" });
+    const used = rows.find(({ current }) => current);
+    if (used && used.state !== "expired") return undefined;
+    if (rows.length > 0) await output.note(lacking(used?.address, chosen, context));
+    return "forbidden";
+  },
+});
+
+/** Why none of the sign-ins that are kept can be used, and what to do. */
+function lacking(ended: string | undefined, chosen: string | undefined, context: Context): string {
+  const again = formatNextCommand(["auth", "device-login"], context);
+  if (ended !== undefined) return `The sign-in at ${ended} has expired. Next: ${again}`;
+  if (chosen !== undefined) return `Not signed in at ${chosen}, the server in use. Next: ${again}`;
+  return "No server is selected. Use --issuer, --base-url or --profile";
+}
+
+async function signIns(issuer: string | undefined, context: Context) {
+  const { readAccounts, tokensPath } = await import("../../auth/accounts.ts");
+  const { hasExpired } = await import("../../auth/tokens.ts");
+  const { resolveServerAddress } = await import("../../auth/oauth-call.ts");
+  const { host } = context;
+  const accounts = await readAccounts(context);
+  const names = Object.keys(accounts);
+  // Without a target the only account is the one that is meant.
+  const chosen = await resolveServerAddress(issuer, context).catch((error: unknown) => {
+    if (issuer !== undefined) throw error;
+    return names.length === 1 ? names[0] : undefined;
+  });
+  const given = tokenSetting(host)
+    ? [
+        {
+          address: chosen ?? "any",
+          source: "SVC_TOKEN",
+          location: "environment",
+          client_id: null,
+          scope: null,
+          expires_at: null,
+          state: "given",
+          refreshable: false,
+          current: true,
+        },
+      ]
+    : [];
+  const stored = Object.entries(accounts).map(([address, account]) => {
+    const refreshable = account.refresh_token !== undefined;
+    const isOver = hasExpired(account, host.wall.now());
+    return {
+      address,
+      source: "sign-in",
+      location: tokensPath(context),
+      client_id: account.client_id,
+      scope: account.scope ?? null,
+      expires_at: account.expires_at ?? null,
+      state: isOver ? (refreshable ? "to be refreshed" : "expired") : "good",
+      refreshable,
+      current: given.length === 0 && address === chosen,
+    };
+  });
+  return { rows: [...given, ...stored], chosen };
+}
+
+export const authRefresh = defineCommand({
+  words: ["auth", "refresh"],
+  summary: "Exchange the refresh token for new tokens now",
+  description:
+    "Commands do this automatically when a token is about to expire. Concurrent commands take turns, so a refresh token is never used twice.",
+  positionals: [],
+  flags: [issuerFlag],
+  examples: [{ title: "Before a long job", argv: ["auth", "refresh"] }],
+  async run(input, context) {
+    const { resolveAccountAddress } = await import("../../auth/accounts.ts");
+    const { refreshAccount } = await import("../../auth/tokens.ts");
+    const address = await resolveAccountAddress(input.flags.issuer, context);
+    const { expires_at, scope, refreshed_at } = await refreshAccount(context, address, true);
+    const shown = { address, expires_at: expires_at ?? null, scope: scope ?? null, refreshed_at: refreshed_at ?? null };
+    await context.output.show(shown, { fields: Object.keys(shown) });
+    return undefined;
+  },
+});
+
+export const authToken = defineCommand({
+  words: ["auth", "token"],
+  summary: "Print a valid access token for other programs",
+  description: "Refreshes the token first if it is about to expire. Prints SVC_TOKEN unchanged if it is set.",
+  positionals: [],
+  flags: [issuerFlag],
+  examples: [{ title: "Pass it to a script without showing it", argv: ["auth", "token", "--json=access_token"] }],
+  async run(input, context) {
+    const { output, host } = context;
+    const { resolveAccountAddress } = await import("../../auth/accounts.ts");
+    const { requireValidAccount } = await import("../../auth/tokens.ts");
+    const given = input.flags.issuer === undefined ? tokenSetting(host)?.value : undefined;
+    const { access_token, token_type, expires_at } = given
+      ? { access_token: given, token_type: "Bearer", expires_at: undefined }
+      : await requireValidAccount(context, await resolveAccountAddress(input.flags.issuer, context));
+    if (output.format === "table" && !context.globals.fields) await output.print(access_token);
+    else {
+      await output.show(
+        { access_token, token_type, expires_at: expires_at ?? null },
+        { fields: ["access_token", "token_type", "expires_at"] },
+      );
+    }
+    return undefined;
+  },
+});
+
+export const authLogout = defineCommand({
+  words: ["auth", "logout"],
+  summary: "Sign out, and revoke the tokens if the server can",
+  positionals: [],
+  flags: [issuerFlag, { flag: "all", type: "switch", description: "Sign out everywhere" }],
+  examples: [
+    { title: "From the configured routing service", argv: ["auth", "logout"] },
+    { title: "Everywhere", argv: ["auth", "logout", "--all"] },
+  ],
+  async run(input, context) {
+    const { readAccounts } = await import("../../auth/accounts.ts");
+    const { resolveAccountAddress } = await import("../../auth/accounts.ts");
+    const { output, host } = context;
+    const known = Object.keys(await readAccounts(context));
+    const named = input.flags.all === true ? known : [await resolveAccountAddress(input.flags.issuer, context)];
+    const done = [];
+    for (const address of named) {
+      // Forgotten first: whatever the server says, this machine no longer holds it.
+      const revoked = await forget(address, context);
+      if (revoked !== "unknown") done.push({ address, revoked });
+    }
+    if (done.length === 0) await output.note("Not signed in");
+    for (const { address } of done) await output.note(`Signed out of ${address}`);
+    if (output.format !== "table") await output.show(done, { fields: ["address", "revoked"] });
+    if (tokenSetting(host)) await output.warn("SVC_TOKEN is still set and overrides every sign-in.");
+    return undefined;
+  },
+});
+
+/** Whether the server revoked the tokens too; many have no way to. */
+async function forget(address: string, context: Context): Promise<boolean | "unknown"> {
+  const { changeAccount, readAccounts } = await import("../../auth/accounts.ts");
+  if (!Object.hasOwn(await readAccounts(context), address)) return "unknown";
+  let account: Awaited<ReturnType<typeof changeAccount>>;
+  await changeAccount(context, address, (now) => {
+    account = now;
+    return undefined;
+  });
+  if (account?.revocation_url === undefined) return false;
+  const { oauthClient, oauthPost } = await import("../../auth/oauth-call.ts");
+  const { client_id, refresh_token, access_token } = account;
+  const token = refresh_token ?? access_token;
+  const url = account.revocation_url;
+  const client = await oauthClient(context);
+  const answer = await oauthPost(client, url, "form", { token, client_id }, context.signal).catch((error: unknown) => {
+    if (!context.signal.aborted) return undefined;
+    throw new PartialFailureError(error, [
+      `The sign-in at ${address} is removed from this machine. It is unknown whether its tokens are revoked`,
+    ]);
+  });
+  // A page says nothing of tokens, whatever its status.
+  if (answer?.status === 200 && !/\bhtml\b/.test(answer.headers["content-type"] ?? "")) return true;
+  await context.output.warn(`${address} did not confirm that the tokens are revoked.`);
+  return false;
+}

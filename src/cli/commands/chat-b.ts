@@ -1,0 +1,71 @@
+import { fieldsOf } from "../../base/object.ts";
+import { type Command, type Context, defineCommand } from "../command.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../config/secrets.ts";
+import { prepareCall } from "../derived-command.ts";
+import { UsageError } from "../failure.ts";
+
+const token = appSecrets.chatB;
+
+const chatBMessaging = defineCommand({
+  words: ["chat-b", "messaging"],
+  summary: "Verify and forward an activity of chat_b to its cluster",
+  description: "The token comes from a file or the environment. --mint requests one from the running emulator.",
+  extendsDerived: true,
+  readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
+  positionals: [],
+  flags: [
+    secretFlag(token),
+    { flag: "mint", type: "switch", description: "Request a token from the running emulator" },
+  ],
+  examples: [
+    {
+      title: "To an emulator, with a token of its issuer",
+      argv: ["chat-b", "messaging", "--file", "activity.json", "--mint"],
+    },
+    {
+      title: "With your own token",
+      argv: ["chat-b", "messaging", "--file", "activity.json", "--token-file", "token.txt"],
+    },
+  ],
+  async run(input, context, spec) {
+    const mints = input.flags.mint === true;
+    if (mints && input.flags["token-file"] !== undefined) {
+      throw new UsageError("--mint cannot be used with --token-file");
+    }
+    const ofApp = mints ? undefined : await readAppSecret(token, input, context);
+    const prepared = await prepareCall(spec!, input, context, {
+      async sign(given) {
+        const isDry = input.flags["dry-run"] === true;
+        // A dry run asks nobody for anything; the header is masked when it is printed.
+        const bearer = mints ? (isDry ? "minted" : await minted(context, given.args.body)) : ofApp;
+        return bearer === undefined ? given : given.with({ headers: { authorization: `Bearer ${bearer}` } });
+      },
+    });
+    if (prepared !== "dry-run") await prepared.send();
+    return undefined;
+  },
+});
+
+/** A token for the activity's serviceUrl; a body that is no activity gets one for none. */
+async function minted(context: Context, body: unknown): Promise<string> {
+  const { mintChatBToken } = await import("../../api/emulator/chat-b.ts");
+  const client = await context.client("emulator");
+  const service_url = serviceUrlOf(body);
+  const answer = await client.call(
+    mintChatBToken,
+    { body: service_url === undefined ? {} : { service_url } },
+    { signal: context.signal },
+  );
+  return answer.token;
+}
+
+function serviceUrlOf(body: unknown): string | undefined {
+  try {
+    const { serviceUrl } = fieldsOf(JSON.parse(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")));
+    return typeof serviceUrl === "string" ? serviceUrl : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const commands: readonly Command[] = [chatBMessaging];

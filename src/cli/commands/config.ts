@@ -1,0 +1,239 @@
+import { type Command, type Context, defineCommand } from "../command.ts";
+import { type Profile, readProfiles } from "../config/profile.ts";
+import type { Setting } from "../config/setting-keys.ts";
+import { canPrompt } from "../context.ts";
+import { CommandFailedError, UsageError } from "../failure.ts";
+import { readText } from "../parse/body.ts";
+import { confirmYes } from "../prompt/confirm.ts";
+import { readVariable, serviceSettings } from "../settings.ts";
+
+const configGet = defineCommand({
+  words: ["config", "get"],
+  sendsNothing: true,
+  summary: "Show one setting",
+  description: "Exits 5 if it is not set. Secrets are not shown.",
+  positionals: [{ name: "key", description: "Setting, such as router_url" }],
+  flags: [],
+  examples: [{ title: "Show the address of the routing service", argv: ["config", "get", "router_url"] }],
+  async run(input, context) {
+    const { effectiveSettings } = await import("../config/setting-keys.ts");
+    const { findSetting } = await import("../config/setting-keys.ts");
+    const key = input.positionals.key;
+    const found = (await effectiveSettings(context)).find((one) => one.key === key);
+    if (found?.isSecret) throw new UsageError(`${key} is a secret and is not shown. It comes from ${found.origin}.`);
+    if (!found) {
+      findSetting(key);
+      throw new CommandFailedError("not-found", "not_set", `${key} is not set.`);
+    }
+    const { value, origin } = found;
+    if (context.output.format === "table") await context.output.print(String(value));
+    else await context.output.show({ key, value, origin }, { fields: ["key", "value", "origin"] });
+    return undefined;
+  },
+});
+
+const hidden = "[hidden]";
+
+const configList = defineCommand({
+  words: ["config", "list"],
+  sendsNothing: true,
+  summary: "Show the settings that commands would use here",
+  description:
+    "Options override the environment, and the environment overrides the profile. A profile of --profile overrides the environment. Secrets are never shown.",
+  positionals: [],
+  flags: [{ flag: "show-origin", type: "switch", description: "Show where each value comes from" }],
+  examples: [
+    { title: "Show the origin of each value", argv: ["config", "list", "--show-origin"] },
+    { title: "Show the settings of another profile", argv: ["config", "list", "--profile", "staging"] },
+  ],
+  async run(input, context) {
+    const { effectiveSettings } = await import("../config/setting-keys.ts");
+    const found = await effectiveSettings(context);
+    const rows = found.map((one) => ({ key: one.key, value: one.isSecret ? hidden : one.value, origin: one.origin }));
+    const value = { name: "value", cut: 1 } as const;
+    const columns =
+      input.flags["show-origin"] === true ? ["key", value, { name: "origin", cut: 2 } as const] : ["key", value];
+    await context.output.show(rows, { fields: ["key", "value", "origin"], columns, none: "No settings" });
+    return undefined;
+  },
+});
+
+const fields = ["name", "current", "router_url", "contracts_url", "client_id", "has_secret", "clusters"];
+
+const configProfiles = defineCommand({
+  words: ["config", "profiles"],
+  sendsNothing: true,
+  summary: "List the profiles",
+  positionals: [],
+  flags: [],
+  examples: [
+    { title: "Their names, for a script", argv: ["config", "profiles", "--format", "tsv", "--fields", "name"] },
+  ],
+  async run(_input, context) {
+    const { current, profiles } = await readProfiles(context.host.env);
+    const rows = Object.entries(profiles).map(([name, profile]) => ({
+      name,
+      current: name === current,
+      router_url: profile.router_url ?? null,
+      contracts_url: profile.contracts_url ?? null,
+      client_id: profile.client_id ?? null,
+      has_secret: profile.client_secret !== undefined,
+      clusters: Object.keys(profile.cluster_keys ?? {}),
+    }));
+    await context.output.show(rows, {
+      fields,
+      columns: ["name", "current", { name: "router_url", cut: 1 }],
+      none: "No profiles",
+    });
+    return undefined;
+  },
+});
+
+const configRemove = defineCommand({
+  words: ["config", "remove"],
+  sendsNothing: true,
+  prints: "text",
+  summary: "Remove a profile with its credentials",
+  positionals: [{ name: "profile", description: "Name of the profile" }],
+  flags: [],
+  examples: [{ title: "Without a question", argv: ["config", "remove", "staging", "--yes"] }],
+  async run(input, context) {
+    const { requireKnownProfile, removeProfile } = await import("../config/profile-change.ts");
+    const name = input.positionals.profile;
+    await requireKnownProfile(context, name);
+    await confirmYes(`Remove profile ${name} with its credentials`, context);
+    await removeProfile(context, name);
+    await context.output.note(`Removed profile ${name}`);
+    return undefined;
+  },
+});
+
+const configSet = defineCommand({
+  words: ["config", "set"],
+  sendsNothing: true,
+  prints: "text",
+  summary: "Save a setting in a profile",
+  description:
+    "Without --profile, changes the current profile; the first one is called default. Keys: router_url, contracts_url, client_id, client_secret, token, oauth_client_id, emulator_url, emulator_token, cluster_keys.CLUSTER. A secret is typed without being shown, or read from --secret-file. It is never an argument, which other users could see.",
+  positionals: [
+    { name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" },
+    { name: "value", description: "Value of a setting that is not a secret", optional: true },
+  ],
+  flags: [
+    {
+      flag: "secret-file",
+      type: "text",
+      placeholder: "FILE|-",
+      description: "File with the secret, or - for standard input",
+    },
+  ],
+  examples: [
+    {
+      title: "The routing service of a profile",
+      argv: ["config", "set", "router_url", "https://router.example.com", "--profile", "staging"],
+    },
+    { title: "A secret, from a file", argv: ["config", "set", "client_secret", "--secret-file", "secret.txt"] },
+    { title: "The key of one cluster, typed", argv: ["config", "set", "cluster_keys.eu-1"] },
+  ],
+  async run(input, context) {
+    const { findSetting, withSetting } = await import("../config/setting-keys.ts");
+    const { changeProfile } = await import("../config/profile-change.ts");
+    const setting = findSetting(input.positionals.key);
+    const value = setting.checked(
+      await valueFor(setting, input.positionals.value, input.flags["secret-file"], context),
+    );
+    const change = (profile: Profile) => withSetting(profile, setting.key, value);
+    const { name, isNewlyCurrent } = await changeProfile(context, change);
+    const used = isNewlyCurrent ? ", which is now the current profile (to change it: svc config use)" : "";
+    await context.output.note(`Set ${setting.key} of profile ${name}${used}`);
+    return undefined;
+  },
+});
+
+async function valueFor(
+  { key, what, isSecret }: Setting,
+  given: string | undefined,
+  file: string | undefined,
+  context: Context,
+): Promise<string> {
+  const { host, globals, signal } = context;
+  if (!isSecret) {
+    if (file !== undefined) throw new UsageError(`--secret-file cannot be used with ${key}, which is not a secret`);
+    if (given === undefined) throw new UsageError("<value> is required", { hint: "See svc config set --help." });
+    return given;
+  }
+  if (given !== undefined) {
+    throw new UsageError(`${key} is a secret and cannot be an argument: other users could see it.`, {
+      hint: `Use --secret-file FILE|-, or omit the value to type it at a prompt. The value may be in the history of your shell.`,
+    });
+  }
+  if (file === undefined && !canPrompt(host, globals)) {
+    throw new UsageError("--secret-file required when not running interactively", {
+      hint: "Use --secret-file - to read it from standard input.",
+    });
+  }
+  const text =
+    file === undefined
+      ? await (await import("../terminal/ask.ts")).askSecret(`${what} (${key}):`, host, signal)
+      : await readText(host, file, "--secret-file");
+  const secret = text.replace(/\r?\n$/, "");
+  const place = file === undefined ? key : `--secret-file: ${file}`;
+  if (secret.trim() === "") throw new UsageError(`${place} is empty, expected a secret`);
+  if (/[\r\n]/.test(secret)) throw new UsageError(`${place} must be a single line`);
+  return secret;
+}
+
+const configUnset = defineCommand({
+  words: ["config", "unset"],
+  sendsNothing: true,
+  prints: "text",
+  summary: "Remove a setting from a profile",
+  positionals: [{ name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" }],
+  flags: [],
+  examples: [{ title: "Remove a secret", argv: ["config", "unset", "client_secret"] }],
+  async run(input, context) {
+    const { findSetting, withSetting } = await import("../config/setting-keys.ts");
+    const { changeProfile } = await import("../config/profile-change.ts");
+    const { key } = findSetting(input.positionals.key);
+    const { name } = await changeProfile(context, (profile) => withSetting(profile, key, undefined), {
+      mustExist: true,
+    });
+    await context.output.note(`Unset ${key} of profile ${name}`);
+    return undefined;
+  },
+});
+
+const configUse = defineCommand({
+  words: ["config", "use"],
+  sendsNothing: true,
+  prints: "text",
+  summary: "Select the profile of later commands",
+  positionals: [{ name: "profile", description: "Name of the profile" }],
+  flags: [],
+  examples: [{ title: "Use staging from now on", argv: ["config", "use", "staging"] }],
+  async run(input, context) {
+    const { useProfile } = await import("../config/profile-change.ts");
+    const name = input.positionals.profile;
+    await useProfile(context, name);
+    await context.output.note(`Commands use profile ${name} from now on`);
+    const over = readVariable(context.host, "SVC_PROFILE");
+    if (over && over.value !== name) {
+      await context.output.warn(`${over.origin} is set to ${over.value} here and overrides it.`);
+    }
+    const { isEmulatorHere, chosenBy } = await serviceSettings(context);
+    if (isEmulatorHere) {
+      await context.output.warn(`In this folder ${chosenBy} overrides it. To use the profile: --profile ${name}.`);
+    }
+    return undefined;
+  },
+});
+
+export const commands: readonly Command[] = [
+  configList,
+  configGet,
+  configSet,
+  configUnset,
+  configUse,
+  configProfiles,
+  configRemove,
+];

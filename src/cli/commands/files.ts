@@ -1,0 +1,105 @@
+import { CheckedCall } from "../../client/checked-call.ts";
+import { type Command, defineCommand } from "../command.ts";
+import { findUploadCandidates, upload } from "../connection/uploads.ts";
+import { UsageError } from "../failure.ts";
+
+const filesDownload = defineCommand({
+  words: ["files", "download"],
+  prints: "content",
+  summary: "Download a file from its signed URL",
+  positionals: [{ name: "file_id", description: "file_id of the upload" }],
+  flags: [
+    {
+      flag: "output",
+      short: "o",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write to this file (default: standard output)",
+    },
+  ],
+  examples: [
+    { title: "Into a file", argv: ["files", "download", "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10", "-o", "msa.pdf"] },
+  ],
+  async run(input, context) {
+    const [{ showFile }, { getObject }] = await Promise.all([
+      import("../../api/contracts/files.ts"),
+      import("../../api/storage.ts"),
+    ]);
+    const { checkOutputFile, rejectBytesOnTerminal, writeOutput } = await import("../output/file.ts");
+    const file = input.flags.output;
+    rejectBytesOnTerminal(context.host, file);
+    const toFile = file !== undefined && file !== "-";
+    if (toFile) await checkOutputFile(context.host, file, "--output");
+    const client = await context.client("contracts");
+    const { signal } = context;
+    const { signed_url: url } = await client.call(
+      showFile,
+      { params: { file_id: input.positionals.file_id } },
+      { signal },
+    );
+    const { documentBytes } = await import("../output/document.ts");
+    const content = documentBytes(await client.send(CheckedCall.of(getObject), { url, signal }), { mayBeEmpty: true });
+    if (!toFile) {
+      await context.output.content(content);
+      return undefined;
+    }
+    await writeOutput(context.host, file, content);
+    await context.output.note(`Wrote ${file}`);
+    return undefined;
+  },
+});
+
+const fields = ["file_id", "filename", "path", "bytes", "content_type"];
+
+const filesUpload = defineCommand({
+  words: ["files", "upload"],
+  summary: "Upload files and print their ids",
+  description:
+    "Asks for a signed URL for each file and streams its bytes there. The ids go into file_ids of an intake.",
+  positionals: [
+    { name: "path", description: "Files to upload, or - for a pipe, which is read into memory", variadic: true },
+  ],
+  flags: [
+    {
+      flag: "filename",
+      type: "text",
+      placeholder: "NAME",
+      description: "File name (default: the name in its path, or stdin for -)",
+    },
+    {
+      flag: "content-type",
+      type: "text",
+      placeholder: "TYPE",
+      description: "Media type (default: by the extension)",
+    },
+    { flag: "dry-run", short: "n", type: "switch", description: "Check the files without uploading them" },
+  ],
+  examples: [
+    { title: "Two files", argv: ["files", "upload", "msa.pdf", "annex.docx"] },
+    { title: "From a pipe", argv: ["files", "upload", "-", "--filename", "msa.pdf"], stdin: "%PDF-1.7" },
+    { title: "Print only the IDs", argv: ["files", "upload", "msa.pdf", "--json=file_id"] },
+  ],
+  async run(input, context) {
+    const paths = input.positionals.path;
+    const { "content-type": contentType, filename } = input.flags;
+    if (filename !== undefined && paths.length > 1)
+      throw new UsageError("--filename cannot be used with several files");
+    if (paths.filter((path) => path === "-").length > 1) throw new UsageError("<path> cannot be - more than once");
+    const files = await findUploadCandidates(context, paths, "<path>", { contentType, filename, takesInput: true });
+    if (input.flags["dry-run"]) {
+      const plan = files.map(({ filename, path, bytes, contentType }) => ({
+        filename,
+        path,
+        bytes,
+        content_type: contentType,
+      }));
+      await context.output.show(plan, { fields: fields.slice(1) });
+      await context.output.note("Dry run: nothing was sent");
+      return undefined;
+    }
+    await context.output.show(await upload(context, files), { fields, columns: ["file_id", "filename", "bytes"] });
+    return undefined;
+  },
+});
+
+export const commands: readonly Command[] = [filesUpload, filesDownload];

@@ -1,0 +1,68 @@
+import { fieldsOf } from "../../base/object.ts";
+import { pluralize } from "../../base/text.ts";
+import { type Command, type CommandInput, defineCommand } from "../command.ts";
+import { describeCompletedUploads, findUploadCandidates, upload } from "../connection/uploads.ts";
+import { prepareCall } from "../derived-command.ts";
+import { PartialFailureError } from "../failure.ts";
+
+const intakeCreate = defineCommand({
+  words: ["intake", "create"],
+  summary: "Create a legal intake, with files uploaded first",
+  extendsDerived: true,
+  positionals: [],
+  flags: [
+    {
+      flag: "file",
+      type: "text",
+      placeholder: "PATH",
+      repeatable: true,
+      description: "Upload and attach this file",
+    },
+  ],
+  examples: [
+    {
+      title: "A request with two files",
+      argv: [
+        "intake",
+        "create",
+        "--title",
+        "Review the MSA",
+        "--workflow-id",
+        "201",
+        "--file",
+        "msa.pdf",
+        "--file",
+        "annex.pdf",
+      ],
+    },
+  ],
+  async run(input, context, spec) {
+    const files = await findUploadCandidates(context, input.flags.file ?? [], "--file");
+    // Everything is checked before the first byte is uploaded.
+    const prepared = await prepareCall(spec!, without(input, "file"), context);
+    if (prepared === "dry-run") {
+      for (const { path, bytes } of files)
+        await context.output.note(`would upload ${path} (${pluralize(bytes, "byte")})`);
+      return undefined;
+    }
+    const uploaded = files.length > 0 ? await upload(context, files) : [];
+    const body = fieldsOf(prepared.call.args.body);
+    const fileIds = [body.file_ids ?? [], uploaded.map(({ file_id: id }) => id)].flat();
+    const named = fileIds.length > 0 ? { ...body, file_ids: fileIds } : body;
+    const sent = prepared.send(prepared.call.with({ body: named }));
+    await sent.catch((error: unknown) => {
+      if (uploaded.length === 0) throw error;
+      throw new PartialFailureError(error, describeCompletedUploads(uploaded), {
+        hint: "To use the uploaded files without another upload, use --file-ids.",
+      });
+    });
+    return undefined;
+  },
+});
+
+const without = (input: CommandInput, flag: string): CommandInput => ({
+  ...input,
+  flags: Object.fromEntries(Object.entries(input.flags).filter(([name]) => name !== flag)),
+});
+
+export const commands: readonly Command[] = [intakeCreate];

@@ -1,0 +1,89 @@
+import { fieldsOf } from "../../../base/object.ts";
+import { ServiceError } from "../../../client/errors.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { prepareCall } from "../../derived-command.ts";
+import { CommandFailedError, PartialFailureError } from "../../failure.ts";
+import { explainRejectedAddress } from "../../parse/values.ts";
+import { requireEmulator } from "./why.ts";
+
+export const webhooksCreate = defineCommand({
+  words: ["webhooks", "create"],
+  summary: "Subscribe a receiver to activities",
+  description: "Warns if the emulator may not send to the address.",
+  extendsDerived: true,
+  positionals: [],
+  flags: [],
+  examples: [],
+  async run(input, context, spec) {
+    const prepared = await prepareCall(spec!, input, context);
+    if (prepared === "dry-run") return undefined;
+    const { value } = await prepared.send().catch((error: unknown) => {
+      throw withReason(error, fieldsOf(prepared.call.args.body).url);
+    });
+    const { id, url } = fieldsOf(value);
+    const why = await whyForbidden(id, url, context).catch(() => undefined);
+    if (why) await context.output.warn(`warning: the emulator will not send to this address: ${why}`);
+    return undefined;
+  },
+});
+
+/** The service has one sentence for all that may be wrong with an address. */
+function withReason(error: unknown, url: unknown): unknown {
+  const isOfUrl = error instanceof ServiceError && error.status === 400 && error.problem.message.startsWith("url: ");
+  const hint = isOfUrl && typeof url === "string" ? explainRejectedAddress(url) : undefined;
+  return hint === undefined ? error : new PartialFailureError(error, [], { hint });
+}
+
+/** Why an emulator never sends to that subscription; undefined where it does, and of a service that is none. */
+async function whyForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
+  const { isOnThisMachine } = await import("../../../files/machine.ts");
+  if (isOnThisMachine(String(url))) return undefined;
+  await requireEmulator(undefined, context);
+  const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
+  const client = await context.client("emulator", {});
+  const all = await client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0, timeoutMs: 2_000 });
+  return all.find((one) => one.id === id && one.url === url)?.forbidden ?? undefined;
+}
+
+const columns = [
+  "id",
+  { name: "workspace", cut: 1 },
+  { name: "title", cut: 3 },
+  { name: "status", purpose: true },
+  "failure_count",
+  { name: "url", cut: 2, least: 24, omits: "start" },
+  { name: "only_for_activities", cut: 1 },
+] as const;
+
+/** The public API has no such list: an emulator knows, and the real service shows it in its application. */
+export const webhooksList = defineCommand({
+  words: ["webhooks", "list"],
+  summary: "List webhooks with their status and failures",
+  description:
+    "Lists the webhooks of all workspaces of the running emulator. The real service shows them in its application only.",
+  positionals: [],
+  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
+  examples: [{ title: "List the webhooks and their activities", argv: ["webhooks", "list"] }],
+  async run({ flags }, context) {
+    await requireEmulator(flags.file, context);
+    const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
+    const client = await emulatorClient(context, flags.file);
+    const found = await client.call(listControlWebhooks, {}, { signal: context.signal });
+    await context.output.show(found, {
+      columns,
+      none: "No webhooks. To create one: svc webhooks listen or svc webhooks create",
+    });
+    return undefined;
+  },
+});
+
+async function emulatorClient(context: Context, file: string | undefined) {
+  return context.client("emulator", { file }).catch((error: unknown) => {
+    if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
+    throw new CommandFailedError("not-found", "no_emulator", error.message, {
+      hint: "The real service shows its webhooks in its application only.",
+      next: error.next,
+      cause: error,
+    });
+  });
+}

@@ -1,0 +1,92 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import * as zlib from "node:zlib";
+import { endOfString } from "../base/json.ts";
+import { lookupTable } from "../base/object.ts";
+import { hasNoBody } from "../base/response-quirks.ts";
+import type { IncomingResponse } from "./exchange.ts";
+import { createSizeLimitError } from "./limits.ts";
+
+const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
+  gzip: () => zlib.createGunzip(),
+  "x-gzip": () => zlib.createGunzip(),
+  deflate: () => zlib.createInflate(),
+  br: () => zlib.createBrotliDecompress(),
+});
+
+/**
+ * The answer with its content codings undone (RFC 9110, 8.4). No request asks for any, but proxies and stored objects have
+ * them. An answer with a coding that is not known here stays as it is.
+ */
+export function decodedAnswer(answer: IncomingResponse, method: string, maxBytes: number): IncomingResponse {
+  const { "content-encoding": encoding = "", "content-length": length, ...headers } = answer.headers;
+  const codings = encoding
+    .toLowerCase()
+    .split(",")
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== "" && coding !== "identity");
+  const isKnown = codings.every((coding) => decoders[coding] !== undefined);
+  if (codings.length === 0 || !isKnown || length === "0" || hasNoBody(answer.status) || method === "HEAD")
+    return answer;
+  return { ...answer, headers, body: decodedBody(answer.body, codings, maxBytes) };
+}
+
+async function* decodedBody(
+  body: AsyncIterable<Uint8Array>,
+  codings: readonly string[],
+  maxBytes: number,
+): AsyncGenerator<Uint8Array> {
+  const coded = body[Symbol.asyncIterator]();
+  const first = await coded.next();
+  // No bytes at all are no damage.
+  if (first.done) return;
+  const streams = codings.toReversed().map((coding) => decoders[coding]!());
+  const decoded = streams.at(-1)!;
+  // Where it fails, so does reading the last one.
+  pipeline([Readable.from(withFirst(first.value, coded), { objectMode: false }), ...streams]).catch(() => {});
+  let bytes = 0;
+  for await (const chunk of decoded as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    // A small answer may become an endless one.
+    if (bytes > maxBytes) throw createSizeLimitError(maxBytes);
+    yield chunk;
+  }
+}
+
+async function* withFirst(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield first;
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+/** No answer that means something nests so deeply; what walks through values would run out of stack. */
+const maxDepth = 1_000;
+
+/** The value of a JSON text. Throws SyntaxError where it is none, or nests too deeply to be worked with. */
+export function parseJson(text: string): unknown {
+  if (isTooDeep(text)) throw new SyntaxError(`nested more than ${maxDepth} levels`);
+  return JSON.parse(text);
+}
+
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code === quote) i = endOfString(text, i);
+    else if (code === openList || code === openObject) depth += 1;
+    else if (code === closeList || code === closeObject) depth -= 1;
+    if (depth > maxDepth) return true;
+  }
+  return false;
+}
+
+const [quote, openList, closeList, openObject, closeObject] = [...'"[]{}'].map((one) => one.charCodeAt(0)) as [
+  number,
+  number,
+  number,
+  number,
+  number,
+];
