@@ -18,7 +18,7 @@ import { createOutput } from "./output/output.ts";
 import { type Globals, readGlobals } from "./parse/globals.ts";
 import type { Invocation } from "./parse/parser.ts";
 import { parsePositional } from "./parse/values.ts";
-import { findMissingInput } from "./prompt/ask-required.ts";
+import { findMissingInput } from "./prompt/missing-input.ts";
 import type { ShutdownController } from "./shutdown-controller.ts";
 import { writtenCommand } from "./written-commands.ts";
 

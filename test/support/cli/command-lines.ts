@@ -30,6 +30,7 @@ export const credentials = {
 
 /** Flags whose file is written: it need not be there. */
 export const writtenBy: ReadonlySet<string> = new Set([
+  "reference",
   "junit",
   "markdown",
   "output",
