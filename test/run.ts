@@ -28,6 +28,7 @@ const slow = [
   "emulator/webhooks/kill",
   "emulator/cluster/reports/killed",
   "emulator/store/file/kill",
+  "emulator/store/file/large-stop",
   "cli/bulk/kill",
   "cli/emulator/killed",
 ];

@@ -138,6 +138,8 @@ export interface Context {
   atForcedEnd(last: () => void): void;
   /** A run that serves others is given longer to end once it is stopped, milliseconds. */
   allowToEnd(ms: number): void;
+  /** A run that holds a state is given longer to write it, once it serves nobody any more. Milliseconds. */
+  allowToClose(ms: number): void;
   /** Does the work, which waits for a program that is told of signals, and for as long as that takes to end. */
   outlast<T>(work: () => Promise<T>): Promise<T>;
 }

@@ -75,6 +75,7 @@ export function createContext(
     lendTerminal: (work) => (host.inherits && host.stdin.isTTY ? stopping.withTerminalLent(work) : work()),
     atForcedEnd: (last) => stopping.onForcedExit(last),
     allowToEnd: (ms) => stopping.extendGrace(ms),
+    allowToClose: (ms) => stopping.extendClose(ms),
     outlast: (work) => stopping.waitForProgram(work),
     async close() {
       for (const close of closers.splice(0)) await close();

@@ -3,7 +3,7 @@ import type { Host, SignalName } from "./host.ts";
 /** What has to be finished after Ctrl-C has so long, of the second in which everything ends. */
 const usualGraceMs = 700;
 /** So long after that the process ends, whatever still runs in it. What is left of the second is for what is printed last. */
-const lastMs = 240;
+const usualLastMs = 240;
 
 /**
  * How a run is stopped, the only place that knows: at a signal `signal` is aborted, which ends all that waits; what has
@@ -20,6 +20,7 @@ export class ShutdownController {
   /** While a program is waited for: what is to be done once it has ended. */
   #waiting: (() => void)[] | undefined;
   #graceMs = usualGraceMs;
+  #lastMs = usualLastMs;
   /** While what has to be finished has its time. */
   #grace: AbortController | undefined;
   #name: SignalName | undefined;
@@ -50,7 +51,7 @@ export class ShutdownController {
     }
     this.#name = name;
     this.stop(name);
-    this.#count(() => this.#host.deadline(this.#graceMs + lastMs, () => this.#force(name)));
+    this.#count(() => this.#host.deadline(this.#graceMs + this.#lastMs, () => this.#force(name)));
   }
 
   /** Without a signal: nobody reads what is printed. */
@@ -63,6 +64,11 @@ export class ShutdownController {
   /** What runs here serves others, whose requests may take so long to end. */
   extendGrace(ms: number): void {
     this.#graceMs = ms;
+  }
+
+  /** What is written as this ends may take so long, however little is still served. */
+  extendClose(ms: number): void {
+    this.#lastMs = ms;
   }
 
   /** While a program of the person has the terminal, Ctrl-C is one of its keys: it goes there as well as here. */

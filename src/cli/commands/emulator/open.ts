@@ -21,6 +21,11 @@ interface Surroundings {
   readonly log?: ((line: string) => void) | undefined;
 }
 
+/**
+ * What a large state may take to be closed; a second signal ends it at once. Supervisors commonly kill after 10 s or more.
+ */
+const closeMs = 8_000;
+
 /** Starts an emulator that ends with the command; its failures in the words of the command line. */
 export async function openEmulator(
   options: EmulatorOptions,
@@ -42,6 +47,7 @@ export async function openEmulator(
   await requireDifferentFiles({ "--file": options.file, SVC_RUN_FILE: options.runFile, "--ready-file": readyFile });
   const beside = options.file ?? (options.store === undefined ? undefined : toldAt);
   if (beside !== undefined) await makeStateFolder(beside);
+  if (options.file !== undefined) context.allowToClose(closeMs);
   try {
     const given = { otel: host.env, ...options, log: log ?? ((line: string) => void output.warn(line)) };
     const emulator =
