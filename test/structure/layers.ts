@@ -31,18 +31,18 @@ interface Part {
 const emulatorParts: readonly Part[] = [
   { name: "published.d.ts", only: [], io: false, homeOf: "the types that the package publishes" },
   { name: "store", io: true, homeOf: "state: transactions, indexes, durability" },
-  { name: "clock", io: false, homeOf: "virtual time, the schedule and its one dispatcher" },
-  { name: "http", io: true, homeOf: "Fastify, requests that come in and that leave" },
-  { name: "world", io: false, homeOf: "what several services share: clusters, workspaces, apps, settings" },
-  { name: "faults", io: false, homeOf: "scripted trouble, both ways" },
-  { name: "webhooks", io: false, homeOf: "subscriptions, deliveries, the retry rule" },
+  { name: "clock", io: false, homeOf: "virtual time, the schedule, its dispatcher" },
+  { name: "http", io: true, homeOf: "Fastify, incoming and outgoing requests" },
+  { name: "world", io: false, homeOf: "shared by services: clusters, workspaces, apps, settings" },
+  { name: "faults", io: false, homeOf: "scripted faults of requests and webhooks" },
+  { name: "webhooks", io: false, homeOf: "webhooks, deliveries, the retry rule" },
   { name: "cluster/pdf", only: ["src/base", "src/api"], io: true, homeOf: "PDFs, and the process that reads them" },
-  { name: "cluster", io: false, homeOf: "what runs at a cluster: contract API, storage, identity" },
+  { name: "cluster", io: false, homeOf: "the cluster: contract API, storage, identity" },
   { name: "router", not: ["cluster", "cluster/pdf"], io: false, homeOf: "the routing service" },
-  { name: "trace", not: ["router"], io: false, homeOf: "why things happened: the tree of causes and what followed" },
-  { name: "travel", io: false, homeOf: "snapshots, history, and the way back" },
+  { name: "trace", not: ["router"], io: false, homeOf: "traces: causes and effects" },
+  { name: "travel", io: false, homeOf: "snapshots, history, rewind" },
   { name: "control", io: false, homeOf: "the control plane" },
-  { name: "compose", io: true, homeOf: "options, seeds, opening a state, putting the parts together" },
+  { name: "compose", io: true, homeOf: "options, seeds, opening a state, composing the parts" },
 ];
 
 const parts: readonly Layer[] = emulatorParts.map(({ name, only, not = [], io, homeOf }, at, all) => ({
@@ -65,7 +65,7 @@ const belowCli = ["src/base", "src/files", "src/schemes", "src/api", "src/client
 /** ARCHITECTURE.md prints this table. The most specific path counts. */
 export const layers: readonly Layer[] = [
   { path: "src/base", mayImport: [], io: false, homeOf: "the HMAC primitive, ports of time and ids" },
-  { path: "src/files", mayImport: ["src/base"], io: true, homeOf: "whole files, real paths, append logs, the lock" },
+  { path: "src/files", mayImport: ["src/base"], io: true, homeOf: "atomic writes, append logs, the lock, real paths" },
   { path: "src/schemes", mayImport: ["src/base"], io: false, homeOf: "signature schemes" },
   { path: "src/api", mayImport: ["src/base"], io: false, homeOf: "declarations and their schemas" },
   { path: "src/client", mayImport: ["src/base", "src/api"], io: false, homeOf: "requests to a service" },
@@ -79,7 +79,7 @@ export const layers: readonly Layer[] = [
     path: "src/verify",
     mayImport: ["src/base", "src/files", "src/schemes", "src/api", "src/derive", "fixtures"],
     io: true,
-    homeOf: "recorded exchanges, and how the emulator compares to them",
+    homeOf: "recordings of the service, and their comparison with the emulator",
   },
   {
     path: "src/console",
@@ -94,7 +94,7 @@ export const layers: readonly Layer[] = [
     typesOf: ["src/api", "src/derive/console-operations.ts"],
     inBrowser: true,
     io: false,
-    homeOf: "the page of the console",
+    homeOf: "the console",
   },
   {
     path: "src/cli",
@@ -108,20 +108,20 @@ export const layers: readonly Layer[] = [
     mayImport: [...belowCli, "src/cli"],
     lazily: ["emulator"],
     io: true,
-    homeOf: "what a command written by hand does",
+    homeOf: "hand-written commands",
   },
   {
     path: "src/cli/written-commands.ts",
     mayImport: ["src/base", "src/cli"],
     lazily: ["src/cli/commands"],
     io: false,
-    homeOf: "which commands there are",
+    homeOf: "the list of hand-written commands",
   },
   {
     path: "emulator",
     mayImport: ["emulator/compose", "emulator/published.d.ts"],
     io: false,
-    homeOf: "the door: `startEmulator`",
+    homeOf: "the entry point: `startEmulator`",
   },
   ...parts,
   { path: "bin", mayImport: ["src/cli"], lazily: ["dist"], io: true, homeOf: "the process" },
