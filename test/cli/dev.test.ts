@@ -44,6 +44,17 @@ async function app(t: TestContext) {
 }
 
 describe("svc dev in a pipe", () => {
+  it("starts one emulator for sessions of a folder that begin at once", async (t) => {
+    const { dev } = await folderOf(t);
+    const sessions = ["--json", "--json", "--json"].map((flag) => dev(flag, "--port", "0"));
+    await Promise.all(sessions.map((session) => session.saw('"type":"ready"')));
+    const readies = sessions.map((session) => session.events()[0]);
+    assert.deepEqual(readies.map((ready) => ready?.started).sort(), [false, false, true]);
+    assert.equal(new Set(readies.map((ready) => ready?.router_url)).size, 1);
+    for (const session of sessions) session.signal("SIGINT");
+    assert.deepEqual(await Promise.all(sessions.map(async ({ ended }) => (await ended).exit)), [130, 130, 130]);
+  });
+
   it("starts an emulator, and prints each request and delivery as a line of JSON, ready first", async (t) => {
     const { svc, dev, cwd, file } = await folderOf(t);
     const { port, url } = await app(t);

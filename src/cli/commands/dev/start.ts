@@ -2,6 +2,7 @@ import { relative } from "node:path";
 import type { Context } from "../../command.ts";
 import { type EmulatorAccess, findLocalEmulator } from "../../connection/emulator-access.ts";
 import { mainCluster } from "../../connection/emulator-variables.ts";
+import { pollUntil } from "../../connection/follow.ts";
 import { defaultPort, stateFile } from "../../connection/run-file.ts";
 import { CommandFailedError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
@@ -16,6 +17,9 @@ export interface SessionEmulator extends EmulatorAccess {
   readonly isOwn: boolean;
 }
 
+const startMs = 10_000;
+const codeOf = (error: unknown): string | undefined => (error instanceof CommandFailedError ? error.code : undefined);
+
 /** Joins the emulator of this folder, or starts it: on the usual ports, or on free ones where others use those. */
 export async function startOrJoin(port: number | undefined, context: Context): Promise<SessionEmulator> {
   const here = await findLocalEmulator(context.host);
@@ -24,10 +28,20 @@ export async function startOrJoin(port: number | undefined, context: Context): P
   await requireTrust(state, false, context);
   const log = (line: string) => void context.output.warn(line);
   const open = (at: number) => openEmulator({ port: at, file: state }, context, { toldAt: state, log });
-  const emulator = await open(port ?? defaultPort).catch((error: unknown) => {
-    if (port !== undefined || !(error instanceof CommandFailedError) || error.code !== "port_taken") throw error;
+  const opened = open(port ?? defaultPort).catch((error: unknown) => {
+    if (port !== undefined || codeOf(error) !== "port_taken") throw error;
     return open(0);
   });
+  const emulator = await opened.catch((error: unknown) => {
+    if (codeOf(error) !== "already_running") throw error;
+  });
+  // Another session of this folder was faster: its emulator is there once it can be asked.
+  if (!emulator) {
+    const faster = await pollUntil(context, startMs, "the emulator of this folder", () =>
+      findLocalEmulator(context.host),
+    );
+    return { ...faster, isOwn: false };
+  }
   const { routerUrl, controlUrl, token, clusters } = emulator;
   return { routerUrl, controlUrl, token, clusters, state, isOwn: true };
 }

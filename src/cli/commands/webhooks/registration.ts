@@ -3,6 +3,7 @@ import { type Activity, activities as known } from "../../../api/activities.ts";
 import { fieldsOf } from "../../../base/object.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
+import type { Client } from "../../../client/client.ts";
 import { InvalidResponseError, NetworkError, ServiceError } from "../../../client/errors.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import type { Context } from "../../command.ts";
@@ -55,11 +56,49 @@ export async function subscribe(
     throw error;
   });
   context.atEnd(async () => {
-    await client
-      .call(deleteWebhook, { params: { webhook_id: id } }, { retries: 0, timeoutMs: 700 })
+    const remove = (from: Client) => from.call(deleteWebhook, { params: { webhook_id: id } }, briefly);
+    await remove(client)
+      .catch(async (error: unknown) => {
+        if (!(error instanceof NetworkError && (await withMovedEmulator({ id, url }, context, remove)))) throw error;
+      })
       .catch((error: unknown) => reportLeft(id, error, context));
   });
   return id;
+}
+
+/** As a run ends. */
+const briefly = { retries: 0, timeoutMs: 700 };
+
+/**
+ * Whether the emulator of this folder has started again at another address and still has the webhook: then does the work
+ * with a client for the cluster that has it.
+ */
+async function withMovedEmulator(
+  { id, url }: { readonly id: number; readonly url: string },
+  context: Context,
+  work: (client: Client) => Promise<unknown>,
+): Promise<boolean> {
+  const [{ listControlWebhooks }, { createClient }, { createTransport }, { findLocalEmulator, withControlClient }] =
+    await Promise.all([
+      import("../../../api/emulator/webhooks.ts"),
+      import("../../../client/client.ts"),
+      import("../../../client/transport.ts"),
+      import("../../connection/emulator-access.ts"),
+    ]);
+  const here = await findLocalEmulator(context.host).catch(() => undefined);
+  if (!here) return false;
+  const webhooks = await withControlClient(here.routerUrl, here.token, (client) => client.call(listControlWebhooks));
+  const { credentials } = await context.target("contracts");
+  const cluster = here.clusters.find(({ clientId }) => clientId === credentials.clientId);
+  if (!cluster || !webhooks.some((webhook) => webhook.id === id && webhook.url === url)) return false;
+  const baseUrls = { contracts: cluster.url };
+  const client = createClient({ baseUrls, credentials, transport: createTransport() });
+  try {
+    await work(client);
+  } finally {
+    await client.close();
+  }
+  return true;
 }
 
 /** The id of a webhook, which is all that matters of it. */
