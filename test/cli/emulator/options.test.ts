@@ -36,6 +36,12 @@ describe("svc emulator exec", () => {
       "--retry-schedule 1m,soon",
       '--retry-schedule must be a duration (30s, PT2H35M), got "soon"',
     ],
+    [
+      "a delay of the retry schedule",
+      {},
+      "--retry-schedule 1m,0s",
+      '--retry-schedule must be durations from 1ms to 365d, got "0s"',
+    ],
     ["a rate limit", { SVC_RATE_LIMIT: "-1" }, "", 'SVC_RATE_LIMIT must be a number at least 0, got "-1"'],
     ["a timeout", { SVC_WEBHOOK_TIMEOUT: "x" }, "", 'SVC_WEBHOOK_TIMEOUT must be a duration (30s, PT2H35M), got "x"'],
   ];

@@ -155,7 +155,7 @@ function virtualNow({ now, mode, speed, seenAt }: SeenClock, at: number): number
 
 /** What the status line says, the most important first: a narrow window shows only that. */
 export function statusParts(clock: SeenClock | undefined, webhooks: Webhooks, isAppDown: boolean, at: number) {
-  if (clock === undefined) return ["emulator not running", "q quits"];
+  if (clock === undefined) return ["? keys", "q quits"];
   const now = virtualNow(clock, at);
   const failing = webhooks.filter(({ status, failure_count }) => status !== "ACTIVE" || failure_count > 0).length;
   const dueMs = clock.next_due === null ? undefined : Math.max(0, Date.parse(clock.next_due) - now);

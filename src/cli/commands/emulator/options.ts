@@ -254,9 +254,16 @@ function allowedReceivers(hosts: readonly string[] | undefined): readonly string
   throw new UsageError(`--webhook-allow must be ${hostForms}, got "${wrong}"`, hint);
 }
 
+/** As the seed has it (src/api/shapes.ts). */
+const maxRetryDelayMs = 365 * 86_400_000;
+
 function retryScheduleIn(list: string | undefined): readonly string[] | undefined {
   const delays = list?.split(",").map((delay) => delay.trim());
-  for (const delay of delays ?? []) parseDurationFlag(delay, "--retry-schedule");
+  for (const delay of delays ?? []) {
+    const ms = parseDurationFlag(delay, "--retry-schedule");
+    if (ms > 0 && ms <= maxRetryDelayMs) continue;
+    throw new UsageError(`--retry-schedule must be durations from 1ms to 365d, got "${delay}"`);
+  }
   return delays;
 }
 
