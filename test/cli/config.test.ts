@@ -37,7 +37,7 @@ describe("svc config set", () => {
     assert.deepEqual(await svc("config set router_url https://a.example/"), {
       exit: 0,
       out: "",
-      err: "Set router_url of profile default, which is now the current profile (to change it: svc config use)\n",
+      err: "Set router_url of profile default, which is now the current profile (to change it: svc config use NAME)\n",
     });
     await svc("config set client_id cid --profile other");
     assert.deepEqual(await file(), {

@@ -144,7 +144,7 @@ const configSet = defineCommand({
     );
     const change = (profile: Profile) => withSetting(profile, setting.key, value);
     const { name, isNewlyCurrent } = await changeProfile(context, change);
-    const used = isNewlyCurrent ? ", which is now the current profile (to change it: svc config use)" : "";
+    const used = isNewlyCurrent ? ", which is now the current profile (to change it: svc config use NAME)" : "";
     await context.output.note(`Set ${setting.key} of profile ${name}${used}`);
     return undefined;
   },

@@ -93,7 +93,7 @@ describe("jobs", () => {
     assert.deepEqual(await svc("router jobs resume --last"), {
       exit: 0,
       out: "",
-      err: `Every job is finished; the newest is ${newest}: already finished\n`,
+      err: `All jobs are finished; the newest is ${newest}\n`,
     });
   });
 
@@ -146,7 +146,7 @@ describe("jobs", () => {
     await svc(run);
     const { exit, err } = await svc("router jobs resume --last");
     assert.deepEqual([exit, sent().length], [0, 1]);
-    assert.match(err, /is finished; the newest is job_\w+: already finished/);
+    assert.match(err, /^All jobs are finished; the newest is job_\w+$/m);
   });
 
   it("are worked on by one process at a time, and taken over from a dead one", async (t) => {

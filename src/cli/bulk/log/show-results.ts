@@ -33,7 +33,8 @@ export async function showResults(
     count += wanted.length;
   }
   if (format === "json") await output.content([Buffer.from(count === 0 ? "[]\n" : "\n]\n")]);
-  else if (count === 0 && format === "table") await output.note("No such rows");
+  else if (count === 0 && format === "table")
+    await output.note(status === undefined ? "No rows" : `No rows with status ${status}`);
 }
 
 /** Some of the documents of one long array. */

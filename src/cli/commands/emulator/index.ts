@@ -54,7 +54,10 @@ const emulatorWorkspaces = defineCommand({
   async run(input, context, spec) {
     await runDerivedCommand(spec!, input, context);
     const hides = context.output.format === "table" && context.globals.fields === undefined;
-    if (hides) await context.output.note("With the secrets (for variables of the first one: svc emulator env)");
+    if (hides)
+      await context.output.note(
+        "Secrets are hidden. To print them, use --json. For the variables of the first workspace: svc emulator env",
+      );
     return undefined;
   },
 });

@@ -160,8 +160,10 @@ export const jobsResume = defineCommand({
   async run(input, context) {
     const { record, folder, status } = await jobOf(withoutFile(input), context, (job) => !isFinished(job));
     if (isFinished({ status })) {
-      const which = input.flags.last ? `Every job is finished; the newest is ${record.id}` : `${record.id} is finished`;
-      await context.output.note(`${which}: already finished`);
+      const which = input.flags.last
+        ? `All jobs are finished; the newest is ${record.id}`
+        : `${record.id} is already finished`;
+      await context.output.note(which);
       return status === "partial" ? "partial" : undefined;
     }
     const { resumeJob } = await import("../../bulk/resume.ts");

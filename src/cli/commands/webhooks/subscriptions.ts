@@ -81,7 +81,7 @@ async function emulatorClient(context: Context, file: string | undefined) {
   return context.client("emulator", { file }).catch((error: unknown) => {
     if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
     throw new CommandFailedError("not-found", "no_emulator", error.message, {
-      hint: "The real service shows its webhooks in its application only.",
+      hint: error.hint ?? "The real service shows its webhooks in its application only.",
       next: error.next,
       cause: error,
     });

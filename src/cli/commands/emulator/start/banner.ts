@@ -68,7 +68,7 @@ export function formatBanner(emulator: Emulator, toldAt: string | undefined, hos
 function timeOf({ clock: { now, mode, speed } }: Emulator): string {
   const passes = {
     real: speed === 1 ? "passes in real time" : `passes ${speed} times as fast as real time`,
-    manual: "is paused; svc emulator clock advance moves it",
+    manual: "is paused (to advance it: svc emulator clock advance)",
     auto: "jumps to the next due entry",
   }[mode];
   const usual = mode === "real" && speed === 1;
