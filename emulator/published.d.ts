@@ -15,7 +15,7 @@ export interface RunningCluster {
   readonly url: string;
   readonly clusterKey: string;
   readonly external: boolean;
-  /** Undefined where the cluster has no workspace. */
+  /** Undefined if the cluster has no workspace. */
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
   /** Base64 of the key that signs the workspace's webhooks. */
@@ -49,7 +49,9 @@ export interface AdvanceResult {
   readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing" | "state_replaced" | "store_failed";
 }
 
-/** Something that an emulator did, without secrets; times are virtual, ISO 8601, and durations wall milliseconds. */
+/**
+ * Something that an emulator did, without secrets; times are virtual, ISO 8601, and durations wall-clock milliseconds.
+ */
 export type EmulatorEvent =
   | {
       readonly event: "request";
@@ -60,7 +62,7 @@ export type EmulatorEvent =
       readonly operation: string | null;
       readonly method: string;
       readonly target: string;
-      /** 0: the connection ended without an answer. */
+      /** 0: the connection ended without a response. */
       readonly status: number;
       readonly failure: string | null;
       /** Name of the token that the control plane was asked with; null: nobody said. */
@@ -78,9 +80,9 @@ export type EmulatorEvent =
       readonly contract_id: number | null;
       /** The same as commands take it: `T-12` or `H-12`. */
       readonly composite_id: string | null;
-      /** Null: it was passed over, see outcome. */
+      /** Null: it was skipped, see outcome. */
       readonly attempt: number | null;
-      /** Null: no answer came, see error. */
+      /** Null: no response came, see error. */
       readonly status: number | null;
       readonly error: string | null;
       readonly duration_ms: number | null;
@@ -97,20 +99,20 @@ export type EmulatorEvent =
       readonly from: string;
       readonly to: string;
     }
-  /** So many more than could be told. */
+  /** This many more than could be told. */
   | { readonly event: "dropped"; readonly count: number };
 
 /** A kept state of an emulator. */
 export interface Snapshot {
   readonly name: string;
-  /** Virtual milliseconds at which it was kept. */
+  /** Virtual milliseconds at which it was stored. */
   readonly at: number;
 }
 
 /**
  * How far to go back. `to`: a virtual time, milliseconds since the epoch or an ISO time. `before`: to before this cause
- * changed anything, as traces call it (`request:12`). `steps`: to before so many of the last requests and moves of time
- * that changed anything.
+ * changed anything, as traces call it (`request:12`). `steps`: to before this many of the last requests and clock
+ * advances that changed anything.
  */
 export type Rewind = { readonly to: number | string } | { readonly before: string } | { readonly steps: number };
 
@@ -124,9 +126,9 @@ export interface Emulator {
   readonly clusters: readonly RunningCluster[];
   /** Token of the control plane. */
   readonly token: string;
-  /** Where the state is kept; undefined in memory. */
+  /** Where the state is stored; undefined in memory. */
   readonly file: string | undefined;
-  /** Where the state is kept in PostgreSQL, without a password; undefined elsewhere. */
+  /** Where the state is stored in PostgreSQL, without a password; undefined elsewhere. */
   readonly store: string | undefined;
   readonly clock: {
     /** Virtual milliseconds since the epoch. */
@@ -144,14 +146,15 @@ export interface Emulator {
    */
   snapshot(name?: string, options?: { readonly replace?: boolean }): Promise<Snapshot>;
   /**
-   * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on, unless it is the same. Fails with SnapshotNotFoundError and
-   * InvalidSnapshotError, and then nothing is changed.
+   * Goes back to a snapshot. The state that is left is stored before, as `before-1` and so on, unless it is the same.
+   * Fails with SnapshotNotFoundError and InvalidSnapshotError, and then nothing is changed.
    */
   restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
-   * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
-   * state is kept in a file or a database: fails with HistoryUnavailableError otherwise, with RewindOutOfRangeError where not so much is kept,
-   * with RewindTargetInFutureError for a time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
+   * Goes back on the way that led to the present state, which is stored before, as `before-1` and so on. Only where the
+   * state is stored in a file or a database: fails with HistoryUnavailableError otherwise, with RewindOutOfRangeError
+   * where not this much is stored, with RewindTargetInFutureError for a time that lies ahead; then nothing is changed.
+   * Where nothing is taken back, nothing is stored.
    */
   rewind(target: Rewind): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
@@ -160,7 +163,7 @@ export interface Emulator {
    */
   fork(): Promise<Emulator>;
   /**
-   * Tells of every request, attempt to deliver and move of time from now on, in batches; a flood is cut, and counted.
+   * Tells of every request, attempt to deliver and clock advance from now on, in batches; a flood is cut, and counted.
    * The next batch comes once the listener is done with the last one. Returns the function that ends it, which resolves
    * after the last batch.
    */
@@ -176,20 +179,23 @@ export interface Emulator {
   [Symbol.asyncDispose](): PromiseLike<void>;
 }
 
-/** How an emulator is started. Everything may be left out: then it is the demo seed on free ports, kept nowhere. */
+/** How an emulator is started. Everything may be omitted: then it is the demo seed on free ports, kept nowhere. */
 export interface EmulatorOptions {
   /** Port of the router; the clusters take the ones after it. 0 (default): all free ports. */
   readonly port?: number;
   /** Address to listen on; the default is loopback. */
   readonly host?: string;
-  /** Names that the Host header may have beside those of this machine. */
+  /** Names that the Host header may have next to those of this machine. */
   readonly allowedHosts?: readonly string[];
-  /** Where the state is kept. It is made where it is not there, with its folders. Omitted: in memory, and gone at the end. */
+  /**
+   * Where the state is stored. It is made where it is not there, with its folders. Omitted: in memory, and gone at the
+   * end.
+   */
   readonly file?: string | undefined;
   /**
-   * Where the state is kept in PostgreSQL, in the place of a `file`: `postgres://user@host/database`. Processes with the
+   * Where the state is stored in PostgreSQL, instead of a `file`: `postgres://user@host/database`. Processes with the
    * same store share one state: the start resolves once this one leads, after those that came before have ended. A
-   * password may stand in it; else it is that of PGPASSWORD.
+   * password may are in it; else it is that of PGPASSWORD.
    */
   readonly store?: string | undefined;
   /** The schema that the `store` has for itself; default: `svc`. */
@@ -202,15 +208,15 @@ export interface EmulatorOptions {
   /** Told whenever this process leads again after another one did. */
   readonly onLeadershipRegained?: (() => void) | undefined;
   /**
-   * How long the process that leads a `store` may take itself for that after it was last told so, wall milliseconds; the
-   * same in all processes of it. One that is killed is replaced after that time. Default: 3,000.
+   * How long the process that leads a `store` may take itself for that after it was last told so, wall-clock
+   * milliseconds; the same in all processes of it. One that is killed is replaced after that time. Default: 3,000.
    */
   readonly leaseMs?: number;
   /** Ends a start that waits for another process. */
   readonly signal?: AbortSignal | undefined;
   /** Keeps everything in memory even when a file is named. */
   readonly ephemeral?: boolean;
-  /** Where to write the run file too. That of a file stands beside it, always: it is the lock. */
+  /** Where to write the run file too. That of a file stands next to it, always: it is the lock. */
   readonly runFile?: string | undefined;
   /** The starting state of a new file: a name, or the document itself. A file that has a state keeps it. */
   readonly seed?: "demo" | "empty" | object;
@@ -220,8 +226,8 @@ export interface EmulatorOptions {
    */
   readonly from?: string | undefined;
   /**
-   * How many bytes are kept at most beside a `file` of what led to the present state, to go back to; 0: nothing. The
-   * default is 256 MiB. In memory nothing is kept.
+   * How many bytes are stored at most next to a `file` of what led to the present state, to go back to; 0: nothing. The
+   * default is 256 MiB. In memory nothing is stored.
    */
   readonly historyBytes?: number;
   readonly clock?: {
@@ -233,8 +239,8 @@ export interface EmulatorOptions {
     readonly start?: string;
   };
   /**
-   * How long requests, and deliveries that are due, may take to end when it is closed, wall milliseconds each. Default: 900
-   * for all together.
+   * How long requests, and deliveries that are due, may take to end when it is closed, wall-clock milliseconds each.
+   * Default: 900 for all together.
    */
   readonly graceMs?: number;
   /** Token of the control plane; default: a new one. */
@@ -256,8 +262,8 @@ export interface EmulatorOptions {
   /** What clients believe the router's URL to be, without a slash at the end: the issuer, links, signature bases. */
   readonly publicUrl?: string;
   /**
-   * Origins at which clients find the listeners of clusters, by cluster id, as `publicUrl` says it of the router. Default:
-   * beside `publicUrl`, where that has the router's own port; else where it listens.
+   * Origins at which clients find the listeners of clusters, by cluster id, as `publicUrl` says it of the router.
+   * Default: next to `publicUrl`, where that has the router's own port; else where it listens.
    */
   readonly clusterUrls?: Readonly<Record<string, string>>;
   /**
@@ -272,13 +278,13 @@ export interface EmulatorOptions {
    * addresses in answers hold the port.
    */
   readonly deterministic?: boolean;
-  /** How long the router waits for a cluster, wall time; default: 30 seconds. */
+  /** How long the router waits for a cluster, wall-clock time; default: 30 seconds. */
   readonly upstreamTimeoutMs?: number;
   /** The same for requests of chats; default: 2.5 seconds. */
   readonly chatUpstreamTimeoutMs?: number;
-  /** Requests a second per workspace on the wall clock; 0 is no limit. */
+  /** Requests a second per workspace on the wall clock; 0 is not a limit. */
   readonly rateLimit?: number;
-  /** Hosts beside loopback that webhooks may be sent to: `host`, `host:port` or `*.domain`. */
+  /** Hosts other than loopback that webhooks may be sent to: `host`, `host:port` or `*.domain`. */
   readonly webhookAllow?: readonly string[];
   /**
    * How long after a failed attempt of a webhook the next one is made, in workspaces whose seed has no schedule of their own:
@@ -289,7 +295,7 @@ export interface EmulatorOptions {
   readonly workerTick?: boolean;
   /** Sign webhooks by these schemes, too: `standard`, which is Standard Webhooks. */
   readonly webhookSchemes?: readonly "standard"[];
-  /** Add a W3C `traceparent` to webhooks, so that receivers go on in the trace of what led to them. */
+  /** Add a W3C `traceparent` to webhooks, so that receivers continue in the trace of what led to them. */
   readonly traceWebhooks?: boolean;
   /** How the JSON of webhooks is written; `mixed`: in turn. Default: `compact`. */
   readonly webhookJson?: "compact" | "spaced" | "escaped" | "mixed";
@@ -299,11 +305,11 @@ export interface EmulatorOptions {
   readonly webhookConnectTimeoutMs?: number;
   /** The same for the whole response; default: 60 seconds. */
   readonly webhookResponseTimeoutMs?: number;
-  /** How much of the requests received is kept in memory; default: 4 MiB. */
+  /** How much of the requests received is stored in memory; default: 4 MiB. */
   readonly requestLogBytes?: number;
-  /** How much of what is forwarded to each emulated cluster is kept in memory; default: 4 MiB. */
+  /** How much of what is forwarded to each emulated cluster is stored in memory; default: 4 MiB. */
   readonly inboxBytes?: number;
-  /** How long a caller may take nothing of its answer before it is cut off; default: two minutes. */
+  /** How long a caller may take nothing of its response before it is cut off; default: two minutes. */
   readonly unreadAnswerTimeoutMs?: number;
 }
 
@@ -329,9 +335,9 @@ export interface Repair {
 }
 
 /**
- * Repairs a damaged state while no emulator uses it: what stands before the damage is kept, damaged files are moved
- * aside. Fails with StateLockedError under a running emulator, with StateFormatError where there is nothing to repair from, and
- * with StateAccessError where the file system refuses.
+ * Repairs a damaged state while no emulator uses it: what is before the damage is stored, damaged files are moved
+ * aside. Fails with StateLockedError under a running emulator, with StateFormatError where there is nothing to repair
+ * from, and with StateAccessError where the file system rejects.
  */
 export function repairState(path: string): Promise<Repair>;
 
@@ -369,12 +375,12 @@ export class InvalidSnapshotError extends Error {
   readonly reason: string;
 }
 
-/** Nothing is kept of what led to the present state. */
+/** Nothing is stored of what led to the present state. */
 export class HistoryUnavailableError extends Error {
   private constructor();
 }
 
-/** The history that is kept does not reach so far. */
+/** The history that is stored does not reach so far. */
 export class RewindOutOfRangeError extends Error {
   private constructor();
 }
@@ -399,7 +405,7 @@ export class StateFormatError extends Error {
   readonly repairable: boolean;
 }
 
-/** The state cannot be used as things stand on this machine: no room, no rights. */
+/** The state cannot be used as things are on this machine: no room, no rights. */
 export class StateAccessError extends Error {
   private constructor();
 }

@@ -37,7 +37,7 @@ export class DeliveryUnderWayError extends Error {
   override readonly name = "DeliveryUnderWayError";
 }
 
-/** For so long nothing of what was due before may end while an advance waits for it, wall time. */
+/** For so long nothing of what was due before may end while an advance waits for it, wall-clock time. */
 const patienceMs = 1_000;
 
 /** Where one advance must stop although it has not arrived. */
@@ -104,7 +104,7 @@ export async function advance(
     return await (stopped.aborted && !closing.aborted ? stop("state_replaced") : summary(parts, from, ran));
   } catch (error) {
     if (error instanceof StateReplacedError) return await stop("state_replaced");
-    // What is durable of the way has happened: a refusal would say that nothing has.
+    // What is durable of the way has happened: a rejection would say that nothing has.
     if (error instanceof StoreFailedError && clock.now() > from) return await stop("store_failed");
     throw error;
   } finally {

@@ -41,7 +41,7 @@ interface FinishedRun extends StartedRun {
 
 /** How many entries are listed in one view. */
 const pageSize = 1_000;
-/** So many entries for each slot may be started and not yet durable: after a crash they run again. */
+/** This many entries for each slot may be started and not yet durable: after a crash they run again. */
 const maxUncommittedPerSlot = 4;
 
 /**

@@ -11,8 +11,8 @@ export interface JobHandler {
   /** How many entries of each concurrency key may be under way now; without it, one after the other. */
   capacity?(view: View, keys: readonly string[]): Promise<readonly number[]>;
   /**
-   * Says in a few words what somebody or something does when it is due: the run is a cause of its own then, after that
-   * of the entry. Without it, it goes on with what put it into the queue, as the attempts of a delivery do.
+   * Reports in a few words what somebody or something does when it is due: the run is a cause of its own then, after
+   * that of the entry. Without it, it continues with what put it into the queue, as the attempts of a delivery do.
    */
   readonly does?: string;
 }
@@ -62,7 +62,7 @@ async function prepareKind(
   }
 }
 
-/** Asks each kind once, about all that is of it. The answers come in the order of the things. */
+/** Asks each kind once, about all that is of it. The responses come in the order of the things. */
 export async function mapByKind<Thing extends { readonly kind: string }, Answer>(
   things: readonly Thing[],
   ask: (kind: string, alike: readonly Thing[]) => Promise<readonly Answer[]>,

@@ -2,7 +2,7 @@ import type { ScheduledEntry } from "./schedule.ts";
 
 /** Of this share of the slots only keys that hold none yet may take one: hanging receivers leave capacity for others. */
 const reservedShare = 1 / 4;
-/** So many more may run, of workspaces that have nothing running: no workspace can take everything. */
+/** This many more may run, of workspaces that have nothing running: no workspace can take everything. */
 const extraShare = 1 / 8;
 
 /** The due entries of one concurrency key. */

@@ -15,7 +15,9 @@ export interface RunnerOptions {
   readonly wall: WallClock;
   /** When it closes: once this is aborted, what is due and under way is not waited for. */
   readonly closeSignal?: AbortSignal;
-  /** When it closes: how long what is due and under way is waited for, wall time; 5 s where nobody says otherwise. */
+  /**
+   * When it closes: how long what is due and under way is waited for, wall-clock time; 5 s where nobody says otherwise.
+   */
   readonly graceMs?: number | undefined;
   readonly handlers: JobHandlers;
   /** One thing at a time, in order of (due, id). */
@@ -135,13 +137,13 @@ export class Runner {
     return this.#dispatcher.prioritize(cause, isMeant);
   }
 
-  /** What is done when an entry of that kind is due, in a few words; undefined where it goes on with its cause. */
+  /** What is done when an entry of that kind is due, in a few words; undefined if it continues with its cause. */
   describeKind(kind: string): string | undefined {
     return this.#options.handlers[kind]?.does;
   }
 
   /**
-   * Begins anew, in the moment in which another state takes the place of the present one: nothing that is under way
+   * Begins again, in the moment in which another state takes the place of the present one: nothing that is under way
    * reaches it, and time is no longer moved. Says what is under way.
    */
   replaceState(clock: ClockState): readonly ScheduledEntry[] {
@@ -169,7 +171,7 @@ export class Runner {
     await this.#dispatcher.stop();
     await Promise.all([this.#advancing, this.#loop]);
     for (const unwatch of this.#unwatch) unwatch();
-    await this.#options.clock.close().catch(() => {}); // A disk that refuses must not keep the emulator from ending.
+    await this.#options.clock.close().catch(() => {}); // A disk that rejects must not keep the emulator from ending.
   }
 
   #newDispatcher(): Dispatcher {
@@ -199,7 +201,7 @@ export class Runner {
     }
   }
 
-  /** Until the next change; at most for `ms` of wall time, when given. */
+  /** Until the next change; at most for `ms` of wall-clock time, when given. */
   async #rest(ms: number | undefined): Promise<void> {
     if (this.#changed) return;
     if (ms === undefined) {
@@ -208,14 +210,14 @@ export class Runner {
       });
     } else {
       const change = new AbortController();
-      // A reason of our own: the default one is an exception with a stack, made anew each time.
+      // A reason of our own: the default one is an exception with a stack, made again each time.
       this.#wakeUp = () => change.abort("changed");
       await this.#options.wall.sleep(Math.min(ms, longestSleepMs), change.signal);
     }
     this.#wakeUp = undefined;
   }
 
-  /** Mode auto: to the next due entry, once nothing runs. Says whether the disk refused that. */
+  /** Mode auto: to the next due entry, once nothing runs. Says whether the disk rejected that. */
   async #leap(): Promise<boolean> {
     const { store, clock } = this.#options;
     let refused = false;

@@ -44,12 +44,12 @@ const endable = "contract ";
 /** The concurrency key of what a contract waits for: it ends when the contract leaves its state (DECISIONS.md, C22). */
 export const contractKey = (contractId: number): string => `${endable}${contractId}`;
 
-/** A text that sorts by due, then by id. */
+/** A string that sorts by due, then by id. */
 export const dueSortKey = (due: number, id: number): string => `${padded(due)}:${padded(id)}`;
 
 const zeros = Array.from({ length: 16 }, (_, count) => "0".repeat(count));
 
-/** To 15 digits, or as it is where it has more. Not by padStart, which makes its zeros anew each time. */
+/** To 15 digits, or as it is where it has more. Not by padStart, which makes its zeros again each time. */
 function padded(number: number): string {
   const digits = String(number);
   return (zeros[15 - digits.length] ?? "") + digits;

@@ -14,7 +14,7 @@ export type ClockMode = z.infer<typeof ClockMode>;
 const ClockState = z.strictObject({
   mode: ClockMode,
   speed: z.number().positive(),
-  /** How far virtual time was ahead of the wall when it was last set, in ms; 0 in the modes manual and auto. */
+  /** How far virtual time was ahead of the wall clock when it was last set, in ms; 0 in the modes manual and auto. */
   offset: z.int(),
   /** The virtual time at which it was last set; in the modes manual and auto, the virtual time. */
   manual_now: storedTime(z.int()),
@@ -40,8 +40,8 @@ interface Unsure {
 }
 
 /**
- * Virtual time. It never goes backwards, but with the state: `takeOver` sets it back, and a change that the disk refuses is
- * taken back as all of its transaction is.
+ * Virtual time. It never goes backwards, but with the state: `takeOver` sets it back, and a change that the disk
+ * rejects is taken back as all of its transaction is.
  */
 export class VirtualClock implements Clock {
   readonly #store: Store;
@@ -64,8 +64,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Goes on where the stored clock was, or from `keptAt`, the time of a state that was kept then; without a stored one
-   * begins at `now` (default: the wall's time).
+   * Goes on where the stored clock was, or from `keptAt`, the time of a state that was stored then; without a stored
+   * one begins at `now` (default: the wall's time).
    */
   static async open(store: Store, wall: WallClock, given: Opening = {}) {
     const wallNow = createSteadyClock(wall);
@@ -95,12 +95,12 @@ export class VirtualClock implements Clock {
     return this.#state.speed;
   }
 
-  /** Wall milliseconds until virtual `due`; undefined while time stands still. */
+  /** Wall-clock milliseconds until virtual `due`; undefined while time stands still. */
   wallUntil(due: number): number | undefined {
     return this.#flows ? Math.max(0, Math.ceil((due - this.now()) / this.#state.speed)) : undefined;
   }
 
-  /** Changes mode and speed; time goes on from where it is. Resolves once that is durable. */
+  /** Changes mode and speed; time continues from where it is. Resolves once that is durable. */
   async set(settings: ClockSettings, cause?: Cause): Promise<void> {
     const { mode = this.mode, speed = this.speed } = settings;
     const now = this.now();
@@ -117,7 +117,7 @@ export class VirtualClock implements Clock {
     this.#notifyJump(from, to);
   }
 
-  /** Why it is as late as it is, while time is being moved; undefined where it passes by itself. */
+  /** Why it is as late as it is, while time is being moved; undefined if it passes by itself. */
   get movedBy(): Cause | undefined {
     return this.#movedBy;
   }
@@ -155,7 +155,7 @@ export class VirtualClock implements Clock {
     return () => this.#moveWatchers.delete(moved);
   }
 
-  /** The row of a clock that passes as another one does and stands at `ms`; left out: as this one does. */
+  /** The row of a clock that passes as another one does and is at `ms`; omitted: as this one does. */
   stateAt(ms: number, { mode, speed }: Pick<ClockState, "mode" | "speed"> = this.#state): ClockState {
     const begin = Math.floor(ms);
     return { mode, speed, offset: aheadOf(this.#wallNow(), mode, begin), manual_now: begin };

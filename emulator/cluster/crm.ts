@@ -190,7 +190,7 @@ const allowed = (frontEnd: URL | "refused" | undefined): URL | undefined =>
 
 export const crmBRoutes = { [`POST ${path}`]: openCanvas, [`GET ${path}`]: showCanvas };
 
-/** The record beside which a CRM shows the app. */
+/** The record next to which a CRM shows the app. */
 interface CrmRecord {
   readonly id: string;
   /** CONTACT, DEAL, … where the CRM says so. */
@@ -199,7 +199,7 @@ interface CrmRecord {
 
 /** DECISIONS.md, R29 */
 const cardsAtMost = 5;
-/** So many contracts that name a record's id are looked at, for types may differ. */
+/** This many contracts that name a record's id are looked at, for types may differ. */
 const lookedAt = 50;
 
 /**

@@ -13,7 +13,7 @@ import { contractFacts } from "./contracts/records.ts";
 import { type Contract, contracts } from "./contracts/rows.ts";
 import { createJsonResponse } from "./response.ts";
 
-/** An event of the e-mail provider; which keys beside these it has depends on its kind. */
+/** An event of the e-mail provider; which keys next to these it has depends on its kind. */
 const Event = z.looseObject({
   RecordType: z.string(),
   Metadata: dictionary(z.string()),
@@ -97,8 +97,8 @@ export const hasDeliveryOutcome = ({ events }: Email): boolean =>
   events.some(({ type }) => ["DELIVERED", "NOT_DELIVERED"].includes(mailerEvents[type]));
 
 /**
- * Whoever opens the link of an e-mail has clicked it: the event is kept and told with the newest e-mail to that person
- * about the contract, once (DECISIONS.md, C23). Nothing happens where they were sent none.
+ * Whoever opens the link of an e-mail has clicked it: the event is stored and told with the newest e-mail to that
+ * person about the contract, once (DECISIONS.md, C23). Nothing happens where they were sent none.
  */
 export async function recordLinkOpened(
   { store, clock }: Pick<ClusterContext, "store" | "clock">,

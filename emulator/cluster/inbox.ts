@@ -89,7 +89,7 @@ function echo({ method, target }: ReceivedRequest, { cluster, settings }: Cluste
   return createJsonResponse(200, { cluster_id: cluster.id, method, path: target.split("?", 1)[0] });
 }
 
-/** A public route that the emulator does not have; undefined where the service has none either. */
+/** A public route that the emulator does not have; undefined if the service has none either. */
 function notBuilt(path: string): Passthrough | undefined {
   const route = findUnemulatedRoute(path);
   if (route === undefined) return undefined;
@@ -121,8 +121,8 @@ export interface InboxRow {
 }
 
 /**
- * A row as it is kept: its headers and its body as a text each. Dozens of small texts would hold three times as much, and
- * the bytes of a body all that came with them in one piece.
+ * A row as it is stored: its headers and its body as a string each. Dozens of small strings would hold three times as
+ * much, and the bytes of a body all that came with them in one piece.
  */
 interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
   /** Name and value by turns, a line each: no header holds the end of one. */
@@ -131,7 +131,7 @@ interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
   readonly body: string;
 }
 
-/** What a row holds beside its texts: an estimate. */
+/** What a row holds next to its strings: an estimate. */
 const rowBytes = 120;
 
 /** What the router forwarded to one emulated cluster: in memory, the oldest dropped first. */
@@ -140,7 +140,7 @@ export class Inbox {
   readonly #hideSecrets: (text: string) => string;
   #lastId = 0;
 
-  /** `hideSecrets`: takes out of a text what nobody may see who reads the inbox. */
+  /** `hideSecrets`: takes out of a string what nobody may see who reads the inbox. */
   constructor(maxBytes: number, hideSecrets = (text: string) => text) {
     this.#kept = new ByteBoundedLog(maxBytes);
     this.#hideSecrets = hideSecrets;

@@ -39,7 +39,7 @@ export const createOAuthError = (
 /** Shape C as it grows: fields, rows keyed by index, messages (DECISIONS.md, F4). */
 export type FieldProblems = { [field: string]: readonly string[] | FieldProblems };
 
-/** Collects what is wrong with the fields of a body, so that one answer tells all of it. */
+/** Collects what is wrong with the fields of a body, so that one response tells all of it. */
 export class Problems {
   readonly #found: FieldProblems = Object.create(null);
 

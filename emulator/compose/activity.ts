@@ -28,13 +28,13 @@ type Waiting =
   | { readonly delivery: DeliveryUpdate }
   | { readonly move: Move };
 
-/** In each of these so many are told, which is more than anybody reads; what comes beyond is counted. */
+/** In each of these this many are told, which is more than anyone reads; what comes beyond is counted. */
 const everyMs = 100;
 const atMost = 250;
 
 /**
- * Tells of what goes on, in batches, and waits for the listener before the next one. What serves requests only puts
- * things into a list that does not grow: words are made here, later. Returns the function that ends it, after the last batch.
+ * Tells of events, in batches, and waits for the listener before the next one. What serves requests only puts things
+ * into a list that does not grow: words are made here, later. Returns the function that ends it, after the last batch.
  */
 export function watchActivity(
   { store, requestLog, deliveries, clock, wall }: Sources,

@@ -46,7 +46,7 @@ interface Setup {
   readonly closing: CleanupStack;
 }
 
-/** What goes on by itself, and everything that is sent. */
+/** Events by itself, and everything that is sent. */
 export interface Engine {
   readonly runner: Runner;
   readonly forwarder: Forwarder;
@@ -93,10 +93,10 @@ export function startEngine(setup: Setup): Engine {
   return { runner, forwarder };
 }
 
-/** Wall time: a report takes some milliseconds. */
+/** Wall-clock time: a report takes some milliseconds. */
 const longestMs = 1_000;
 const lookEveryMs = 5;
-/** Of what is due, so many entries are looked at: reports begin at once, and stand in front. */
+/** Of what is due, this many entries are looked at: reports begin at once, and are in front. */
 const looked = 256;
 
 /**
@@ -113,7 +113,7 @@ export async function flushReports(
     wall,
     longestMs,
     untilNothingIsDue().catch(() => {}),
-  ); // A disk that refuses keeps nobody from closing.
+  ); // A disk that rejects keeps nobody from closing.
   enough.abort("enough");
 
   async function untilNothingIsDue(): Promise<void> {
@@ -133,7 +133,7 @@ interface Sources {
   readonly log: (line: string) => void;
 }
 
-/** Sends spans where the variables say; undefined where they name nobody. */
+/** Sends spans where the variables say; undefined if they name nobody. */
 export function createTraceExport(
   { otel, deterministic = false }: EmulatorOptions,
   { store, wall, requestLog, log }: Sources,

@@ -38,7 +38,7 @@ import type { StateSource } from "./state-source.ts";
 
 /** How a term begins. */
 export interface LeaderSessionOptions {
-  /** What a new state begins with in the place of the seed. */
+  /** What a new state begins with instead of the seed. */
   readonly origin?: StateSource | undefined;
   /** Of the control plane, where the state has none yet. */
   readonly token: string;
@@ -147,7 +147,7 @@ async function open(
   closing.push(() => pdfs.close());
 
   const world = { store, clock, wall, ids, settings };
-  // With --deterministic what clusters report stands at one place in the request log: before the request that it is due to.
+  // With --deterministic what clusters report is at one place in the request log: before the request that it is due to.
   const reported = async (cause: Cause) => {
     await runner.prioritize(cause.id, isReport);
   };

@@ -84,7 +84,7 @@ export function toReachableUrl(url: string, host: string | undefined): string {
   return found ? `http://${found.address}:${new URL(url).port}` : url;
 }
 
-/** Beside the bundle that ships; a checkout has what it built last. */
+/** Next to the bundle that ships; a checkout has what it built last. */
 const folder = new URL(import.meta.url.endsWith(".ts") ? "../../dist/console/" : "./console/", import.meta.url);
 
 /** What the build says of the files (build/console.ts writes it). */

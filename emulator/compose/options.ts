@@ -35,7 +35,7 @@ function givenSeed(seed: object): Seed {
   }
 }
 
-/** How a copy is started of what was started so: beside it, and kept nowhere. Its clock goes on as the state says. */
+/** How a copy is started of what was started so: next to it, and kept nowhere. Its clock goes on as the state says. */
 export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {
   const {
     port,
@@ -73,8 +73,8 @@ interface PublicUrls {
 }
 
 /**
- * Where clients find the listener of a cluster: where that was said; else beside the router, where ports are handed on as
- * they are; else where it listens.
+ * Where clients find the listener of a cluster: where that was said; else next to the router, where ports are handed on
+ * as they are; else where it listens.
  */
 export function resolvePublicUrl(
   id: string,

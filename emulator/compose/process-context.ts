@@ -21,7 +21,7 @@ export interface ProcessContext {
   /** What this process says of itself, whoever leads. */
   readonly aboutItself: Readiness;
   readonly process: NonNullable<Liveness["process"]>;
-  /** Where the state is kept, by its real path. */
+  /** Where the state is stored, by its real path. */
   readonly file: string | undefined;
   /** Of the router, as it is bound. */
   readonly routerUrl: string;
@@ -40,6 +40,6 @@ export interface ProcessContext {
   readonly observer: Observer | undefined;
   readonly closeSignal: AbortSignal;
   readonly log: (line: string) => void;
-  /** Ends the process's part in it, once the answer under way is sent. */
+  /** Ends the process's part in it, once the response under way is sent. */
   readonly stop: () => void;
 }

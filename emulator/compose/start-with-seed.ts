@@ -49,7 +49,7 @@ export async function startWithSeed(
   }
 }
 
-/** For so many leases a request waits until it is certain that this process leads. */
+/** For this many leases a request waits until it is certain that this process leads. */
 const leasesWaited = 5 / 3;
 
 /** For so long a process that has handed over says so to those who have not heard of it yet. */
@@ -101,7 +101,7 @@ async function begin(
     ...(options.publicUrl !== undefined && { public_url: settings.publicUrl }),
   };
 
-  // A link to the state stays one: all that is written lies beside what it leads to.
+  // A link to the state stays one: all that is written lies next to what it leads to.
   const realFile = file && (await resolveStatePath(file).catch((error) => explainUnusable(file, error)));
   const isOwnFolder = file !== undefined && (await markNewState(file));
   const paths = await listRunFilePaths(realFile, options.runFile);
@@ -185,8 +185,8 @@ async function begin(
 const everyMs = 2_000;
 
 /**
- * Says when this process may open no more files: Node then ends connections as they come, and tells nobody. Returns the
- * function that ends it.
+ * Reports when this process may open no more files: Node then ends connections as they come, and tells nobody. Returns
+ * the function that ends it.
  */
 function watchOpenFiles(wall: WallClock, log: (line: string) => void): () => Promise<void> {
   let isTold = false;

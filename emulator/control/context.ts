@@ -60,7 +60,7 @@ export interface Instance {
   readonly formKey: Uint8Array;
   /** What writes the seed into an empty state, with the keys and secrets that were handed out kept. */
   beginning(): Promise<(tx: Transaction) => void>;
-  /** Ends the emulator, once the answer under way is sent. */
+  /** Ends the emulator, once the response under way is sent. */
   stop(): void;
 }
 

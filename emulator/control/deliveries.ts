@@ -161,10 +161,10 @@ export const toAttemptRecord = ({ number, resend, planned_at, at, status, error,
 
 const faultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };
 
-/** So many characters of an answer are shown in lists. */
+/** This many characters of a response are shown in lists. */
 const shownOfAnswer = 200;
 
-/** In a line; null where there is nothing to read. */
+/** In a line; null if there is nothing to read. */
 function beginningOf(body: string | null): string | null {
   const line = (body ?? "")
     .slice(0, 4 * shownOfAnswer)

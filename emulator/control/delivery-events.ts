@@ -30,7 +30,7 @@ export async function deliveryEvents(
   return follow(signal, (ring) => store.watch(deliveries, ring), look);
 }
 
-/** What is not known yet. Attempts are only ever added; a skip is found by the time until which it is kept. */
+/** What is not known yet. Attempts are only ever added; a skip is found by the time until which it is stored. */
 class News {
   #newest: Attempt | undefined;
   /** Virtual time of the last look, and the skips that it saw. */

@@ -17,7 +17,7 @@ import type { User } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { csrfToken, requireCsrfToken } from "./csrf-token.ts";
 
-/** More than anybody looks through. */
+/** More than anyone looks through. */
 const mostListed = 500;
 
 const why: Readonly<Record<Unapproved, string>> = {
@@ -104,7 +104,7 @@ const entry = (problem?: string, typed?: string): HtmlPage =>
 /** What the form says already, of what it asks for. */
 type Filled = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
-/** The page that asks whether the device of a code may go on; the other one when the code is good for nothing. */
+/** The page that asks whether the device of a code may continue; the other one when the code is good for nothing. */
 async function question(
   world: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
   { user_code, cluster_id, email }: Filled,

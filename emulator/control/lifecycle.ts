@@ -66,7 +66,7 @@ export const openApiHandlers = {
 
 const documents = new Map<DocumentedService, ReturnType<typeof buildOpenApi>>();
 
-/** Made once: it takes long, and anybody may ask for it, as often as they like. */
+/** Made once: it takes long, and anyone may ask for it, as often as they like. */
 function documentOf(name: DocumentedService): ReturnType<typeof buildOpenApi> {
   const known = documents.get(name) ?? buildOpenApi(name, declarations);
   documents.set(name, known);

@@ -67,7 +67,7 @@ async function ownOf({ caller: { token }, store }: Pick<ControlContext, "store">
     rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === "client-id" && rawHeaders[i + 1] === key);
 }
 
-/** Only reads the control plane: nothing goes on by it, and whoever follows what goes on reads again at each event. */
+/** Only reads the control plane: nothing continues by it, and whoever follows events reads again at each event. */
 export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
   service === "emulator" && method === "GET";
 
@@ -96,7 +96,7 @@ async function* watched(log: RequestLog, wanted: (entry: LoggedRequest) => boole
   }
 }
 
-/** JSON that was sent, without the values that go by the name of a secret; undefined where it is none. */
+/** JSON that was sent, without the values that go by the name of a secret; undefined if it is none. */
 function shownBody(body: Buffer | undefined): unknown {
   return body === undefined ? undefined : redactBody(tryParseJson(body.toString("utf8")));
 }

@@ -71,7 +71,7 @@ export const waitHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** Whether a subscription is there, or was and deliveries to it are kept. */
+/** Whether a subscription is there, or was and deliveries to it are stored. */
 const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.get(subscriptions, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;

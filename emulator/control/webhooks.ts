@@ -58,7 +58,7 @@ function webhookRecord(
   };
 }
 
-/** A call sends so many at most, and begins none after so much time on the wall. */
+/** A call sends this many at most, and begins none after this much time on the wall. */
 const mostAtOnce = 100;
 const longestMs = 20_000;
 

@@ -32,7 +32,7 @@ export type StoredFaults = z.infer<typeof StoredFaults>;
 export class Faults {
   #faults: ScriptedFault[] = [];
   #lastId = 0;
-  /** Attempts that a fault has put off: when they come due again they are sent, whatever faults there are. */
+  /** Attempts that a fault has postponed: when they come due again they are sent, whatever faults there are. */
   readonly putOff = new Set<string>();
   readonly #watchers = new Set<() => void>();
 
@@ -44,7 +44,9 @@ export class Faults {
     return fault;
   }
 
-  /** Whether nothing is scripted, and nothing waits that a fault has put off: the usual case, asked for every attempt. */
+  /**
+   * Whether nothing is scripted, and nothing waits that a fault has postponed: the usual case, asked for every attempt.
+   */
   get idle(): boolean {
     return this.#faults.length === 0 && this.putOff.size === 0;
   }
@@ -68,7 +70,7 @@ export class Faults {
     this.#notify();
   }
 
-  /** All of it as it is now, hits included; `takeOver` goes on from there. */
+  /** All of it as it is now, hits included; `takeOver` continues from there. */
   toStored(): StoredFaults {
     const faults = this.#faults.map(({ id, rule, matched, hit }) => ({ id, rule, matched, hit }));
     return { faults, last_id: this.#lastId, put_off: [...this.putOff] };
@@ -130,7 +132,7 @@ export interface PendingAttempt {
 export interface OutgoingMessage {
   readonly body: Uint8Array;
   readonly hmacKey: string;
-  /** Sent in the place of `body`, which is signed nevertheless. */
+  /** Sent instead of `body`, which is signed nevertheless. */
   readonly sent?: Uint8Array;
 }
 
@@ -140,7 +142,7 @@ export type SendAttempt = (
   send: (message: OutgoingMessage) => Promise<PostResult>,
 ) => Promise<PostResult>;
 
-/** An attempt is put off by so much virtual time, or behind the next one of its subscription, if that is sooner. */
+/** An attempt is postponed by this much virtual time, or behind the next one of its subscription, if that is sooner. */
 export interface Postponement {
   readonly byMs: number;
   readonly behindNext: boolean;
@@ -242,7 +244,7 @@ export function outgoingFaults(faults: Faults): FaultInterceptor {
 }
 
 function outgoingMatches(rule: FaultRule, { subscription, event, number, resend }: PendingAttempt): boolean {
-  // Whoever asks for a resend waits for its answer.
+  // Whoever asks for a resend waits for its response.
   if (resend && (rule.effect === "delay" || rule.effect === "reorder")) return false;
   return (
     (rule.webhook === undefined || rule.webhook === subscription.id) &&
@@ -253,7 +255,7 @@ function outgoingMatches(rule: FaultRule, { subscription, event, number, resend 
   );
 }
 
-/** What a sender does in the place of sending once. */
+/** What a sender does instead of sending once. */
 const ways: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (faultId: number) => SendAttempt>> = {
   duplicate: () => async (message, send) => {
     await send(message);

@@ -1,4 +1,4 @@
-/** How much of something is kept, and how much was dropped so that it stays so little. */
+/** How much of something is stored, and how much was dropped so that it stays so little. */
 export interface BufferUsage {
   readonly count: number;
   readonly bytes: number;
@@ -7,7 +7,7 @@ export interface BufferUsage {
   readonly dropped: number;
 }
 
-/** Rows in memory that together weigh no more than so many bytes: the oldest is dropped first. */
+/** Rows in memory that together weigh no more than this many bytes: the oldest is dropped first. */
 export class ByteBoundedLog<Row> {
   readonly #maxBytes: number;
   #rows: (Row | undefined)[] = [];
@@ -61,7 +61,9 @@ export class ByteBoundedLog<Row> {
   }
 }
 
-/** What a text of so many characters holds of memory: an estimate of V8's head, its padding, and who points to it. */
+/**
+ * What a string of this many characters holds of memory: an estimate of V8's head, its padding, and who points to it.
+ */
 export const estimateStringBytes = (text: string): number => 40 + text.length;
 
 export function estimateStringsBytes(texts: readonly string[]): number {

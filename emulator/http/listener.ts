@@ -51,7 +51,7 @@ export interface HttpSettings {
   readonly strict: ReadonlySet<string>;
   /** Serve both spellings of a path instead of redirecting. */
   readonly lenientSlashes: boolean;
-  /** How long a caller may take nothing of its answer, wall time; default: `unreadAnswerMs`. */
+  /** How long a caller may take nothing of its response, wall-clock time; default: `unreadAnswerMs`. */
   readonly unreadAnswerTimeoutMs?: number;
 }
 
@@ -67,10 +67,10 @@ export interface ListenerOptions {
   readonly links?: CausePropagator;
   /** When it closes: once this is aborted, requests that are being served are not waited for. */
   readonly closeSignal?: AbortSignal | undefined;
-  /** How long these may take then, wall time. */
+  /** How long these may take then, wall-clock time. */
   readonly graceMs?: number | undefined;
   readonly settings: HttpSettings;
-  /** Names that the Host header may have beside those of this machine; without port. */
+  /** Names that the Host header may have next to those of this machine; without port. */
   readonly allowedHosts?: readonly string[] | undefined;
   /** Where browsers find this listener, if that is not where it listens: behind a proxy that hands on another Host. */
   readonly publicUrl?: string | undefined;
@@ -86,7 +86,7 @@ export interface ListenerOptions {
   readonly isShared?: boolean | undefined;
   /** Whether what would be answered is what there is; requests wait until it is so. Of a state that is shared. */
   readonly isAssured?: (() => boolean) | undefined;
-  /** How long they wait, wall time. */
+  /** How long they wait, wall-clock time. */
   readonly assuranceMs?: number;
   /** What is answered before it is opened; everything else is 503 until then. */
   readonly whileStarting?: readonly Part[];
@@ -98,7 +98,7 @@ export interface ServedParts {
   readonly parts: readonly [Part, ...Part[]];
   readonly clock: Clock;
   readonly faultFor?: FindRequestFault | undefined;
-  /** Waits, before a request is answered, for what must not come after its answer; `cause`: the request. */
+  /** Waits, before a request is answered, for what must not come after its response; `cause`: the request. */
   readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
   /** Which pages of other origins may read what. */
   readonly allowsOrigin?: IsOriginAllowed | undefined;
@@ -115,11 +115,13 @@ export interface Listener {
   listen(port: number, host?: string): Promise<string>;
   /** Serves operations from now on, also after it was handed over. Fails with EmulatorBugError when one cannot be served. */
   open(served: ServedParts): void;
-  /** Forwards to the leader from now on, in place of all that it serves. */
+  /** Forwards to the leader from now on, instead of all that it serves. */
   standBy(standby: Standby): void;
   /** Serves what it was opened with again, and what standbys forward with this key. */
   lead(key: string): void;
-  /** Refuses what comes from now on, as another process will answer it, and resolves once what came before is answered. */
+  /**
+   * Rejects what comes from now on, as another process will answer it, and resolves once what came before is answered.
+   */
   handOver(): Promise<void>;
   /** Stops accepting, tells those who wait that it is over, and ends what is still open after its grace. */
   close(): Promise<void>;
@@ -271,7 +273,7 @@ function serverFor(take: RequestListener, { headMs }: BodyReadTimeouts): Server 
       // Bodies have limits of their own.
       requestTimeout: 0,
       keepAliveTimeout: keptOpenMs,
-      // Node's own answer to a request without a host goes past everything here; the guard refuses it.
+      // Node's own answer to a request without a host goes past everything here; the guard rejects it.
       requireHostHeader: false,
     },
     take,
@@ -280,7 +282,7 @@ function serverFor(take: RequestListener, { headMs }: BodyReadTimeouts): Server 
   return server.on("checkExpectation", refuseExpectation);
 }
 
-/** To CONNECT: this server stands before no other. */
+/** To CONNECT: this server is before no other. */
 const noTunnel = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 const statuses: ReadonlyMap<string | undefined, number> = new Map([

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** How every page looks: light or dark as the system is, from 320 pixels up. It stands in the page itself. */
+/** How every page looks: light or dark as the system is, from 320 pixels up. It is in the page itself. */
 export const stylesheet = `
 :root {
   color-scheme: light dark;
@@ -72,7 +72,7 @@ export class Html {
 
 type Piece = Html | string | number | undefined | readonly Html[];
 
-/** HTML with values in it: texts are escaped, since names come from requests; undefined is nothing. */
+/** HTML with values in it: strings are escaped, since names come from requests; undefined is nothing. */
 export const html = (texts: TemplateStringsArray, ...pieces: readonly Piece[]): Html =>
   new Html(texts.map((text, i) => `${text}${i < pieces.length ? written(pieces[i]) : ""}`).join(""));
 
@@ -87,7 +87,7 @@ const written = (piece: Piece): string => {
 export const hiddenFields = (fields: Readonly<Record<string, string>>): readonly Html[] =>
   Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
 
-/** Names and values, one below the other; those that are undefined are left out. */
+/** Names and values, one below the other; those that are undefined are omitted. */
 export const definitionList = (entries: Readonly<Record<string, Html | string | undefined>>): Html => {
   const rows = Object.entries(entries).flatMap(([name, value]) =>
     value === undefined ? [] : [html`<dt>${name}</dt><dd>${value}</dd>`],
@@ -99,7 +99,7 @@ export const definitionList = (entries: Readonly<Record<string, Html | string | 
 export const errorBanner = (problem: string | undefined): Html | undefined =>
   problem === undefined ? undefined : html`<p role="alert">${problem}</p>`;
 
-/** What a page may do beside showing itself, as directives of its Content-Security-Policy. */
+/** What a page may do next to showing itself, as directives of its Content-Security-Policy. */
 type Policy = Readonly<Partial<Record<"form-action" | "frame-ancestors" | "frame-src" | "script-src", string | null>>>;
 
 /** Nothing is loaded, forms end here, and nobody may put it into a frame. */

@@ -6,11 +6,14 @@ import type { ReceivedRequest } from "./handler.ts";
 import { Deadlines } from "./outgoing/deadlines.ts";
 import type { ForwardedInfo } from "./trusted-proxies.ts";
 
-/** How long a request may take to come; wall milliseconds. Whoever sends it drop by drop holds a connection for ever. */
+/**
+ * How long a request may take to come; wall-clock milliseconds. Whoever sends it drop by drop holds a connection
+ * forever.
+ */
 export interface BodyReadTimeouts {
   /** From its first byte to the end of its head. Node checks it, and answers 408 itself. */
   readonly headMs: number;
-  /** For the whole of a body that is read into memory, and for what nobody reads once the answer was given. */
+  /** For the whole of a body that is read into memory, and for what nobody reads once the response was given. */
   readonly bodyMs: number;
   /** An upload may take as long as it needs, but in each such time `paceBytes` must come. */
   readonly paceMs: number;
@@ -65,7 +68,7 @@ export class RequestBodyReader {
     }
   }
 
-  /** After the answer: Node reads what is left of a body, so that the connection can be used again. */
+  /** After the response: Node reads what is left of a body, so that the connection can be used again. */
   discard(raw: IncomingMessage): void {
     if (!hasBody(raw) || raw.complete || raw.destroyed) return;
     const leave = this.#whole.enter(() => raw.socket.destroy());

@@ -106,7 +106,7 @@ export class RequestDispatcher {
     );
   }
 
-  /** How many requests have no answer yet, or not all of it. */
+  /** How many requests have no response yet, or not all of it. */
   get underWay(): number {
     return this.#underWay;
   }
@@ -127,7 +127,7 @@ export class RequestDispatcher {
     const dialect = dialects[service?.dialect ?? "control"];
     const fallback = isControlled ? undefined : this.#setup.fallback;
     const id = match?.bound.operation.id;
-    // Nobody waits for the answer, and what it would change is of another state.
+    // Nobody waits for the response, and what it would change is of another state.
     if (this.#setup.links?.isAbandoned(raw)) return void raw.destroy();
     const link = this.#setup.links?.extractLink(raw);
     useAuthority(raw);
@@ -198,7 +198,7 @@ export class RequestDispatcher {
     return undefined;
   }
 
-  /** Beside what the Host header says. */
+  /** Next to what the Host header says. */
   #originsOf(told: ForwardedInfo | undefined): readonly (string | undefined)[] {
     return [this.#publicOrigin, told?.host && `${told.protocol ?? "http"}://${told.host}`];
   }

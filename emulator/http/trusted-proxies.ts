@@ -61,14 +61,14 @@ export class TrustedProxies {
     }
   }
 
-  /** From the last one back to the first that is no proxy of ours: what stands before it, anybody may have written. */
+  /** From the last one back to the first that is no proxy of ours: what is before it, anyone may have written. */
   #findTrustedAddress(addresses: readonly string[]): readonly string[] {
     const last = addresses.findLastIndex((address) => !isIn(this.#named!, address));
     return addresses.slice(Math.max(0, last));
   }
 }
 
-/** Whether a text is an address, or a range of them. */
+/** Whether a string is an address, or a range of them. */
 export function isRange(text: string): boolean {
   try {
     addRange(new BlockList(), text);

@@ -70,7 +70,7 @@ function otherSlash({ raw, target: { path, search }, operations }: UnmatchedRequ
   return { status: 302, headers: ["location", search === "" ? location : `${location}?${search}`], body: undefined };
 }
 
-/** A target that is no path of anybody's (RFC 9112, 3.2). */
+/** A target that is no path of anyone's (RFC 9112, 3.2). */
 function noPath({ raw, target, operations, dialect }: UnmatchedRequest): HttpResponse | undefined {
   if (target.isPath) return undefined;
   if (raw.method !== "OPTIONS" || target.path !== "*") return invalidTargetResponse;
@@ -93,7 +93,7 @@ async function fromFallback(
     throw error;
   }
   const answer = await fallback(received, exchange.finding);
-  // What stands in for the cluster is the emulator itself.
+  // What is in for the cluster is the emulator itself.
   return answer && { ...toPassthroughResponse(answer), isForeign: false };
 }
 

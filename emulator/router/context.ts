@@ -14,7 +14,7 @@ export interface RouterContext extends HandlerContext {
   /** In the order of the seed. */
   readonly clusters: readonly Cluster[];
   readonly forwarder: Forwarder;
-  /** Takes out of a text whatever opens the control plane: no cluster is told that. */
+  /** Takes out of a string whatever opens the control plane: no cluster is told that. */
   hideControlTokens(text: string): string;
   /** Of chat_b, where the seed names an issuer of its own. */
   readonly issuerKeys: IssuerKeys;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { storedTime } from "./stored-time.ts";
 
-/** Why something was written: the row of a request, a move of time, or something that came due. */
+/** Why something was written: the row of a request, a clock advance, or something that came due. */
 export const CauseRow = z.strictObject({
   /** What it is, and its number: `request:12`, `advance:13`, `timer:7`. */
   id: z.string(),
@@ -17,7 +17,7 @@ export const CauseRow = z.strictObject({
   parent_span: z.string().nullable(),
   /** The cause that led to this one. */
   before: z.string().nullable(),
-  /** The move of time by which it came due; null: nobody moved time. */
+  /** The clock advance by which it came due; null: nobody moved time. */
   moved_by: z.string().nullable(),
 });
 export type CauseRow = Readonly<z.infer<typeof CauseRow>>;
@@ -27,10 +27,10 @@ export interface Cause {
   readonly id: string;
   /** What led to it. */
   readonly before?: Cause | undefined;
-  /** Whether it belongs to a state that was left: what it wants to change in another one is refused. */
+  /** Whether it belongs to a state that was left: what it wants to change in another one is rejected. */
   isLeft?(): boolean;
   /**
-   * Makes its row, when the first thing follows from it; `before` is the row of what led to it, where that is kept.
+   * Makes its row, when the first thing follows from it; `before` is the row of what led to it, where that is stored.
    * Absent: its row was made before.
    */
   row?(before: CauseRow | undefined): CauseRow;

@@ -30,7 +30,7 @@ export const causes = rows<CauseRow, "before" | "moved_by">({
   },
 });
 
-/** So many are kept: anybody can make one with each request. Of one more, so many of the oldest go at once. */
+/** This many are stored: anyone can make one with each request. Of one more, this many of the oldest go at once. */
 export const maxCauses = 20_000;
 export const causesEvictedAtOnce = 1_000;
 
@@ -65,7 +65,7 @@ export interface CauseDetails {
 
 export type MakeCauseRow = (happened: CauseDetails) => CauseRow;
 
-/** Anybody may send long paths. */
+/** Anyone may send long paths. */
 const longest = 300;
 
 /** Makes rows of causes. `seed`: with --deterministic, what all ids follow from. */

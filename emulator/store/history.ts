@@ -1,4 +1,4 @@
-/** What is written down beside the changes of a commit, for whoever wants to go back to it. */
+/** What is written down next to the changes of a commit, for whoever wants to go back to it. */
 export interface Moment {
   /** Virtual milliseconds; absent before there is a clock. */
   readonly at?: number | undefined;

@@ -6,11 +6,11 @@ import type { Commit, HistoryStart, Moment } from "./history.ts";
 /** What an index may order by; the values of one index are of one type. */
 export type IndexValue = string | number;
 
-/** What names a row in its collection: the number of those that are numbered, else a text. */
+/** What names a row in its collection: the number of those that are numbered, else a string. */
 export type RowKey = string | number;
 type KeyOf<Row> = Row extends { readonly id: number } ? number : string;
 
-/** The key of a numbered row that a text names; NaN, which no row has, where it is not written as numbers are. */
+/** The key of a numbered row that a string names; NaN, which no row has, where it is not written as numbers are. */
 export const rowNumber = (text: string): number => (String(Number(text)) === text ? Number(text) : Number.NaN);
 
 /** Makes a row of one version of its collection a row of the next. Pure: it may run again after a crash. */
@@ -18,7 +18,7 @@ export type Migration = (row: Readonly<Record<string, unknown>>) => object;
 
 interface Versioned {
   /**
-   * Of the shape of the rows, from 1, which is meant when it is left out. Raised with every change of the schema or of
+   * Of the shape of the rows, from 1, which is meant when it is omitted. Raised with every change of the schema or of
    * the meaning of a field after which a row of before is wrong.
    */
   readonly version?: number;
@@ -39,9 +39,11 @@ export interface Rows<Row extends object, Index extends string = string, Key ext
   readonly name: string;
   readonly schema: z.ZodType<Row>;
   readonly key: (row: Row) => Key;
-  /** The sequences that its numbers are of: after a document that somebody may have edited they go on behind them. */
+  /**
+   * The sequences that its numbers are of: after a document that somebody may have edited they continue behind them.
+   */
   readonly numbers?: Readonly<Record<string, (row: Row) => number | readonly number[]>>;
-  /** Rows of other collections without which nothing works, by field: a document that lacks one is refused. */
+  /** Rows of other collections without which nothing works, by field: a document that lacks one is rejected. */
   readonly refersTo?: (row: Row) => References;
   readonly indexes: Readonly<Record<Index, (row: Row) => IndexValue | readonly IndexValue[] | undefined>>;
 }
@@ -79,7 +81,7 @@ export interface Slice<Index extends string> {
   readonly from?: IndexValue;
   readonly to?: IndexValue;
   readonly reverse?: boolean;
-  /** How many rows to pass over first. */
+  /** How many rows to skip first. */
   readonly offset?: number;
   readonly limit?: number;
 }
@@ -90,7 +92,7 @@ export interface View {
     from: Rows<Row, string, Key>,
     key: NoInfer<Key>,
   ): Promise<Row | undefined>;
-  /** The rows that many things refer to, each in the place of its thing; without a key, or a row, undefined. */
+  /** The rows that many things refer to, each instead of its thing; without a key, or a row, undefined. */
   getAll<Row extends object, Key extends RowKey, Thing>(
     from: Rows<Row, string, Key>,
     things: readonly Thing[],
@@ -118,7 +120,7 @@ export interface Transaction extends View {
   unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number };
   /** The next number of a sequence, from 1. */
   next(sequence: string): number;
-  /** Why it is made; undefined where nobody asked for it: at the beginning, and where the emulator tidies up. */
+  /** Why it is made; undefined if nobody asked for it: at the beginning, and where the emulator tidies up. */
   readonly cause: Cause | undefined;
   /**
    * Does a part of it that has a cause of its own, one part after the other. As for the whole, the cause's row is written
@@ -137,7 +139,7 @@ export interface RowChange {
 /** Members at the top of a document: what somebody else than the store wants to find there again. */
 export type DocumentHead = Readonly<Record<string, unknown>>;
 
-/** A state that stands beside the one that is served. */
+/** A state that stands next to the one that is served. */
 export interface LoadedState {
   /** All members of the document before its sections. */
   readonly head: DocumentHead;
@@ -160,25 +162,26 @@ export interface TakeoverHooks {
   readonly keep?: ((present: AsyncIterable<string>) => Promise<void>) | undefined;
   /** At the top of that document, as for `export`. */
   readonly head?: (() => DocumentHead) | undefined;
-  /** After which line of this store's history the new state was; left out: it is none of them. */
+  /** After which line of this store's history the new state was; omitted: it is none of them. */
   readonly past?: LogPosition | undefined;
-  /** When that state was, for whoever comes to the end of its history; left out: now. */
+  /** When that state was, for whoever comes to the end of its history; omitted: now. */
   readonly moment?: Moment | undefined;
   /** In the moment in which the new state is there: nothing that was begun before comes after it. */
   readonly tookOver?: (() => void) | undefined;
 }
 
-/** What led to the present state, as far back as it is kept. */
+/** What led to the present state, as far back as it is stored. */
 export interface History {
   /** Where the log stands now, in this very moment. */
   place(): LogPosition;
   /**
-   * Visits the commits that led to the present state, the newest first, until `visit` returns false or no more are kept.
-   * Those of states that were left do not count. Resolves with how far back the history reaches where it came to its end.
+   * Visits the commits that led to the present state, the newest first, until `visit` returns false or no more are
+   * stored. Those of states that were left do not count. Resolves with how far back the history reaches where it came
+   * to its end.
    */
   visit(visit: (commit: Commit) => boolean): Promise<HistoryStart | undefined>;
   /**
-   * The state after the line of that number, which `visit` has named, or the one before such a line. Stands beside the
+   * The state after the line of that number, which `visit` has named, or the one before such a line. Stands next to the
    * present one. Fails with StateFormatError where its files are damaged or gone.
    */
   stateAfter(number: number): Promise<{ readonly store: Store; readonly past: LogPosition }>;
@@ -186,9 +189,10 @@ export interface History {
 
 /**
  * The state behind the emulator. Asynchronous, so that a database can stand behind it. What a store has to promise is
- * said here and held against each by one suite (`test/emulator/store/port`): transactions are one after the other, in the
- * order in which they were begun; a reader sees all of a transaction or nothing of it; a view and a transaction cannot be
- * used after their end; rows are frozen; identifiers, keys and texts of any letters come back as they went in.
+ * said here and held against each by one suite (`test/emulator/store/port`): transactions are one after the other, in
+ * the order in which they were begun; a reader sees all of a transaction or nothing of it; a view and a transaction
+ * cannot be used after their end; rows are frozen; identifiers, keys and strings of any letters come back as they went
+ * in.
  */
 export interface Store {
   /**
@@ -197,10 +201,10 @@ export interface Store {
    */
   read<T>(work: (view: View) => Promise<T> | T): Promise<T>;
   /**
-   * All or nothing. Resolves once it is durable. `name` is the operation, for messages. A transaction inside
-   * another, or one open for more than 2 s of wall time, is rolled back and fails as a bug of the emulator. One that
-   * waited while another state took the place of this one, or whose cause is left, fails with StateReplacedError. What it
-   * writes says why (`cause`), and the cause's own row is part of it; null: nobody asked for it, whoever calls.
+   * All or nothing. Resolves once it is durable. `name` is the operation, for messages. A transaction inside another,
+   * or one open for more than 2 s of wall-clock time, is rolled back and fails as a bug of the emulator. One that
+   * waited while another state took the place of this one, or whose cause is left, fails with StateReplacedError. What
+   * it writes says why (`cause`), and the cause's own row is part of it; null: nobody asked for it, whoever calls.
    */
   transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T>;
   /**
@@ -218,7 +222,7 @@ export interface Store {
   /**
    * The whole state as the text of one JSON document, in pieces; `replace` takes it back. It is the state of the moment
    * at which its first piece is asked for: others write meanwhile, none waits for the reader, and none of it shows.
-   * `head` is called in that moment; its members stand at the top of the document, and mean nothing to the store.
+   * `head` is called in that moment; its members are at the top of the document, and mean nothing to the store.
    */
   export(head?: () => DocumentHead): AsyncIterable<string>;
   /** What the state holds now, to be gone through once; it must be ended. */
@@ -226,32 +230,33 @@ export interface Store {
   /** A store with nothing in it and nowhere to keep it, for a state that is to take the place of this one. */
   beside(): Store;
   /**
-   * Reads a sealed document (`file/sealed.ts`) into a store beside this one, which stays as it is. Fails with
+   * Reads a sealed document (`file/sealed.ts`) into a store next to this one, which stays as it is. Fails with
    * StateFormatError when it is damaged, of another version, or none.
    */
   load(document: AsyncIterable<Uint8Array>): Promise<LoadedState>;
   /**
-   * Puts the state of an exported document in the place of everything. All or nothing, durable. Fails with
-   * StateFormatError when the document is not a state.
+   * Puts the state of an exported document instead of everything. All or nothing, durable. Fails with StateFormatError
+   * when the document is not a state.
    */
   replace(document: unknown): Promise<void>;
   /**
-   * Puts the state of a store that stood beside in the place of everything; that store must not be used any more. All
-   * or nothing, durable.
+   * Puts the state of a store that stood next to instead of everything; that store must not be used any more. All or
+   * nothing, durable.
    */
   takeOver(next: Store, moments?: TakeoverHooks): Promise<void>;
   /** Drops everything and lets `fill` write the new beginning. All or nothing, durable. */
   reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void>;
   /**
    * Resolves once all that was committed before is durable; begins nothing and waits for no transaction that is open.
-   * Fails with StoreFailedError when the disk refuses, after what is lost by it was taken back, and when the store is closed.
+   * Fails with StoreFailedError when the disk rejects, after what is lost by it was taken back, and when the store is
+   * closed.
    */
   durable(): Promise<void>;
-  /** What led to the present state; undefined where nothing of it is kept. */
+  /** What led to the present state; undefined if nothing of it is stored. */
   readonly history?: History | undefined;
-  /** False from a failed write to disk until one succeeds again: reads go on, transactions fail. */
+  /** False from a failed write to disk until one succeeds again: reads continue, transactions fail. */
   readonly writable: boolean;
-  /** Looks whether what the state is kept in is still there; undefined where nobody else could take it away. */
+  /** Looks whether what the state is stored in is still there; undefined if nobody else could take it away. */
   readonly check?: (() => Promise<void>) | undefined;
   /** Compacts and closes. */
   close(): Promise<void>;
@@ -274,12 +279,12 @@ export class StateReplacedError extends Error {
   override readonly name = "StateReplacedError";
 }
 
-/** The disk refused; nothing was written. Answers 503. */
+/** The disk rejected; nothing was written. Answers 503. */
 export class StoreFailedError extends Error {
   override readonly name = "StoreFailedError";
 }
 
-/** The disk refused one file: nothing of what was asked for was kept, and other changes go on. Answers 503. */
+/** The disk rejected one file: nothing of what was asked for was stored, and other changes continue. Answers 503. */
 export class FileWriteError extends StoreFailedError {}
 
 /**
@@ -288,7 +293,7 @@ export class FileWriteError extends StoreFailedError {}
  */
 export class StoreChangedError extends StoreFailedError {}
 
-/** The state cannot be used as things stand on this machine: no room, no rights. The message says what to do. */
+/** The state cannot be used as things are on this machine: no room, no rights. The message says what to do. */
 export class StateAccessError extends Error {
   override readonly name = "StateAccessError";
   /** Whether who wants it may not, or whether the same may work in a moment; undefined: neither. */

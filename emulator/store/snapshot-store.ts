@@ -1,9 +1,10 @@
 /**
- * Named documents beside a state, each there as a whole or not at all. A name is a plain word (`isSnapshotName`), so that no
- * path leads out of the place where they lie; two that differ in case alone are one name, for some disks cannot tell them apart.
+ * Named documents next to a state, each there as a whole or not at all. A name is a plain word (`isSnapshotName`), so
+ * that no path leads out of the place where they lie; two that differ in case alone are one name, for some disks cannot
+ * tell them apart.
  */
 export interface SnapshotStore {
-  /** Resolves once it is durable, in the place of what had that name before. A stream that fails leaves that as it was. */
+  /** Resolves once it is durable, instead of what had that name before. A stream that fails leaves that as it was. */
   put(name: string, document: AsyncIterable<Uint8Array>): Promise<void>;
   /** Blocks that end at the end of a line; undefined when nothing has that name. */
   open(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;

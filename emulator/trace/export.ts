@@ -55,7 +55,7 @@ interface Options {
   readonly requestLog: RequestLog;
   readonly collector: Collector;
   readonly resource: SpanAttributes;
-  /** Rows have virtual times in the place of those on the wall. */
+  /** Rows have virtual times instead of those on the wall. */
   readonly deterministic: boolean;
   /** Told when it begins to fail, and how many were lost at the end. */
   readonly log: (line: string) => void;
@@ -186,7 +186,7 @@ class Exporter implements TraceExport {
     });
   }
 
-  /** Says how many of them the collector took. */
+  /** Reports how many of them the collector took. */
   async #deliver(body: string, count: number): Promise<number> {
     const { collector, wall } = this.#options;
     for (const pauseMs of [...pausesMs, undefined]) {
@@ -213,7 +213,7 @@ class Exporter implements TraceExport {
   }
 }
 
-/** What a span is sent for: what is new. A delivery is put again with each attempt, and wherever it is put off. */
+/** What a span is sent for: what is new. A delivery is put again with each attempt, and wherever it is postponed. */
 function nameOf({ collection, before, after }: RowChange): string | undefined {
   if (after === undefined || before !== undefined) return undefined;
   switch (collection) {
@@ -237,7 +237,7 @@ const troubleOf = (exported: ExportResult): string | null => {
 const mayPass = (exported: ExportResult): boolean =>
   "reason" in exported || [429, 502, 503, 504].includes(exported.status);
 
-/** OTLP, "Partial Success": the answer says how many were not taken. */
+/** OTLP, "Partial Success": the response says how many were not taken. */
 function rejectedIn(body: Buffer): number {
   const count = /"rejectedSpans"\s*:\s*"?(\d{1,9})/.exec(body.toString("utf8"))?.[1];
   return Number(count ?? 0);

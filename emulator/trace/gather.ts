@@ -16,13 +16,13 @@ import {
 } from "../webhooks/deliveries.ts";
 import { type Subscription, subscriptions } from "../webhooks/subscriptions.ts";
 
-/** The rows that a trace is made of. Whatever stands in it, what led to it is there, too, where that is kept. */
+/** The rows that a trace is made of. Whatever is in it, what led to it is there, too, where that is stored. */
 export interface TraceRows {
   readonly causes: ReadonlyMap<string, CauseRow>;
   readonly events: ReadonlyMap<number, WebhookEvent>;
   readonly deliveries: ReadonlyMap<number, Delivery>;
   readonly attempts: readonly Attempt[];
-  /** All attempts of each delivery, in order, whether they stand in the trace or not. */
+  /** All attempts of each delivery, in order, whether they are in the trace or not. */
   readonly made: ReadonlyMap<number, readonly Attempt[]>;
   /** What waits for its time, deliveries aside, which say so themselves. */
   readonly waiting: readonly ScheduledEntry[];
@@ -33,12 +33,14 @@ export interface TraceRows {
   readonly more: boolean;
 }
 
-/** So many rows are looked at: whoever asks holds them all in memory. */
+/** This many rows are looked at: whoever asks holds them all in memory. */
 export const maxTraceRows = 10_000;
-/** Of a subscription, so many of the newest deliveries. */
+/** Of a subscription, this many of the newest deliveries. */
 const newestOfWebhook = 100;
 
-/** Reads what belongs to a trace: what is asked for, what led to it, and what followed; undefined where nothing is kept. */
+/**
+ * Reads what belongs to a trace: what is asked for, what led to it, and what followed; undefined if nothing is stored.
+ */
 export async function gather(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
   const gathering = new Gathering(view);
   await gathering.begin(ref);
@@ -46,8 +48,8 @@ export async function gather(view: View, ref: TraceRef): Promise<TraceRows | und
 }
 
 /**
- * Reads what the nodes of these names are made of, with what led to them and without what followed; undefined where none of
- * them is kept.
+ * Reads what the nodes of these names are made of, with what led to them and without what followed; undefined if none
+ * of them is stored.
  */
 export async function gatherNamed(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
   const gathering = new Gathering(view);
@@ -259,7 +261,7 @@ class Gathering {
     await this.#above(await this.#view.get(webhookEvents, row.event_id));
   }
 
-  /** With what it is an attempt of, of which the other attempts are left out. */
+  /** With what it is an attempt of, of which the other attempts are omitted. */
   async #attempt(row: Attempt): Promise<void> {
     this.#attempts.set(`${row.delivery_id}/${row.number}`, row);
     await this.#ledTo(row.moved_by);

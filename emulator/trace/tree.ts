@@ -30,9 +30,9 @@ import type { FindRequestOutcome } from "./pending-responses.ts";
 interface Options {
   /** Only what belongs to this W3C trace. */
   readonly only?: string | undefined;
-  /** Says what an entry of the schedule does when it is due. */
+  /** Reports what an entry of the schedule does when it is due. */
   readonly does: (kind: string) => string | undefined;
-  /** What came of requests: rows do not say. Left out: it is told of none. */
+  /** What came of requests: rows do not say. Omitted: it is told of none. */
   readonly findAnswer?: FindRequestOutcome | undefined;
 }
 
@@ -158,7 +158,7 @@ class Nodes {
     return `${resend ? "resend" : "attempt"} ${place}`;
   }
 
-  /** Undefined where there is none, or it is not kept. */
+  /** Undefined if there is none, or it is not kept. */
   #cause(id: string | null | undefined): CauseRow | undefined {
     return id ? this.#rows.causes.get(id) : undefined;
   }

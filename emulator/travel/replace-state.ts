@@ -14,10 +14,10 @@ interface Served {
 }
 
 /**
- * Puts a state that stands beside in the place of the one that is served, with its clock. Claims of requests that are no
- * more are released in it; tokens of the control plane stay as they are. What was under way belongs to the state that is
- * left: nothing of its outcome is kept. Says what of the schedule it was. `restored` takes over what is kept beside the
- * state, in the same moment; `stood`: that its clock tells when it was, and where ids stood then.
+ * Puts a state that stands next to instead of the one that is served, with its clock. Claims of requests that are no
+ * more are released in it; tokens of the control plane stay as they are. What was under way belongs to the state that
+ * is left: nothing of its outcome is stored. Says what of the schedule it was. `restored` takes over what is stored
+ * next to the state, in the same moment; `stood`: that its clock tells when it was, and where ids stood then.
  */
 export async function replaceState(
   { store, runner, clusters, tokens }: Served,

@@ -9,14 +9,14 @@ export type RewindTarget =
   | { readonly to: number }
   /** To where nothing of this cause had come yet, such as `request:12`. */
   | { readonly before: string }
-  /** To before so many of the last requests from outside and moves of time that changed something. */
+  /** To before this many of the last requests from outside and clock advances that changed something. */
   | { readonly steps: number };
 
 type Causes = ReadonlyMap<string, CauseRow>;
 
 /** The present, as it is in one moment. */
 interface Present {
-  /** The causes that are kept, by id. */
+  /** The causes that are stored, by id. */
   readonly causes: Causes;
   /** The number of the last line. */
   readonly line: number;
@@ -24,25 +24,25 @@ interface Present {
 
 /** A place in the history to go back to. */
 export interface RewindPoint {
-  /** What is taken back first; undefined where nothing is. */
+  /** What is taken back first; undefined if nothing is. */
   readonly first: Commit | undefined;
   /** The causes of what is taken back, each with what led to it, from the inside to the outside. */
   readonly chains: readonly Chain[];
-  /** The cause before which it lies; undefined where a time was meant. */
+  /** The cause before which it lies; undefined if a time was meant. */
   readonly before: string | undefined;
   /** Where the sequence of ids stood, as far as it is known. */
   readonly ids: unknown;
-  /** Where the history begins; undefined where nobody looked so far. */
+  /** Where the history begins; undefined if nobody looked so far. */
   readonly reach: HistoryStart | undefined;
 }
 
 type Chain = readonly [cause: string, ...string[]];
 
-/** The history that is kept does not reach so far. */
+/** The history that is stored does not reach so far. */
 export class RewindOutOfRangeError extends Error {
   override readonly name = "RewindOutOfRangeError";
   readonly reach: HistoryStart;
-  /** How many requests and moves of time it has, where those are counted. */
+  /** How many requests and clock advances it has, where those are counted. */
   readonly steps: number | undefined;
 
   constructor(reach: HistoryStart, steps: number | undefined) {
@@ -54,7 +54,7 @@ export class RewindOutOfRangeError extends Error {
   }
 }
 
-/** Nothing is kept of what led to the present state. */
+/** Nothing is stored of what led to the present state. */
 export class HistoryUnavailableError extends Error {
   override readonly name = "HistoryUnavailableError";
 
@@ -75,7 +75,7 @@ export class RewindTargetInFutureError extends Error {
   }
 }
 
-/** A request or a move of time has a number: they are counted together, in the order in which they came. */
+/** A request or a clock advance has a number: they are counted together, in the order in which they came. */
 const numbered = /^(?:request|advance):(\d+)$/;
 
 /** Undefined for what has no such number. */
@@ -84,7 +84,7 @@ export function parseCauseNumber(cause: string): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
-/** What it all began with, as far as that is kept: somebody's request, or a move of time. */
+/** What it all began with, as far as that is stored: somebody's request, or a clock advance. */
 export const findOrigin = (chain: Chain): string => chain.at(-1)!;
 
 /** Looks for the place that is meant. Fails with RewindOutOfRangeError. */
@@ -128,7 +128,7 @@ class Search {
     this.#steps = new LastNumbers("steps" in target ? target.steps : 0);
   }
 
-  /** How many steps there are; undefined where none are counted. */
+  /** How many steps there are; undefined if none are counted. */
   get counted(): number | undefined {
     return "steps" in this.#target ? this.#steps.size : undefined;
   }
@@ -144,7 +144,7 @@ class Search {
     return true;
   }
 
-  /** Undefined: it lies beyond what is kept. `reach`: where the history begins, where all of it was shown. */
+  /** Undefined: it lies beyond what is stored. `reach`: where the history begins, where all of it was shown. */
   found(reach: HistoryStart | undefined): RewindPoint | undefined {
     if (this.#last) this.#last.before ??= reach;
     const target = this.#target;
@@ -204,7 +204,7 @@ class Search {
   }
 }
 
-/** So many causes with the highest numbers: what somebody who counts steps has in mind. */
+/** This many causes with the highest numbers: what somebody who counts steps has in mind. */
 class LastNumbers {
   readonly #count: number;
   #all: { readonly cause: string; readonly number: number }[] = [];

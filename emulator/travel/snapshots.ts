@@ -48,21 +48,21 @@ interface World {
 
 /** A snapshot as a list shows it. */
 export interface SnapshotInfo extends StoredSnapshot {
-  /** Virtual milliseconds; undefined where the document does not say: it is none, or damaged. */
+  /** Virtual milliseconds; undefined if the document does not say: it is none, or damaged. */
   readonly at: number | undefined;
-  /** ISO time of the wall; undefined under --deterministic. */
+  /** ISO time of the wall clock; undefined under --deterministic. */
   readonly savedAt: string | undefined;
 }
 
 export interface RestoreResult {
-  /** The name under which the state that was left is kept; undefined where nothing of it was taken back. */
+  /** The name under which the state that was left is stored; undefined if nothing of it was taken back. */
   readonly backupSnapshot: string | undefined;
-  /** What of the schedule was under way: nothing of its outcome was kept. */
+  /** What of the schedule was under way: nothing of its outcome was stored. */
   readonly dropped: readonly ScheduledEntry[];
 }
 
 export interface RewindResult extends RestoreResult {
-  /** How many requests from outside and moves of time were taken back, a move of time maybe in part. */
+  /** How many requests from outside and clock advances were taken back, a clock advance maybe in part. */
   readonly undone: number;
 }
 
@@ -72,12 +72,12 @@ export interface Diff extends DiffReport {
   readonly to: string | null;
 }
 
-/** What the state that is left is kept as: `before-1`, `before-2`, … */
+/** What the state that is left is stored as: `before-1`, `before-2`, … */
 const beforeName = /^before-(\d+)$/i;
-/** So many of these stay, the newest. */
+/** This many of these stay, the newest. */
 const beforesKept = 10;
 
-/** How long a snapshot waits for what is under way, wall time: a receiver may hang. */
+/** How long a snapshot waits for what is under way, wall-clock time: a receiver may hang. */
 const patienceMs = 1_000;
 
 /** The snapshots of one emulator: kept states with a name. */
@@ -185,8 +185,8 @@ export class Snapshots {
   }
 
   /**
-   * Goes back to a snapshot: rows, time, ids and faults are what they were. The present state is kept first. Fails with
-   * SnapshotNotFoundError and InvalidSnapshotError, and then nothing is changed.
+   * Goes back to a snapshot: rows, time, ids and faults are what they were. The present state is stored first. Fails
+   * with SnapshotNotFoundError and InvalidSnapshotError, and then nothing is changed.
    */
   restore(name: string): Promise<RestoreResult> {
     return this.#runExclusive(() => this.#restore(name));
@@ -203,7 +203,7 @@ export class Snapshots {
     return this.#goTo(next, kept.beside, !(await this.#isSame(next, kept.beside)));
   }
 
-  /** Puts a state that was exported in the place of the present one, which is kept first, and has no history. */
+  /** Puts a state that was exported instead of the present one, which is stored first, and has no history. */
   replace(next: Store): Promise<RestoreResult> {
     return this.#runExclusive(async () => {
       const { faults, requestLog } = this.#world;
@@ -214,8 +214,9 @@ export class Snapshots {
   }
 
   /**
-   * Goes back on the way that led to the present state, which is kept. Scripted faults stay as they are. Fails with
-   * HistoryUnavailableError, with RewindTargetInFutureError, and with RewindOutOfRangeError, and then nothing is changed.
+   * Goes back on the way that led to the present state, which is stored. Scripted faults stay as they are. Fails with
+   * HistoryUnavailableError, with RewindTargetInFutureError, and with RewindOutOfRangeError, and then nothing is
+   * changed.
    */
   rewind(target: RewindTarget): Promise<RewindResult> {
     return this.#runExclusive(() => this.#rewind(target));
@@ -246,13 +247,15 @@ export class Snapshots {
     const place = IdPosition.safeParse(ids).data ?? null;
     const requests = lastNumberBefore(chains.flat(), kept) ?? requestLog.lastNumber;
     const beside = { faults: faults.toStored(), ids: place, requests, place: past };
-    // A move of time may be taken back in part.
+    // A clock advance may be taken back in part.
     const steps = new Set(chains.map(findOrigin).filter((id) => parseCauseNumber(id) !== undefined));
     const undone = [...steps].filter((id) => !kept.has(id) || id.startsWith("advance:")).length;
     return { ...(await this.#goTo(next, beside, first !== undefined)), undone };
   }
 
-  /** Puts a state in the place of the present one, which is kept, unless only time is another: ten stay, none for nothing. */
+  /**
+   * Puts a state instead of the present one, which is stored, unless only time is another: ten stay, none for nothing.
+   */
   async #goTo(next: Store, beside: Head["beside"], isKept = true): Promise<RestoreResult> {
     const { snapshotStore, faults, ids, requestLog, report } = this.#world;
     const place = beside.ids ?? (await ids.newSequence(next));
@@ -335,10 +338,10 @@ const sizesIn = (store: Store, collections: readonly Collection[]): Promise<numb
     ),
   );
 
-/** The number that the last request had before these came; undefined where none of them has a number. */
+/** The number that the last request had before these came; undefined if none of them has a number. */
 function lastNumberBefore(taken: readonly string[], kept: ReadonlySet<string>): number | undefined {
   const lastKept = [...kept].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
-  // What was kept goes on to have effects: it is older.
+  // What was stored continues to have effects: it is older.
   const numbers = taken.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastKept);
   return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }
@@ -353,18 +356,18 @@ const About = z.object({
   name: z.string(),
   /** Virtual milliseconds. */
   at: z.int(),
-  /** ISO time of the wall; null under --deterministic, where the wall leaves no trace. */
+  /** ISO time of the wall clock; null under --deterministic, where the wall leaves no trace. */
   saved_at: z.string().nullable(),
 });
 type About = z.infer<typeof About>;
 
-/** What an emulator has in memory beside the state, and a snapshot keeps with it. */
+/** What an emulator has in memory next to the state, and a snapshot keeps with it. */
 const Beside = z.object({
   faults: StoredFaults,
   ids: IdPosition.nullable(),
   /** The number of the last request. */
   requests: z.int(),
-  /** Which line of the store's history came last, where one is kept. */
+  /** Which line of the store's history came last, where one is stored. */
   place: z.object({ number: z.int(), checksum: z.int() }).nullish(),
 });
 
@@ -373,8 +376,8 @@ export const Head = z.object({ snapshot: About, beside: Beside });
 export type Head = z.infer<typeof Head>;
 
 /**
- * What the first lines of a document say of it, without reading the rest; undefined where they do not. Its members stand
- * on a line each.
+ * What the first lines of a document say of it, without reading the rest; undefined if they do not. Its members are on
+ * a line each.
  */
 function aboutIn(firstBlock: string): About | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];

@@ -38,7 +38,7 @@ export interface AttemptResult {
   readonly at: number;
   /** On the wall. */
   readonly wallAt: number;
-  /** Id of the move of time by which it came due; undefined: nobody moved time. */
+  /** Id of the clock advance by which it came due; undefined: nobody moved time. */
   readonly movedBy: string | undefined;
   readonly durationMs: number;
   readonly posted: PostResult;

@@ -103,14 +103,14 @@ export function deliveryJobHandlers(world: DeliveryContext): {
     return dropped ? dropped.then(() => recordNow(tx, ended)) : recordNow(tx, ended);
   }
 
-  /** Awaits nothing where nothing interfered: every delivery passes here. */
+  /** Awaits nothing if nothing interfered: every delivery passes here. */
   function recordNow(tx: Transaction, { entry, result, resend, interference }: EndedRun): Promise<string> | string {
     const delivery = tx.getSync(deliveries, Number(entry.ref));
     if (!delivery) return forget(tx, entry);
     if ("skip" in result) return skip(tx, { entry, delivery, outcome: result.skip, now: clock.now(), resend, news });
     const subscription = tx.getSync(subscriptions, delivery.webhook_id);
     const made = { entry, delivery, subscription, attempted: result, resend, interference, settings, news };
-    // What scripted the trouble is kept with what came of it.
+    // What scripted the trouble is stored with what came of it.
     if (interference)
       return tx.because(interference.cause, () => putAttempt(tx, made)).then(() => recordOutcome(tx, made));
     putAttempt(tx, made);

@@ -20,7 +20,7 @@ export const WebhookEvent = z.strictObject({
   body: z.string(),
   /** When an event that nobody subscribed to may be dropped; others leave with their last delivery. */
   keep_until: z.int().nullable(),
-  /** Id of what it happened by; null where there is none. */
+  /** Id of what it happened by; null if there is none. */
   cause: z.string().nullable(),
 });
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
@@ -41,7 +41,7 @@ export const webhookEvents = rows<WebhookEvent, "contract" | "activity" | "keep_
 export const Outcome = z.enum(deliveryOutcomes);
 export type Outcome = z.infer<typeof Outcome>;
 
-/** Scripted trouble: what was done, and the id of what scripted that; null where there is none. */
+/** Scripted trouble: what was done, and the id of what scripted that; null if there is none. */
 const AttemptFault = z.strictObject({ effect: z.string(), cause: z.string().nullable() });
 export type AttemptFault = z.infer<typeof AttemptFault>;
 
@@ -67,7 +67,7 @@ export const Delivery = z.strictObject({
   failures: z.int(),
   /** Virtual milliseconds, as are the following. */
   next_attempt_at: storedDeadline(z.int()).nullable(),
-  /** What put off the next attempt; null: it comes when it should. */
+  /** What postponed the next attempt; null: it comes when it should. */
   put_off: AttemptFault.nullable(),
   created_at: storedTime(z.int()),
   /** When the record may be dropped; null while it is not final (DECISIONS.md, C21). */
@@ -101,19 +101,19 @@ export const Attempt = z.strictObject({
   at: storedTime(z.int()),
   /** Milliseconds on the wall, under --deterministic the virtual ones. */
   wall_at: storedTime(z.int()),
-  /** Id of what put it into the queue: of what happened, or of what asked for a resend; null where there is none. */
+  /** Id of what put it into the queue: of what happened, or of what asked for a resend; null if there is none. */
   cause: z.string().nullable(),
-  /** Id of the move of time by which it came due; null: nobody moved time. */
+  /** Id of the clock advance by which it came due; null: nobody moved time. */
   moved_by: z.string().nullable(),
   /** What interfered; null: it went as it should. */
   fault: AttemptFault.nullable(),
   url: z.string(),
-  /** Of the answer; null when there was none. */
+  /** Of the response; null when there was none. */
   status: z.int().nullable(),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
-  /** Wall time; 0 under --deterministic. */
+  /** Wall-clock time; 0 under --deterministic. */
   duration_ms: z.number(),
-  /** The first 64 kB, as UTF-8; null when there was no answer. */
+  /** The first 64 kB, as UTF-8; null when there was no response. */
   response_body: z.string().nullable(),
 });
 export type Attempt = z.infer<typeof Attempt>;

@@ -1,7 +1,7 @@
 import type { AttemptResult } from "./attempt.ts";
 import type { Delivery } from "./deliveries.ts";
 
-/** What became of a delivery just now: an attempt that was made, or that it was passed over. */
+/** What became of a delivery just now: an attempt that was made, or that it was skipped. */
 export interface DeliveryUpdate {
   readonly delivery: Delivery;
   readonly attempt: AttemptResult | undefined;

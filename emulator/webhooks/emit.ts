@@ -116,7 +116,7 @@ export function eventBody(occurrence: DomainEvent): string {
   return writtenJson(amendedDocument(occurrence));
 }
 
-/** The same before it is a text: numbers are kept as src/base/written-numbers.ts says. */
+/** The same before it is a string: numbers are stored as src/base/written-numbers.ts says. */
 export function amendedDocument(occurrence: DomainEvent): object {
   const body = eventDocument(occurrence);
   return occurrence.amend ? occurrence.amend(body) : body;

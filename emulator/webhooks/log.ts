@@ -65,7 +65,7 @@ export async function showDelivery(
 
 /**
  * Drops every record whose time is over, before the log is looked at. Returns at once when there is none. Whoever looks
- * has not asked for it: it is no step that they could take back.
+ * has not asked for it: it is not a step that they could take back.
  */
 export async function dropExpired(store: Store, now: number): Promise<void> {
   const batch = 500;
@@ -84,7 +84,7 @@ export function resend(tx: Transaction, delivery: Delivery, now: number): Schedu
   });
 }
 
-/** The last webhook call of each contract of a workspace; contracts without one are left out. */
+/** The last webhook call of each contract of a workspace; contracts without one are omitted. */
 export async function listLatestDeliveries(
   view: View,
   workspaceId: number,

@@ -86,7 +86,7 @@ interface Conflicts {
 
 type Parent = Record<string, unknown> | unknown[];
 
-/** A body with the amendments made, in a copy: additions last, so that a field can be removed and added anew. */
+/** A body with the amendments made, in a copy: additions last, so that a field can be removed and added again. */
 export function applyAmendments(
   body: object,
   { overrides, additions, removals }: Amendments,

@@ -28,7 +28,7 @@ export const Apps = z.strictObject({
     /** What the captcha of everybody else must be. */
     captcha_token: z.string(),
   }),
-  /** Answers of emulated clusters to forwarded requests, by path (DECISIONS.md, R38). */
+  /** Responses of emulated clusters to forwarded requests, by path (DECISIONS.md, R38). */
   answers: z
     .array(
       z.strictObject({
@@ -61,7 +61,7 @@ export async function readApps(view: View): Promise<Apps> {
 }
 
 /**
- * The front end that a caller wants the canvas page to load; `refused` when its origin is not on the seed's list
+ * The front end that a caller wants the canvas page to load; `rejected` when its origin is not on the seed's list
  * (DECISIONS.md, R28).
  */
 export function resolveFrontEnd(

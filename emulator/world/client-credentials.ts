@@ -20,7 +20,7 @@ export function readClientCredentials(
   return { id: formDecoded(basic.user), secret: formDecoded(basic.password), byBasic: true };
 }
 
-/** Why a request is refused that names or proves its client in two places (RFC 6749, 2.3 and 5.2). */
+/** Why a request is rejected that names or proves its client in two places (RFC 6749, 2.3 and 5.2). */
 export const duplicateClientAuthMessage =
   "The client authenticates both by HTTP basic and by parameters, or sends two client IDs";
 
@@ -44,7 +44,7 @@ export async function authenticateClient(
   return proven ? client : "unproven";
 }
 
-/** The header that goes with a refusal of credentials that came by HTTP basic (RFC 6749, 5.2). */
+/** The header that goes with a rejection of credentials that came by HTTP basic (RFC 6749, 5.2). */
 export const basicChallenge = (request: Pick<ReceivedRequest, "headers">): Readonly<Record<string, string>> =>
   triesBasic(request) ? { "www-authenticate": 'Basic realm="oauth"' } : {};
 

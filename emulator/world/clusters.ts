@@ -24,7 +24,7 @@ export const clusterRows = rows<ClusterRow, "position">({
   indexes: { position: (row) => row.position },
 });
 
-/** One deployment behind the router, as it stands in a running emulator. */
+/** One deployment behind the router, as it is in a running emulator. */
 export interface Cluster {
   readonly id: string;
   readonly label: string;

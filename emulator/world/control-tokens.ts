@@ -16,10 +16,10 @@ export const ControlToken = z.strictObject({
    * every request has to be checked.
    */
   hash: z.string(),
-  /** Wall milliseconds: who may come in is a matter of this world. */
+  /** Wall-clock milliseconds: who may come in is a matter of this world. */
   created_at: storedTime(z.int()),
   last_used_at: storedTime(z.int()).nullable(),
-  /** The workspace that it is bound to, with its name: after a reset the id may be another one's. Left out: none. */
+  /** The workspace that it is bound to, with its name: after a reset the id may be another one's. Omitted: none. */
   workspace_id: z.int().optional(),
   workspace: z.string().optional(),
 });
@@ -35,7 +35,7 @@ export const controlTokens = rows<ControlToken, "hash">({
 /** What the token of the run file is called, which is no row: it is new with each start, and may do everything. */
 export const localToken = "local";
 
-/** So old may be what is kept of a token's last use: one that is in use is not written at each request. */
+/** So old may be what is stored of a token's last use: one that is in use is not written at each request. */
 const usesKeptEveryMs = 60_000;
 
 /**
@@ -55,7 +55,7 @@ export class ControlTokens {
     this.#wall = wall;
   }
 
-  /** The token that was given, which is noted as used; undefined where there is none. */
+  /** The token that was given, which is noted as used; undefined if there is none. */
   async use(given: string): Promise<ControlToken | undefined> {
     // An index finds it: by its hash, of which a caller can choose no part, time tells nothing.
     const equals = hashOf(given);
@@ -81,7 +81,7 @@ export class ControlTokens {
     return all.map((row) => ({ ...row, last_used_at: this.#used.get(row.hash) ?? row.last_used_at }));
   }
 
-  /** A new token, for the only time; undefined where the name is taken. `store`: of the call that asks. */
+  /** A new token, for the only time; undefined if the name is taken. `store`: of the call that asks. */
   create(
     store: Store,
     name: string,
@@ -89,7 +89,7 @@ export class ControlTokens {
     workspace?: Pick<Workspace, "id" | "name">,
   ): Promise<string | undefined> {
     return this.#runExclusive(async () => {
-      // Never of the ids of --deterministic, which anybody can work out.
+      // Never of the ids of --deterministic, which anyone can work out.
       const token = `svc_${randomIds().token(32)}`;
       const row = { name, role, hash: hashOf(token), created_at: this.#wall.now(), last_used_at: null };
       const bound = workspace && { workspace_id: workspace.id, workspace: workspace.name };
@@ -102,7 +102,7 @@ export class ControlTokens {
     });
   }
 
-  /** Says whether there was one. */
+  /** Reports whether there was one. */
   revoke(store: Store, name: string): Promise<boolean> {
     return this.#runExclusive(async () => {
       const row = await store.transaction("tokens.revoke", async (tx) => {
@@ -132,7 +132,7 @@ export class ControlTokens {
     const before = Math.max(last_used_at ?? 0, this.#used.get(hash) ?? 0);
     this.#used.set(hash, now);
     if (now - before < usesKeptEveryMs) return;
-    // Nobody waits for it, and a disk that refuses keeps nobody out.
+    // Nobody waits for it, and a disk that rejects keeps nobody out.
     void this.#store
       .transaction("tokens.used", async (tx) => {
         const row = await tx.get(controlTokens, name);
@@ -167,7 +167,7 @@ const hashOf = (token: string): string => hash("sha256", token).toString("base64
 /** The cookie of a person who signed in at a cluster. All clusters share the router's name, and so the cookie. */
 const name = "svc_session";
 
-/** The value of a cookie in a `cookie` header (RFC 6265, 4.2); undefined where there is none. */
+/** The value of a cookie in a `cookie` header (RFC 6265, 4.2); undefined if there is none. */
 export function findCookie(name: string, cookies = ""): string | undefined {
   const found = cookies.split(/;\s*/).find((one) => one.startsWith(`${name}=`));
   return found?.slice(name.length + 1) || undefined;

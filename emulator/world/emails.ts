@@ -18,7 +18,7 @@ const Email = z.strictObject({
   mode: z.enum(["to", "cc"]),
   /** Of the link in it, at the cluster where it is about a contract, else at the router. */
   path: z.string().nullable(),
-  /** By which whoever has read it goes on: of a signup or an invitation. */
+  /** By which whoever has read it continues: of a signup or an invitation. */
   token: z.string().nullable(),
   /** Virtual milliseconds. */
   sent_at: storedTime(z.number()),
@@ -47,10 +47,10 @@ export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purp
 
 const addresseeKey = (contractId: string, recipient: string): string => `${contractId} ${addressKey(recipient)}`;
 
-/** Anybody may report events, and this many are kept of an e-mail; they are dropped with it. */
+/** Anyone may report events, and this many are stored of an e-mail; they are dropped with it. */
 const mostEvents = 100;
 
-/** Keeps an e-mail in the place of sending it. */
+/** Keeps an e-mail instead of sending it. */
 export function sendEmail(
   tx: Transaction,
   given: Pick<Email, "purpose" | "recipient" | "sent_at"> & Partial<Omit<Email, "id" | "events">>,
@@ -73,7 +73,7 @@ export function sendEmail(
   return email;
 }
 
-/** Trials are begun by anybody, as often as they like. */
+/** Trials are begun by anyone, as often as they like. */
 export async function evictOldestTrials(tx: Transaction): Promise<void> {
   const trials = { by: "purpose", equals: "trial" } as const;
   const limit = (await tx.count(emails, trials)) - maxUnauthenticatedRows;

@@ -6,7 +6,7 @@ import { rows, type Store, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 
 /**
- * The stand-in for the providers that people sign in with or connect, and for chat_a: its page lets a person be anybody,
+ * The stand-in for the providers that people sign in with or connect, and for chat_a: its page lets a person be anyone,
  * and a code stands for who they said they are until it is redeemed (DECISIONS.md, R25).
  */
 export const ProviderCode = z.strictObject({
@@ -108,13 +108,13 @@ export interface RenewableIds extends Ids {
   /** From the seed: at the first start and at every reset. */
   restart(): void;
   /**
-   * Over a state that was there before, after a restart or an import: the beginning of a sequence of its own, so that no id
-   * in the state is drawn a second time. Its number is kept in the state. Nothing is drawn of it before `goTo`.
+   * Over a state that was there before, after a restart or an import: the beginning of a sequence of its own, so that
+   * no id in the state is drawn a second time. Its number is stored in the state. Nothing is drawn of it before `goTo`.
    */
   newSequence(store: Store): Promise<IdPosition | undefined>;
-  /** Where the sequence stands; undefined where ids are random. */
+  /** Where the sequence stands; undefined if ids are random. */
   place(): IdPosition | undefined;
-  /** Draws what comes after that place, also again: for a state that was kept there. */
+  /** Draws what comes after that place, also again: for a state that was stored there. */
   goTo(place: IdPosition | undefined): void;
 }
 

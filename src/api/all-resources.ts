@@ -52,7 +52,7 @@ type Declared = { readonly [Name in ResourceName]: Awaited<ReturnType<(typeof re
 
 /**
  * Every resource's module, there at once: what loads all of them must not wait for it, since a CommonJS program cannot
- * wait while it loads. The compiler refuses one that resources.ts names otherwise or not at all.
+ * wait while it loads. The compiler rejects one that resources.ts names otherwise or not at all.
  */
 export const allResources: Declared = {
   "router/chat-a": routerChatA,

@@ -33,7 +33,7 @@ interface Json<S extends z.ZodType = z.ZodType> {
   readonly maxBytes?: number;
 }
 
-/** A JSON document, as a request body or as an answer; `maxBytes` where a body may be longer than is usual. */
+/** A JSON document, as a request body or as a response; `maxBytes` where a body may be longer than is usual. */
 export const json = <S extends z.ZodType>(schema: S, limit: { readonly maxBytes?: number } = {}) =>
   ({ kind: "json", schema, ...limit }) as const;
 /** A JSON document that may be too long to be held as one text. It is sent as it is written, and not checked. */
@@ -42,11 +42,11 @@ export const jsonInPieces = <S extends z.ZodType>(schema: S) => ({ kind: "json",
 export const form = <S extends z.ZodType>(schema: S) => ({ kind: "form", schema }) as const;
 /**
  * A body that standard OAuth clients send as a form. Where the specification declares JSON alone, `--strict=bodies`
- * refuses the form; `formIsStandard` where it declares nothing, so that it is as OAuth has it (DECISIONS.md, R5).
+ * rejects the form; `formIsStandard` where it declares nothing, so that it is as OAuth has it (DECISIONS.md, R5).
  */
 export const jsonOrForm = <S extends z.ZodType>(schema: S, options: { readonly formIsStandard?: true } = {}) =>
   ({ kind: "jsonOrForm", schema, ...options }) as const;
-/** Whether a body is described by OAuth alone, and refused in its words (RFC 6749, 5.2). */
+/** Whether a body is described by OAuth alone, and rejected in its words (RFC 6749, 5.2). */
 export const isOAuthRequest = (body: RequestBody | undefined): boolean =>
   body?.kind === "jsonOrForm" && body.formIsStandard === true;
 /** Bytes that pass unchanged, as one Buffer; they are parsed only to find identifiers. */
@@ -67,24 +67,24 @@ export const passthrough = (schema?: z.ZodType) => ({ kind: "passthrough", ...(s
 /**
  * Who may call. `api-key`: headers client-id and client-secret. `cluster-key`: header x-cluster-key.
  * `cluster-key-or-bearer`: that or `authorization: Bearer <cluster key>`. `basic`: HTTP basic. `bearer`: an OAuth
- * access token. `control-token`: the emulator's own token. `none`: anybody; a signature may still be checked.
+ * access token. `control-token`: the emulator's own token. `none`: anyone; a signature may still be checked.
  */
 export type Auth = "none" | "api-key" | "cluster-key" | "cluster-key-or-bearer" | "basic" | "bearer" | "control-token";
 
 /**
  * A column of a table: the path of its field. Where a window is too narrow, columns with `cut` are shortened, those of
- * 1 first, and the last ones are left out. Without it a value is shown whole: half an identifier is none.
+ * 1 first, and the last ones are omitted. Without it a value is shown whole: half an identifier is none.
  */
 export type Column =
   | string
   | {
       readonly name: string;
       readonly cut?: 1 | 2 | 3;
-      /** So many characters of it say something, where it is cut. */
+      /** This many characters of it say something, where it is cut. */
       readonly least?: number;
       /** What is missing of it then, where that is not the end. */
       readonly omits?: "start" | "middle";
-      /** What the command is run for: others are left out before it. */
+      /** What the command is run for: others are omitted before it. */
       readonly purpose?: true;
     };
 
@@ -93,9 +93,9 @@ export type Cli =
   | {
       /** Group and verb: `contracts status`. */
       readonly command: string;
-      /** Fields of the answer (or of each item of `rows`) that a table shows, what says which row it is first. */
+      /** Fields of the response (or of each item of `rows`) that a table shows, what says which row it is first. */
       readonly columns?: readonly Column[];
-      /** The field of the answer that holds the rows, where the answer is not a list itself. */
+      /** The field of the response that holds the rows, where the response is not a list itself. */
       readonly rows?: string;
       /** `yes`: asks y/N or takes --yes. `name`: the first positional is typed again or given by --confirm. */
       readonly confirm?: "yes" | "name";
@@ -116,7 +116,7 @@ export interface Example {
 export interface RequestShape {
   readonly params?: z.ZodObject | undefined;
   readonly query?: z.ZodObject | undefined;
-  /** Only the headers that the specification declares beside credentials, in lower case. */
+  /** Only the headers that the specification declares next to credentials, in lower case. */
   readonly headers?: z.ZodObject | undefined;
   readonly body?: RequestBody | undefined;
 }
@@ -142,13 +142,15 @@ export interface Operation {
   readonly responses: Readonly<Record<number, ResponseBody>>;
   /** How long what it does may take, in ms on the wall clock, where that is longer than clients usually wait. */
   readonly longestMs?: number;
-  /** Beside those that the service declares for all its operations. */
+  /** Next to those that the service declares for all its operations. */
   readonly failures: readonly FailureCode[];
-  /** What the cluster whose answer is passed on may refuse with, in words of its own, under a status of `failures`, too. */
+  /**
+   * What the cluster whose answer is passed on may reject with, in words of its own, under a status of `failures`, too.
+   */
   readonly clusterFailures?: readonly FailureCode[];
-  /** The command that lists what it may refuse as unknown, where its path does not say what that is. */
+  /** The command that lists what it may reject as unknown, where its path does not say what that is. */
   readonly unknownIsIn?: string;
-  /** What is not there is refused by 403, as what may not be done is. */
+  /** What is not there is rejected by 403, as what may not be done is. */
   readonly hidesMissing?: true;
   readonly emits?: readonly Activity[];
   readonly cli: Cli;
@@ -158,7 +160,7 @@ export interface Operation {
 
 /**
  * The role that an operation of the control plane needs: the one that it declares; else whoever may read may look, and
- * whoever may operate does the rest. Undefined: anybody may call it.
+ * whoever may operate does the rest. Undefined: anyone may call it.
  */
 export const roleOf = ({ auth, method, role }: Pick<Operation, "auth" | "method" | "role">): ControlRole | undefined =>
   auth === "control-token" ? (role ?? (method === "GET" ? "read" : "operate")) : undefined;
@@ -168,7 +170,9 @@ interface Schema {
 }
 type Open<Answer> = Answer extends unknown ? Omit<Answer, "schema"> & Schema : never;
 
-/** What a call needs of an operation. Without schemas its input counts as checked, and its answers are not compared. */
+/**
+ * What a call needs of an operation. Without schemas its input counts as checked, and its responses are not compared.
+ */
 export interface CallableOperation extends Pick<Operation, "id" | "method" | "path" | "auth" | "longestMs"> {
   readonly service: Pick<Service, "name">;
   readonly request: Omit<RequestShape, "body"> & { readonly body?: (Pick<RequestBody, "kind"> & Schema) | undefined };

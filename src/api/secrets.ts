@@ -78,7 +78,7 @@ export interface Redaction {
 
 const usual: Redaction = { mask: "[redacted]" };
 
-/** Where a secret may stand in a URL: a query, a fragment, a pair, credentials, an escape, or after such a place. */
+/** Where a secret may are in a URL: a query, a fragment, a pair, credentials, an escape, or after such a place. */
 function mayHoldSecret(url: string): boolean {
   if (/[?#=@%]/.test(url)) return true;
   const lower = url.toLowerCase();
@@ -99,7 +99,7 @@ export function redactUrl(url: string, { mask, allParameters = false }: Redactio
   return redactPath(path, mask) + inPairs(query, mask, isHidden) + inPairs(fragment, mask, isHidden);
 }
 
-/** `?name=value&name=value`, with whatever stands between the pairs. */
+/** `?name=value&name=value`, with whatever is between the pairs. */
 function inPairs(text: string, mask: string, isHidden: (name: string, value: string) => boolean): string {
   if (text === "") return text;
   return text
@@ -137,7 +137,7 @@ function redactPath(path: string, mask: string): string {
 const credentials =
   /\b(bearer|basic)(\s{1,4})(?!(?:tokens?|credentials?|schemes?|auth|authentication|authorization)\.?(?![\w.~+/=-]))[\w.~+/=-]{6,}/gi;
 
-/** Credentials in words, secrets by their names, and places of paths, wherever they stand in a text. */
+/** Credentials in words, secrets by their names, and places of paths, wherever they are in a string. */
 export function redactText(text: string, { mask }: Redaction = usual): string {
   const plain = text
     .replace(credentials, `$1$2${mask}`)
@@ -148,7 +148,7 @@ export function redactText(text: string, { mask }: Redaction = usual): string {
   return redactQuoted(plain, mask);
 }
 
-/** `"token": "[redacted]"`, also where JSON stands in a string of JSON. */
+/** `"token": "[redacted]"`, also where JSON is in a string of JSON. */
 function redactQuoted(text: string, mask: string): string {
   const name = /(\\{0,3}["'])([\w.-]{1,64})\1\s{0,4}:\s{0,4}(\\{0,3}["'])/g;
   let out = "";

@@ -27,7 +27,7 @@ export function spanOf(node: TraceNode): Span {
       "svc.fault": node.fault,
       "svc.contract": node.contract,
       "svc.webhook_id": node.webhook_id,
-      // 0: there was no answer.
+      // 0: there was no response.
       "http.response.status_code": node.status || null,
       "error.type": node.error,
     },
@@ -35,7 +35,10 @@ export function spanOf(node: TraceNode): Span {
   };
 }
 
-/** A receiver must answer 2xx. Of one's own answers those to a mistake of the caller are no failures (OpenTelemetry, "HTTP server spans"). */
+/**
+ * A receiver must answer 2xx. Of one's own answers those to a mistake of the caller are not failures (OpenTelemetry,
+ * "HTTP server spans").
+ */
 const isFailure = (kind: TraceNode["kind"], status: number): boolean =>
   kind === "request" ? status === 0 || status >= 500 : status < 200 || status > 299;
 

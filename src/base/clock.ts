@@ -15,7 +15,7 @@ export interface Clock {
   now(): number;
 }
 
-/** Wall time. The only port through which code may sleep. */
+/** Wall-clock time. The only port through which code may sleep. */
 export interface WallClock {
   /** The time of day, in milliseconds since the epoch. Somebody may set it, also back: it measures no duration. */
   now(): number;
@@ -48,7 +48,10 @@ export const systemWallClock: WallClock = {
     }),
 };
 
-/** Does something after so many milliseconds of wall time, if the process is still there then; keeps nothing alive. */
+/**
+ * Does something after this many milliseconds of wall-clock time, if the process is still there then; keeps nothing
+ * alive.
+ */
 export function runAfterDelay(ms: number, act: () => void): void {
   startTimer(act, ms).unref();
 }

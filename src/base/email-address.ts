@@ -22,7 +22,7 @@ const domainCharacters = /^[\p{L}\p{M}\p{N}.-]+$/u;
 /** It stands where some program lost a character. */
 const replacement = "\ufffd";
 
-/** Why a text is no e-mail address: a sentence about it. Undefined where it is one. */
+/** Why a string is not an e-mail address: a sentence about it. Undefined if it is one. */
 export function emailAddressProblem(text: string): string | undefined {
   if (text.length > maxLength) return `it is longer than ${maxLength} characters`;
   if (common.test(text)) return text.length > maxLabelLength ? domainProblem(text) : undefined;

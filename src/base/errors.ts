@@ -12,8 +12,8 @@ export class EmulatorBugError extends Error {
 }
 
 /**
- * An error that is thrown to answer with, and not because something is wrong: nobody asks where it was thrown, and to note
- * that takes up to a quarter of the time of a refused look-up.
+ * An error that is thrown to answer with, and not because something is wrong: nobody asks where it was thrown, and to
+ * note that takes up to a quarter of the time of a rejected look-up.
  */
 export class StacklessError extends Error {
   constructor(message: string) {
@@ -28,7 +28,10 @@ export class StacklessError extends Error {
 /** What keeps a connection from TLS, where that is known. */
 export type TlsFailure = "no-tls" | "self-signed" | "unknown-authority" | "expired" | "other-host";
 
-/** By the codes of Node. OpenSSL takes the answer of a server without TLS for a record of another version, or too long. */
+/**
+ * By the codes of Node. OpenSSL takes the response of a server without TLS for a record of another version, or too
+ * long.
+ */
 const troubles = lookupTable<TlsFailure>({
   EPROTO: "no-tls",
   ERR_SSL_WRONG_VERSION_NUMBER: "no-tls",

@@ -48,7 +48,7 @@ export function constantTimeEqual(given: Bytes, expected: Bytes): boolean {
  */
 export function decodeBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
-  // Comparing with the re-encoded text refuses other alphabets, blanks, missing padding and stray last bits at once.
+  // Comparing with the re-encoded text rejects other alphabets, blanks, missing padding and stray last bits at once.
   return bytes.toString("base64") === text ? bytes : undefined;
 }
 

@@ -2,10 +2,10 @@
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The fields of a JSON object; none where a value is something else. */
+/** The fields of a JSON object; none if a value is something else. */
 export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
-/** The value of a JSON text; undefined where a text is none. */
+/** The value of a JSON text; undefined if a string is none. */
 export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -21,7 +21,7 @@ export function tryParseJson(text: string): unknown {
 export const lookupTable = <Entry>(entries: Readonly<Record<string, Entry>> = {}): Readonly<Record<string, Entry>> =>
   Object.assign(Object.create(null), entries);
 
-/** Whether a text is one of the words of a list: then it has their type. */
+/** Whether a string is one of the words of a list: then it has their type. */
 export const isOneOf = <Word extends string>(words: readonly Word[], text: string): text is Word =>
   (words as readonly string[]).includes(text);
 

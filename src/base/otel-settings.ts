@@ -6,7 +6,7 @@ export interface OtelSettings {
   readonly url: string;
   /** Lower-case names; their values may be secret. */
   readonly headers: Readonly<Record<string, string>>;
-  /** For one POST, wall time. */
+  /** For one POST, wall-clock time. */
   readonly timeoutMs: number;
   readonly resource: SpanAttributes;
 }
@@ -37,7 +37,7 @@ const usualTimeoutMs = 10_000;
 const longestTimeoutMs = 600_000;
 
 /**
- * Reads the variables. Undefined where spans go nowhere. What cannot be understood is left out and noted, as the standard
+ * Reads the variables. Undefined if spans go nowhere. What cannot be understood is omitted and noted, as the standard
  * asks: telemetry keeps nobody from working. No note has a value in it, which may be secret.
  */
 export function readOtelSettings(

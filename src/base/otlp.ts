@@ -12,7 +12,7 @@ export interface Span {
   readonly failed?: string | undefined;
 }
 
-/** By name; what is null is left out. */
+/** By name; what is null is omitted. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | null>>;
 
 const kinds = { internal: 1, server: 2, client: 3, producer: 4 } as const;
@@ -43,7 +43,7 @@ const otlpSpan = ({ trace, span, parent, name, kind, start, end, attributes, fai
   ...(failed !== undefined && { status: { code: failedCode, message: failed } }),
 });
 
-/** 64 bits stand as texts in JSON of protocol buffers. */
+/** 64 bits stand as strings in JSON of protocol buffers. */
 const nanoseconds = (ms: number): string => `${BigInt(Math.round(ms * 1_000)) * 1_000n}`;
 
 const keyValues = (attributes: SpanAttributes) =>

@@ -18,9 +18,9 @@ interface Connection {
 }
 
 /**
- * Skips answers of 100 that nobody asked for: a server may send one to any request (RFC 9110, 15.2), and undici takes it
- * for a broken connection. What comes first after something was written is the beginning of an answer. Called before
- * anybody else listens, who then reads what is put back.
+ * Skips answers of 100 that nobody asked for: a server may send one to any request (RFC 9110, 15.2), and undici takes
+ * it for a broken connection. What comes first after something was written is the beginning of a response. Called
+ * before anyone else listens, who then reads what is put back.
  */
 function skipContinue(socket: Connection): void {
   let written = socket.bytesWritten;
@@ -42,7 +42,9 @@ function skipContinue(socket: Connection): void {
   });
 }
 
-/** The bytes without the answers of 100 at their beginning; not whole: there may be one, of which more has to come. */
+/**
+ * The bytes without the responses of 100 at their beginning; not whole: there may be one, of which more has to come.
+ */
 function withoutContinue(bytes: Buffer): { readonly bytes: Buffer; readonly isWhole: boolean } {
   if (bytes.length < longestBeginning) {
     return { bytes, isWhole: bytes.length > 0 && !"HTTP/1.1 100 ".startsWith(bytes.toString("latin1")) };
@@ -52,7 +54,7 @@ function withoutContinue(bytes: Buffer): { readonly bytes: Buffer; readonly isWh
   return end < 0 ? { bytes, isWhole: false } : withoutContinue(bytes.subarray(end + 4));
 }
 
-/** Whether an answer ends with its head, whatever it says of a length (RFC 9112, 6.3). */
+/** Whether a response ends with its head, whatever it says of a length (RFC 9112, 6.3). */
 export const hasNoBody = (status: number): boolean => status === 204 || status === 304;
 
 /** Connects as another connector does, to servers that may answer 100 before they answer. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ListedCommand } from "./command.ts";
 
 /**
- * Set by the build: a line for each command, of its words. What is declared of it stands in the file of its group beside
+ * Set by the build: a line for each command, of its words. What is declared of it is in the file of its group next to
  * the bundle, so that neither the registry nor a command written by hand is loaded to parse or to help.
  */
 declare const SVC_COMMANDS: string | undefined;

@@ -29,7 +29,7 @@ export interface CommandInputOf<
 interface WrittenDeclaration extends CommandDeclaration {
   /** Whether the words after `--` belong to it. */
   readonly passthrough?: boolean;
-  /** Takes the positionals, flags and examples of the derived command of the same words beside its own. */
+  /** Takes the positionals, flags and examples of the derived command of the same words next to its own. */
   readonly extendsDerived?: boolean;
   /** Where it prints no rows: bytes as they come, or lines without fields. */
   readonly prints?: "content" | "text";
@@ -98,7 +98,7 @@ export interface InnerRun {
 export interface ServiceTarget {
   readonly baseUrls: BaseUrls;
   readonly credentials: Credentials;
-  /** Says what was chosen and why, without secrets. */
+  /** Reports what was chosen and why, without secrets. */
   readonly origin: string;
 }
 
@@ -107,7 +107,7 @@ export interface ClientChoice {
   /** State of the running emulator that is meant. */
   readonly file?: string | undefined;
   readonly connections?: number;
-  /** Beside those of the target. */
+  /** Next to those of the target. */
   readonly credentials?: Credentials | undefined;
 }
 
@@ -134,7 +134,7 @@ export interface Context {
   atEnd(close: () => Promise<void>): void;
   /** Does the work while another program has the terminal, where there is one: Ctrl-C is a key of that program then. */
   lendTerminal<T>(work: () => Promise<T>): Promise<T>;
-  /** Runs when the process is ended at once: at a second signal, or when a stopped run goes on for too long. */
+  /** Runs when the process is ended at once: at a second signal, or when a stopped run continues for too long. */
   atForcedEnd(last: () => void): void;
   /** A run that serves others is given longer to end once it is stopped, milliseconds. */
   allowToEnd(ms: number): void;

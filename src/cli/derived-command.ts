@@ -36,27 +36,27 @@ export async function runDerivedCommand(
 export interface PreparedCall<Value = unknown> {
   readonly call: CheckedCall;
   readonly client: Client;
-  /** Sends it, or what became of it, and prints the answer. */
+  /** Sends it, or what became of it, and prints the response. */
   send(call?: CheckedCall): Promise<ApiResponse<Value>>;
 }
 
 /** What a hand-written command changes about the call of its operation. */
 export interface CallChanges {
-  /** Beside what flags say of the query; they win. */
+  /** Next to what flags say of the query; they win. */
   readonly query?: Readonly<Record<string, string | boolean>>;
   /** Adds what depends on all of the request, once it was checked: the headers of a signature. */
   readonly sign?: (call: CheckedCall) => Promise<CheckedCall> | CheckedCall;
-  /** Beside those of the target. */
+  /** Next to those of the target. */
   readonly credentials?: Credentials;
   /** Its fields are read: throws InvalidResponseError where they are not there. */
   readonly reads?: boolean;
-  /** Members of the answer that a runner masks in its log before they are printed. */
+  /** Members of the response that a runner masks in its log before they are printed. */
   readonly secrets?: readonly string[];
   /** Asks instead of the declared question, where it takes the whole request to say what is about to happen. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
   /** Throws where a good answer says that it was not done. */
   readonly check?: (answer: ApiResponse, call: CheckedCall) => void;
-  /** What was done, in words: a person at a terminal reads them in place of an answer that does not say it. */
+  /** What was done, in words: a person at a terminal reads them instead of a response that does not say it. */
   readonly outcome?: (call: CheckedCall) => string;
 }
 
@@ -134,7 +134,7 @@ export async function prepareCall<Value = unknown>(
       if (secrets) await masked(answer.value, secrets, context);
       await report(answer, context);
       const query = changed.args.query ?? {};
-      // It would be asked for nothing where nothing is said.
+      // It would be asked for nothing if nothing is said.
       const lack = context.globals.quiet ? undefined : await lackOf(spec, answer.value, query, { client, signal });
       if (outcome && context.output.format === "table" && context.host.stdout.isTTY) {
         await context.output.print(outcome(changed));
@@ -163,7 +163,7 @@ async function masked(value: unknown, members: readonly string[], { host }: Cont
   );
 }
 
-/** The answer with the rows of all parts. */
+/** The response with the rows of all parts. */
 async function everyPart(
   paged: Paging,
   rows: string,
@@ -190,7 +190,7 @@ function checked(
 ): CheckedCall {
   try {
     const call = CheckedCall.of(operation, args);
-    // What the service refuses in its own words, as OAuth does, its schema lets pass.
+    // What the service rejects in its own words, as OAuth does, its schema lets pass.
     const lacking = spec.flags.flatMap(({ required, target }) =>
       required && target?.in === "body" && isObject(args.body) && args.body[target.name] === undefined
         ? [{ in: target.in, path: [target.name], message: "", missing: true }]
@@ -246,7 +246,7 @@ async function confirmed(spec: CommandSpec, { positionals, flags }: CommandInput
 export const describeDroppedEvents = (count: number | undefined): string =>
   `${count ?? "Some"} dropped, because they were not read fast enough`;
 
-/** Why a list is empty, where more can be told than that it is. */
+/** Why a list is empty, if more can be told than that it is. */
 async function lackOf(
   { paged, rows, service, method }: CommandSpec,
   value: unknown,
@@ -271,7 +271,7 @@ const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]
 const movedNote = (count: number): string =>
   `${pluralize(count, "identifier was", "identifiers were")} mapped to another cluster and ${count === 1 ? "has" : "have"} been moved`;
 
-/** Notes of an answer that is good all the same. */
+/** Notes of a response that is good all the same. */
 async function report({ headers }: ApiResponse, { output }: Context): Promise<void> {
   const moved = headers["x-svc-moved"];
   if (Number(moved) > 0) await output.note(movedNote(Number(moved)));

@@ -180,7 +180,7 @@ const pollHints = lookupTable<string>({
 
 const unknownOutcomeHint = "The request may have taken effect. Check before you retry.";
 
-/** Whether a signed URL was refused, which holds no credentials of the caller's. */
+/** Whether a signed URL was rejected, which holds no credentials of the caller's. */
 const isOfStorage = ({ operation }: ServiceError): boolean => operation.startsWith("storage.");
 
 function failureKindOf(error: ServiceError): FailureKind {

@@ -37,7 +37,7 @@ export const createMissingFieldsError = (fields: readonly string[], options: Usa
 
 /**
  * A flag or positional is missing that only this command line makes necessary. Thrown before anything is done: a person
- * at a terminal is asked for it, and the command begins anew; for anybody else it is the UsageError that it is.
+ * at a terminal is asked for it, and the command begins again; for anyone else it is the UsageError that it is.
  */
 export class InputRequiredError extends UsageError {
   /** The name of the flag or positional in the declaration. */

@@ -24,8 +24,8 @@ export interface Host {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   /**
-   * Where standard output is no terminal: writes a text there at once, without its stream, which takes Node milliseconds
-   * to make. Returns what a full pipe has not taken, or nobody can: the stream knows what to do then.
+   * Where standard output is not a terminal: writes a string there at once, without its stream, which takes Node
+   * milliseconds to make. Returns what a full pipe has not taken, or nobody can: the stream knows what to do then.
    */
   readonly writeAtOnce?: ((text: string) => Uint8Array) | undefined;
   readonly wall: WallClock;
@@ -39,7 +39,7 @@ export interface Host {
   readonly inherits: boolean;
   /** Listens for signals until the returned function is called. */
   onSignal(listener: (name: SignalName) => void): () => void;
-  /** Does it after so many milliseconds, if the process is still there then; keeps nothing alive. */
+  /** Does it after this many milliseconds, if the process is still there then; keeps nothing alive. */
   deadline(ms: number, act: () => void): void;
   /** Ends the process at once, whatever runs in it; with the code of the run, where that has ended, else the signal's. */
   end(name: SignalName): void;

@@ -108,7 +108,7 @@ async function hintOnName({ message, hint }: UsageError, words: readonly string[
   return suggestCommand(words.slice(words.indexOf(unknown)), commands);
 }
 
-/** What needs no command to be run: the version, a page of help, completions. Undefined where one is to be run. */
+/** What needs no command to be run: the version, a page of help, completions. Undefined if one is to be run. */
 async function pageAsked(argv: readonly string[], host: Host): Promise<string | undefined> {
   if (argv[0] === "complete") return completions(argv.slice(argv.indexOf("--") + 1), host);
   const { words, wantsHelp } = locateCommand(argv);
@@ -140,7 +140,7 @@ async function completions(words: readonly string[], host: Host): Promise<string
   return escapePage(host, found);
 }
 
-/** Tells on standard error how a command line failed, as text or as JSON. Gives the exit code. */
+/** Tells on standard error how a command line failed, as a string or as JSON. Gives the exit code. */
 async function reportFailure(found: Explanation, error: unknown, argv: readonly string[], host: Host): Promise<number> {
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const { next } = found;

@@ -53,7 +53,7 @@ async function performed(
 
 const optionsOfRequests = ["timeout", "retries", "max-wait", "max-answer"];
 
-/** Refuses options that would have no effect. */
+/** Rejects options that would have no effect. */
 function refuseUnused(
   declaration: DeclaredCommand,
   globals: Globals,
@@ -108,7 +108,7 @@ async function performTraced(
   }
 }
 
-/** Runs the command, anew whenever it was asked for something that it turned out to need. */
+/** Runs the command, again whenever it was asked for something that it turned out to need. */
 async function carriedOut(
   declaration: DeclaredCommand,
   input: CommandInput,
@@ -129,7 +129,7 @@ async function carriedOut(
   }
 }
 
-/** Where nobody answers any more, this folder may know of who does; and who refuses may be another than was meant. */
+/** Where nobody answers any more, this folder may know of who does; and who rejects may be another than was meant. */
 async function withEnded(error: unknown, context: Context): Promise<unknown> {
   const isRefused = error instanceof ServiceError && error.status === 401;
   if (!isRefused && !(error instanceof NetworkError && error.code === "ECONNREFUSED")) return error;
@@ -149,7 +149,7 @@ function typed({ positionals: declared }: CommandDeclaration, input: CommandInpu
 }
 
 /**
- * The input with everything that the command needs: a person at a terminal is asked for it, anybody else refused with
+ * The input with everything that the command needs: a person at a terminal is asked for it, anyone else rejected with
  * exit 2, before credentials or addresses are looked at (DECISIONS.md, L6, L7).
  */
 async function completeInput(

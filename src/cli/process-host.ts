@@ -10,8 +10,8 @@ import { waitForFlush } from "./output/write.ts";
 const flushMs = 50;
 
 /**
- * Files and names of hosts are read by threads, for which Node waits at its exit: a pipe that nobody writes to, a disk or
- * a name server that is gone would hold it for ever.
+ * Files and names of hosts are read by threads, for which Node waits at its exit: a pipe that nobody writes to, a disk
+ * or a name server that is gone would hold it forever.
  */
 const isHeldByThreads = (): boolean =>
   process.getActiveResourcesInfo().some((name) => /^(?:FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));

@@ -135,7 +135,7 @@ const remedies = lookupTable<string>({
   ENOENT: "Create it, or choose another location.",
 });
 
-/** What a person can do about what the system refuses. */
+/** What a person can do about what the system rejects. */
 export const remedyOf = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
 
 /** What makes the first row of a list, by its command. */
@@ -158,7 +158,7 @@ const inPlace = lookupTable<string>({
 });
 
 /**
- * What a person reads in place of an empty table: that it is, and what comes next, or which flags have left everything
+ * What a person reads instead of an empty table: that it is, and what comes next, or which flags have left everything
  * out.
  */
 export function describeEmptyResult(words: readonly string[], filters: readonly string[] = []): string {

@@ -19,7 +19,7 @@ type Surroundings = { readonly globals: Pick<Globals, "baseUrl" | "profile">; re
 
 /** Where the services are and who calls them; what is undefined is not set. */
 export interface ServiceSettings {
-  /** Says what the addresses come from as a whole; undefined where nothing names any. */
+  /** Reports what the addresses come from as a whole; undefined if nothing names any. */
   readonly chosenBy: string | undefined;
   readonly router: SettingValue | undefined;
   readonly contracts: SettingValue | undefined;
@@ -146,8 +146,8 @@ export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlSetting
 }
 
 /**
- * The control plane that a profile names; undefined where it names none. The token of a profile goes nowhere else; where it
- * has none, as in a pipeline, it is that of the environment.
+ * The control plane that a profile names; undefined if it names none. The token of a profile goes nowhere else; where
+ * it has none, as in a pipeline, it is that of the environment.
  */
 export async function readProfileEmulator({ globals, host }: Surroundings): Promise<ControlSettings | undefined> {
   const chosen = await chosenProfile({ globals, host });

@@ -7,9 +7,9 @@ const lastMs = 240;
 
 /**
  * How a run is stopped, the only place that knows: at a signal `signal` is aborted, which ends all that waits; what has
- * to be finished (calls of a job, a token that rotates, a subscription, an emulator) goes on until `cut` is; a moment
- * later, or at the second signal, the process ends with the signal's code. While somebody else's program runs, which was
- * told to end, that moment does not begin.
+ * to be finished (calls of a job, a token that rotates, a subscription, an emulator) continues until `cut` is; a moment
+ * later, or at the second signal, the process ends with the signal's code. While somebody else's program runs, which
+ * was told to end, that moment does not begin.
  */
 export class ShutdownController {
   readonly #host: Host;

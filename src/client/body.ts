@@ -15,8 +15,8 @@ const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
 });
 
 /**
- * The answer with its content codings undone (RFC 9110, 8.4). No request asks for any, but proxies and stored objects have
- * them. An answer with a coding that is not known here stays as it is.
+ * The response with its content codings undone (RFC 9110, 8.4). No request asks for any, but proxies and stored objects
+ * have them. A response with a coding that is not known here stays as it is.
  */
 export function decodedAnswer(answer: IncomingResponse, method: string, maxBytes: number): IncomingResponse {
   const { "content-encoding": encoding = "", "content-length": length, ...headers } = answer.headers;
@@ -62,7 +62,7 @@ async function* withFirst(first: Uint8Array, rest: AsyncIterator<Uint8Array>): A
   }
 }
 
-/** No answer that means something nests so deeply; what walks through values would run out of stack. */
+/** No response that means something nests so deeply; what walks through values would run out of stack. */
 const maxDepth = 1_000;
 
 /** The value of a JSON text. Throws SyntaxError where it is none, or nests too deeply to be worked with. */

@@ -1,6 +1,6 @@
 /**
- * The body of an answer that is held in memory: whoever reads it gets it once all has come. A stream of Node's would hand it
- * on as it comes, and takes longer to make and to read than most answers are.
+ * The body of a response that is held in memory: whoever reads it gets it once all has come. A stream of Node's would
+ * hand it on as it comes, and takes longer to make and to read than most answers are.
  */
 export class BufferedBody implements AsyncIterable<Uint8Array> {
   readonly #onDestroy: (cause: Error) => void;

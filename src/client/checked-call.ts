@@ -32,8 +32,8 @@ export class CheckedCall {
   }
 
   /**
-   * The same call with what the program itself puts in the place of what was checked: the hash of an address, the
-   * headers of a signature, the query of the next page. It fits as it is made, and is not checked again.
+   * The same call with what the program itself puts instead of what was checked: the hash of an address, the headers of
+   * a signature, the query of the next page. It fits as it is made, and is not checked again.
    */
   with(changes: CallArguments): CheckedCall {
     return new CheckedCall(this.operation, { ...this.args, ...changes });
@@ -54,7 +54,7 @@ function problemsIn(operation: CallableOperation, args: CallArguments): Argument
   ];
 }
 
-/** Values of which the path would be that of another operation: "" of a list, ".." of what stands above. */
+/** Values of which the path would be that of another operation: "" of a list, ".." of what is above. */
 function pathProblems(path: string, params: NonNullable<CallArguments["params"]>): ArgumentProblem[] {
   return placeholders(path).flatMap((name) => {
     const value = params[name];
@@ -78,7 +78,7 @@ function partProblems(part: ArgumentProblem["in"], schema: z.ZodType | undefined
 /** All ways in which a value differs from its declaration. */
 export function issuesIn(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
   try {
-    // Most processes check one answer: making a fast parser for it would cost them more than all else that they do.
+    // Most processes check one response: making a fast parser for it would cost them more than all else that they do.
     return schema.safeParse(value, { jitless: true }).error?.issues ?? [];
   } catch (error) {
     // Zod hands issues on as the arguments of one call, which have a limit: a hundred thousand of one list are too many.
@@ -88,8 +88,9 @@ export function issuesIn(schema: z.ZodType, value: unknown): readonly z.core.$Zo
 }
 
 /**
- * Where a value has another shape than the declaration: a field that is missing, or a text in place of a list. Undefined
- * where all that is declared can be read. Fields, choices and formats that are not declared are no matter: services grow.
+ * Where a value has another shape than the declaration: a field that is missing, or a string instead of a list.
+ * Undefined if all that is declared can be read. Fields, choices and formats that are not declared are no matter:
+ * services grow.
  */
 export const shapeProblemIn = (schema: z.ZodType, value: unknown): string | undefined =>
   firstShapeProblem(issuesIn(schema, value), value);
@@ -101,7 +102,7 @@ export function firstShapeProblem(issues: readonly z.core.$ZodIssue[], value: un
 }
 
 /**
- * Another word than those that are declared is still a word, and nothing where one value is declared is read as nothing,
+ * Another word than those that are declared is still a word, and nothing if one value is declared is read as nothing,
  * but for an id, a URL or a key, by which the next thing is done. Of a choice of shapes, none must fit.
  */
 function isOfShape(issue: z.core.$ZodIssue, value: unknown): boolean {

@@ -15,8 +15,8 @@ export interface Credentials {
 }
 
 /**
- * The headers that identify the caller of one operation. A missing cluster key is left out, since the routing
- * service may accept that (DECISIONS.md, R6); everything else that is missing throws MissingCredentialsError.
+ * The headers that identify the caller of one operation. A missing cluster key is omitted, since the routing service
+ * may accept that (DECISIONS.md, R6); everything else that is missing throws MissingCredentialsError.
  */
 export function credentialHeaders(
   operation: Pick<CallableOperation, "auth" | "service">,

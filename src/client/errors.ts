@@ -2,7 +2,8 @@ import { timeText } from "./limits.ts";
 import type { Problem } from "./problem.ts";
 
 /**
- * The service refused: a status that is no success. The message is for whoever reads it in the output of a test: `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
+ * The service rejected: a status that is no success. The message is for whoever reads it in the output of a test:
+ * `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
  */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
@@ -39,14 +40,14 @@ export class ServiceError extends Error {
   }
 }
 
-/** Whether a request with that answer may have been carried out. 501 and 508 say that it was not. */
+/** Whether a request with that response may have been carried out. 501 and 508 say that it was not. */
 export const leavesOutcomeUnknown = (status: number, headers: Readonly<Record<string, string>>): boolean =>
   status >= 500 && status !== 501 && status !== 508 && !unchanged.some((name) => name in headers);
 
 /** By these an emulator says that nothing was done: it could not store it, or another process leads. */
 const unchanged = ["x-svc-unchanged", "x-svc-not-leading"];
 
-/** No complete answer came: refused connection, time-out, reset, an answer cut off in the middle. */
+/** No complete answer came: refused connection, time-out, reset, a response cut off in the middle. */
 export class NetworkError extends Error {
   override readonly name: string = "NetworkError";
   /** Origin that was called, without path or credentials. */
@@ -64,7 +65,7 @@ export class NetworkError extends Error {
   }
 }
 
-/** More came than is read: an endless answer, or a flood of headers. Nothing of it was kept. */
+/** More came than is read: an endless answer, or a flood of headers. Nothing of it was stored. */
 export class ResponseTooLargeError extends NetworkError {
   override readonly name = "ResponseTooLargeError";
   /** Whether the caller may allow more. */
@@ -76,7 +77,7 @@ export class ResponseTooLargeError extends NetworkError {
   }
 }
 
-/** The proxy in between could not be reached, or refused; the service has seen nothing of the request. */
+/** The proxy in between could not be reached, or rejected; the service has seen nothing of the request. */
 export class ProxyError extends NetworkError {
   override readonly name = "ProxyError";
   /** What the proxy answered, where it did. */
@@ -163,8 +164,8 @@ const credentialOptions: Readonly<Record<MissingCredentialsError["needs"], strin
 };
 
 /**
- * Says in what a call failed with which operation it was, and which option of a program may help: test runners print the
- * message and the stack, and nothing else. A refusal says so itself; commands name their call, and have flags.
+ * Reports in what a call failed with which operation it was, and which option of a program may help: test runners print
+ * the message and the stack, and nothing else. A rejection says so itself; commands name their call, and have flags.
  */
 export function addOperationToError(operation: string, error: unknown): unknown {
   if (!isNameless(error)) return error;

@@ -3,10 +3,10 @@ import { formatSize } from "../base/size.ts";
 import { parseJson } from "./body.ts";
 import { InvalidResponseError } from "./errors.ts";
 
-/** A stream may go on for ever, what is kept of it may not: the request log's entries are some kilobytes. */
+/** A stream may continue forever, what is stored of it may not: the request log's entries are some kilobytes. */
 const eventMaxBytes = 16 * 2 ** 20;
 
-/** Told that events were left out because they were read too slowly, and how many, where the service says so. */
+/** Told that events were omitted because they were read too slowly, and how many, where the service says so. */
 export type MissedEventsHandler = (count: number | undefined) => void;
 
 /**

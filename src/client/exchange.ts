@@ -18,29 +18,29 @@ import {
 
 export interface ExchangeOptions {
   readonly wall: WallClock;
-  /** For an answer that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
+  /** For a response that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
   readonly timeoutMs: number;
-  /** Of a stream that goes on: how long it may be silent; 0: for ever. Left out: it may not crawl either. */
+  /** Of a stream that continues: how long it may be silent; 0: forever. Omitted: it may not crawl either. */
   readonly silenceMs?: number | undefined;
   readonly maxBytes?: number | undefined;
-  /** How an answer of this status is read. */
+  /** How a response of this status is read. */
   readonly reading: (status: number) => ReadMode;
   /** Not aborted yet. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The beginning of an answer; the body fails where a limit is hit or the connection ends. */
+/** The beginning of a response; the body fails where a limit is hit or the connection ends. */
 export interface IncomingResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Unread bytes of an answer that are kept; until they are read, the connection rests. */
+/** Unread bytes of a response that are stored; until they are read, the connection rests. */
 const keptBytes = 64 * 1_024;
 
 /**
- * One request on its way, and the only place where an answer meets its limits. undici tells it as it goes, by the
+ * One request on its way, and the only place where a response meets its limits. undici tells it as it goes, by the
  * callbacks of its version 7. undici's own limits of time are not used: each piece sets them back, so that drips and
  * interim answers outlive them.
  */
@@ -202,7 +202,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     } else if (this.#reading === "whole") {
       this.#fail(new TimeLimitError(`the response was incomplete after ${timeText(timeoutMs)}`));
     } else if (this.#rested || this.#readInWindow >= this.#wanted(windowMs)) {
-      // While the one who reads it is busy, the sender cannot go on.
+      // While the one who reads it is busy, the sender cannot continue.
       this.#openWindow();
     } else {
       const pace = this.#readInWindow === 0 ? "stopped in the middle" : "was slower than 1 KiB per second";

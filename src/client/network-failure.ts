@@ -154,8 +154,9 @@ const firstBackoffMs = 500;
 const maxBackoffMs = 30_000;
 
 /**
- * Sends until an answer is final. What is not repeatable is sent again after 429 alone, which says that nothing was done. Full jitter over a doubling bound; `Retry-After` is a minimum (RFC 9110, 10.2.3),
- * so nothing is sent earlier than the service asks for. By hand: undici's own handler caps that wait, and has no jitter.
+ * Sends until a response is final. What is not repeatable is sent again after 429 alone, which says that nothing was
+ * done. Full jitter over a doubling bound; `Retry-After` is a minimum (RFC 9110, 10.2.3), so nothing is sent earlier
+ * than the service asks for. By hand: undici's own handler caps that wait, and has no jitter.
  */
 export async function withRetries(
   send: () => Promise<HttpResponse>,
@@ -203,7 +204,7 @@ export function retryAfterMs(
   return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(since) ? now : since));
 }
 
-/** What floods or refuses once does so again, and who has closed the connections wants no other. */
+/** What floods or rejects once does so again, and who has closed the connections wants no other. */
 const isTemporary = (error: unknown): error is NetworkError =>
   error instanceof NetworkError &&
   error.code !== "UND_ERR_DESTROYED" &&
@@ -212,7 +213,7 @@ const isTemporary = (error: unknown): error is NetworkError =>
 
 const drainedBytes = 64 * 1_024;
 
-/** So that the connection can be used again; but not for the sake of an answer that goes on and on. */
+/** So that the connection can be used again; but not for the sake of a response that goes on and on. */
 async function drain({ body }: HttpResponse): Promise<void> {
   let read = 0;
   try {

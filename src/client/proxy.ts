@@ -6,7 +6,7 @@ export interface ForwardProxy {
   readonly authorization: string | undefined;
 }
 
-/** The proxy of requests to that address; undefined where they go straight there. */
+/** The proxy of requests to that address; undefined if they go straight there. */
 export type ProxyResolver = (url: URL) => ForwardProxy | undefined;
 
 /** What went wrong at the proxy: it was not reached, or it did not open a tunnel. */

@@ -34,7 +34,7 @@ export interface BaseUrls {
 export interface ClientOptions {
   readonly baseUrls: BaseUrls;
   readonly credentials?: Credentials;
-  /** Per attempt: for an answer that is held in memory as a whole, else for its beginning; default 30,000. */
+  /** Per attempt: for a response that is held in memory as a whole, else for its beginning; default 30,000. */
   readonly timeoutMs?: number;
   /** The largest answer that is read. Default: 256 MiB where it is held in memory, 16 GiB where it is streamed. */
   readonly maxAnswerBytes?: number | undefined;
@@ -49,9 +49,9 @@ export interface CallOptions {
   /** Retry a POST too: for calls whose repetition changes nothing more. */
   readonly repeatable?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
-  /** How long a stream may be silent: 0 for ever. Left out: timeoutMs, in which it brings 1 KiB a second at least. */
+  /** How long a stream may be silent: 0 forever. Omitted: timeoutMs, in which it brings 1 KiB a second at least. */
   readonly silenceMs?: number | undefined;
-  /** Told of a stream of events that left some out, which were read too slowly; without it, it goes on in silence. */
+  /** Told of a stream of events that left some out, which were read too slowly; without it, it continues in silence. */
   readonly onMissed?: ((count: number | undefined) => void) | undefined;
   readonly retries?: number | undefined;
   /** The absolute signed URL of a storage call, such as `upload_url` of files.initialize. */
@@ -79,7 +79,7 @@ type Arguments<Id extends OperationId> = Id extends `storage.${string}`
 export interface Client {
   /** The value of a success; everything else is thrown. */
   call<Id extends OperationId>(id: Id, ...rest: Arguments<Id>): Promise<ResultOf<Id>>;
-  /** The same with status, headers, and where the answer differs from the declaration. */
+  /** The same with status, headers, and where the response differs from the declaration. */
   send<Id extends OperationId>(id: Id, ...rest: Arguments<Id>): Promise<ApiResponse<ResultOf<Id>>>;
   close(): Promise<void>;
 }
@@ -90,7 +90,7 @@ export interface Client {
  */
 export function createClient(options: ClientOptions): Client;
 
-/** What a refusal says, whatever its shape. */
+/** What a rejection says, whatever its shape. */
 export interface Problem {
   readonly code: string | undefined;
   readonly message: string;
@@ -99,8 +99,8 @@ export interface Problem {
 }
 
 /**
- * The service refused: a status that is no success. The message has all of it:
- * `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
+ * The service rejected: a status that is no success. The message has all of it: `contracts.status: 404 Not found. (GET
+ * /api/v2.1/public/contracts/T-9/status)`.
  */
 export class ServiceError extends Error {
   private constructor();
@@ -125,7 +125,7 @@ export class NetworkError extends Error {
   readonly outcomeUnknown: boolean;
 }
 
-/** More came than is read: an endless answer, or a flood of headers. Nothing of it was kept. */
+/** More came than is read: an endless answer, or a flood of headers. Nothing of it was stored. */
 export class ResponseTooLargeError extends NetworkError {
   private constructor();
   /** Whether maxAnswerBytes allows more. */

@@ -18,7 +18,7 @@ export interface HttpRequest {
   readonly method: Method;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A function opens a stream anew for each attempt; an open stream can be sent once. */
+  /** A function opens a stream again for each attempt; an open stream can be sent once. */
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>) | undefined;
 }
 

@@ -26,17 +26,20 @@ export interface ApiResponse<Value = unknown> {
   readonly value: Value;
   /** Where status or body differ from the declaration: `status 200 instead of 201`, `items.0.colour: not declared`. */
   readonly drift: readonly string[];
-  /** Why the value cannot be read by its declaration (src/client/checked-call.ts); undefined where it can, or nobody looked. */
+  /**
+   * Why the value cannot be read by its declaration (src/client/checked-call.ts); undefined if it can, or nobody
+   * looked.
+   */
   readonly shapeProblem: string | undefined;
 }
 
-/** The value of an answer whose fields are about to be read. Throws InvalidResponseError where they are not there. */
+/** The value of a response whose fields are about to be read. Throws InvalidResponseError where they are not there. */
 export function requireValidValue<Value>({ status, value, shapeProblem }: ApiResponse<Value>): Value {
   if (shapeProblem === undefined) return value;
   throw new InvalidResponseError(status, `The service responded ${status} with an undeclared body: ${shapeProblem}.`);
 }
 
-/** How an answer of that status is read: bytes and events are handed on as they come. */
+/** How a response of that status is read: bytes and events are handed on as they come. */
 export function readModeOf(operation: CallableOperation, status: number): ReadMode {
   const kind = declaredBody(operation, status)?.kind;
   // The one document of ours that grows with all the data.
@@ -49,7 +52,7 @@ export interface ResponseReadOptions {
   readonly onMissed?: MissedEventsHandler | undefined;
   /** Whether sending the request again would change nothing more. Default: by its method. */
   readonly repeatable?: boolean | undefined;
-  /** Numbers that a double would change are kept as ExactNumber: for what is only printed. */
+  /** Numbers that a double would change are stored as ExactNumber: for what is only printed. */
   readonly exactNumbers?: boolean | undefined;
 }
 
@@ -110,12 +113,12 @@ const isCatchAll = (operation: CallableOperation): boolean => Array.isArray(oper
 export const bodyKindOf = (operation: CallableOperation, status: number): Body["kind"] | undefined =>
   declaredBody(operation, status)?.kind;
 
-/** How the body of a success is read; undefined where the status is none. */
+/** How the body of a success is read; undefined if the status is none. */
 function declaredBody({ responses }: CallableOperation, status: number): Body | undefined {
   const exact = responses[status];
   if (exact || status >= 400) return exact;
   const all = Object.values(responses);
-  // A cluster may answer any success of its own where its answer passes unchecked.
+  // A cluster may answer any success of its own where its response passes unchecked.
   const passing = all.find(({ kind }) => kind === "passthrough");
   if (passing) return passing;
   if (status < 300) return Object.entries(responses).find(([declared]) => Number(declared) < 300)?.[1] ?? all[0];
@@ -151,14 +154,14 @@ async function read(
     case "empty": {
       const text = await readBodyText(response.body);
       if (text.trim() === "") return plain(undefined);
-      // A page is what proxies and sign-ins answer in place of the service.
+      // A page is what proxies and sign-ins answer instead of the service.
       if (isMarkup(text)) throw unexpected("nothing", response, "HTML");
       return { ...plain(parsedText(text)), drift: ["a body instead of none"] };
     }
     case "html":
       return plain(await readBodyText(response.body));
     case "bytes": {
-      // A page in place of a document; what was uploaded as octets may be anything.
+      // A page instead of a document; what was uploaded as octets may be anything.
       if (declared.mediaType === "application/octet-stream") return plain(response.body);
       if (isPage(response)) throw unexpected(`a document (${declared.mediaType})`, response);
       const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(mediaTypeOf);

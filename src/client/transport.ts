@@ -9,11 +9,11 @@ import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
 export interface SendOptions {
-  /** For an answer that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
+  /** For a response that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
   readonly timeoutMs: number;
-  /** Of a stream that goes on: how long it may be silent; 0: for ever. Left out: it may not crawl either. */
+  /** Of a stream that continues: how long it may be silent; 0: forever. Omitted: it may not crawl either. */
   readonly silenceMs?: number | undefined;
-  /** How an answer of that status is read; left out: whole. */
+  /** How a response of that status is read; omitted: whole. */
   readonly reading?: ((status: number) => ReadMode) | undefined;
   /** Whether sending it again would change nothing more. */
   readonly repeatable?: boolean | undefined;
@@ -26,7 +26,7 @@ export interface Transport {
 }
 
 export interface TransportOptions {
-  /** Left out: everything goes straight to where it is addressed. */
+  /** Omitted: everything goes straight to where it is addressed. */
   readonly proxyFor?: ProxyResolver | undefined;
   /** Connections per origin. */
   readonly connections?: number | undefined;

@@ -48,7 +48,7 @@ export function buildCommandExample(
   };
 }
 
-/** The file that an answer of bytes goes into: on a terminal nobody can read them. */
+/** The file that a response of bytes goes into: on a terminal nobody can read them. */
 function keptIn({ responses }: Operation): string[] {
   const names = Object.values(responses).flatMap((answer) =>
     answer.kind === "bytes" ? (fileNames[answer.mediaType] ?? []) : [],
@@ -61,7 +61,7 @@ const fileNames = lookupTable<string>({
   "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "contract.docx",
 });
 
-/** The file that a request names beside its bytes. */
+/** The file that a request names next to its bytes. */
 const fileNamedIn = (values: Readonly<Record<string, unknown>> | undefined): string =>
   String(Object.values(values ?? {}).find((value) => /^[\w-]+\.[a-z]+$/.test(String(value))) ?? "FILE");
 

@@ -29,7 +29,7 @@ export interface FlagSpec {
   readonly section?: string | undefined;
   /** What stands for the value in help: `FILE`. */
   readonly placeholder?: string;
-  /** May stand without a value: `--strict` beside `--strict=keys`. */
+  /** May stand without a value: `--strict` next to `--strict=keys`. */
   readonly optionalValue?: boolean;
   readonly repeatable?: boolean;
   /** Its value is a secret: another user of the machine can read a command line. */
@@ -46,7 +46,7 @@ export interface FlagSpec {
   readonly least?: number;
   readonly most?: number;
   readonly default?: string | number | boolean;
-  /** Its name may go on with how values are compared: `--filter-created-at[$gt]`. */
+  /** Its name may continue with how values are compared: `--filter-created-at[$gt]`. */
   readonly takesOperator?: boolean;
   /** Where the value goes in the request of a derived command. */
   readonly target?: { readonly in: "query" | "headers" | "body"; readonly name: string };
@@ -54,11 +54,14 @@ export interface FlagSpec {
 
 /** How a list that answers in parts is read to its end. */
 export interface Paging {
-  /** The query field that says where a part begins: a page from 1, or how many rows to pass over. None: only the first part can be had. */
+  /**
+   * The query field that says where a part begins: a page from 1, or how many rows to skip. None: only the first part
+   * can be had.
+   */
   readonly by?: "page" | "offset";
   /** The most rows that one call takes. */
   readonly most: number;
-  /** The field of the answer that counts all rows. */
+  /** The field of the response that counts all rows. */
   readonly total: string;
 }
 
@@ -112,16 +115,16 @@ export interface CommandSpec extends CommandDeclaration {
    * `all` where there are rules for the whole: then, or when one of these is given, the declaration has to check.
    */
   readonly needsSchema: readonly string[] | "all";
-  /** Names of the answer's fields (of one row's, where the answer is a list); empty when they are free. */
+  /** Names of the response's fields (of one row's, where the response is a list); empty when they are free. */
   readonly fields: readonly string[];
   readonly columns?: readonly Column[];
   readonly rows?: string;
-  /** Where the answer is a part of a list. */
+  /** Where the response is a part of a list. */
   readonly paged?: Paging;
   readonly confirm?: "yes" | "name";
-  /** The command that lists what it may refuse as unknown, where its path does not say what that is. */
+  /** The command that lists what it may reject as unknown, where its path does not say what that is. */
   readonly unknownIsIn?: string;
-  /** What is not there is refused by 403, as what may not be done is. */
+  /** What is not there is rejected by 403, as what may not be done is. */
   readonly hidesMissing?: true;
   /** A hand-written command of the same words stands for it, and may build on it. */
   readonly byHand?: boolean;

@@ -13,7 +13,7 @@ export interface ConsoleOperation {
   readonly positionals: readonly string[];
   /** The flag of each field, by its place: `body.until_idle` is `until-idle`. */
   readonly flags: Readonly<Record<string, string>>;
-  /** The roles whose tokens may call it, the least first; left out where anybody may. */
+  /** The roles whose tokens may call it, the least first; omitted where anyone may. */
   readonly allowed?: readonly ControlRole[];
   /** The command asks before it does it, unless it is told `--yes`. */
   readonly confirmed?: true;

@@ -31,7 +31,7 @@ export const inputSchema = (schema: z.ZodType): JsonSchema =>
 export const outputSchema = (schema: z.ZodType): JsonSchema =>
   schema.toJSONSchema({ io: "output", unrepresentable: "any" }) as JsonSchema;
 
-/** Follows `$ref` within the document, and passes over `null` in a union or in a list of types. */
+/** Follows `$ref` within the document, and skips `null` in a union or in a list of types. */
 export function resolveSchema(schema: JsonSchema, root: JsonSchema): JsonSchema {
   if (typeof schema.$ref === "string") {
     const target = schema.$ref
@@ -89,7 +89,10 @@ const formats = new Map([
 const placeholderOf = ({ format, pattern }: JsonSchema): string | undefined =>
   pattern === durationPattern ? "DURATION" : formats.get(String(format));
 
-/** Whether an object has rules that its scalar fields do not show: of our own making, or a field that it needs beside them. */
+/**
+ * Whether an object has rules that its scalar fields do not show: of our own making, or a field that it needs next to
+ * them.
+ */
 export function hasMoreRules(schema: z.ZodType): boolean {
   const { required = [] } = inputSchema(schema) as { required?: string[] };
   const names = new Set(scalarFields(inputSchema(schema)).map(({ name }) => name));
@@ -104,7 +107,7 @@ export function hasMoreRules(schema: z.ZodType): boolean {
   return found;
 }
 
-/** Names of an answer's fields; of a row's, where it is a list or holds one under `rows`. */
+/** Names of a response's fields; of a row's, where it is a list or holds one under `rows`. */
 export function fieldNames(schema: JsonSchema, rows: string | undefined): string[] {
   const solid = resolveSchema(schema, schema);
   const property = rows === undefined ? solid : ((solid.properties ?? {}) as Record<string, JsonSchema>)[rows];
@@ -165,7 +168,9 @@ const omit = (schema: JsonSchema, ...keys: string[]): JsonSchema =>
 /** The names that the services give to the count of all rows. */
 const totals = ["total_results", "total_count", "total"] as const;
 
-/** Undefined where the operation answers whole: a paged one takes a `limit`, and says beside its rows how many there are. */
+/**
+ * Undefined if the operation answers whole: a paged one takes a `limit`, and says next to its rows how many there are.
+ */
 export function derivePaging({ request, responses, cli }: Operation): Paging | undefined {
   const answer = responses[200];
   if (!request.query || answer?.kind !== "json" || !("command" in cli) || cli.rows === undefined) return undefined;

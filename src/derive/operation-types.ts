@@ -38,7 +38,7 @@ function entryText(operation: Operation): string {
 const part = (name: string, type: string | undefined, mayBeLeftOut = false): string =>
   type === undefined ? `readonly ${name}?: undefined;` : `readonly ${name}${mayBeLeftOut ? "?" : ""}: ${type};`;
 
-/** A query whose every field may be left out may be left out itself. */
+/** A query whose every field may be omitted may be omitted itself. */
 const leftOut = (schema: z.ZodType | undefined): boolean => schema?.safeParse({}).success ?? false;
 
 /** Where a query takes more than its fields, those are filters with an operator: `filter__created_at[$gt]`. */
@@ -90,7 +90,7 @@ export const payloadTypes = (payloads: ReadonlyMap<string, z.ZodType>): string =
     "",
   ].join("\n");
 
-/** Without what may come beside: it would let a program read a misspelt field. */
+/** Without what may come next to: it would let a program read a misspelt field. */
 function declaredAlone({ additionalProperties, ...schema }: JsonSchema): JsonSchema {
   if (schema.properties === undefined) return { additionalProperties, ...schema };
   const properties = Object.entries(schema.properties as Record<string, JsonSchema>);

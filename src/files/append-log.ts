@@ -28,7 +28,7 @@ interface Options<Failure extends Error> {
   readonly failure: (reason: string, cause: unknown) => Failure;
   /** Told at once when nothing can be written any more; whoever waits is told after it. */
   readonly onFailure?: (failure: Failure) => void;
-  /** Waits for more lines before a group is written; left out: those of one turn of the event loop. */
+  /** Waits for more lines before a group is written; omitted: those of one turn of the event loop. */
   readonly gather?: () => Promise<void>;
   /**
    * Makes durable what the lines of a group refer to, before they are written. Called once no more lines join the
@@ -215,14 +215,14 @@ function newBatch(group: number, end: LogPosition): Batch {
   const durable = new Promise<void>((resolve, reject) => {
     settle = (failure) => (failure ? reject(failure) : resolve());
   });
-  // Whoever appended awaits it; without anybody a failure is still told by `failure`.
+  // Whoever appended awaits it; without anyone a failure is still told by `failure`.
   durable.catch(() => {});
   return { lines: [], group, end, durable, settle };
 }
 
 const newline = 0x0a;
 
-/** The same bytes in blocks that end at the end of a line, but for the last of a text that does not. */
+/** The same bytes in blocks that end at the end of a line, but for the last of a string that does not. */
 export async function* splitAtLineEnds(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
   let rest: Uint8Array = Buffer.alloc(0);
   for await (const piece of pieces) {

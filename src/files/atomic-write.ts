@@ -6,17 +6,17 @@ import { type Disk, type DiskFile, type Permissions, systemDisk } from "./disk.t
 export type FileContent = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 export interface AtomicWriteOptions extends Partial<Permissions> {
-  /** False where nobody needs the file after the machine has stopped. */
+  /** False if nobody needs the file after the machine has stopped. */
   readonly durable?: boolean;
   readonly disk?: Disk;
   /** What is told instead of the disk's own error. What the content fails with is told as it is. */
   readonly failure?: (cause: unknown) => Error;
-  /** Told once the new file stands in the place of the old one, which is not durable yet. */
+  /** Told once the new file is instead of the old one, which is not durable yet. */
   readonly onPlaced?: () => void;
 }
 
 /**
- * A name beside a file for what becomes that file once it is whole. The pattern is ours alone, so that what a crash
+ * A name next to a file for what becomes that file once it is whole. The pattern is ours alone, so that what a crash
  * leaves behind can be told from files of other people.
  */
 export const temporaryName = (path: string): string => `${path}.${randomBytes(6).toString("hex")}.svc-tmp`;
@@ -33,9 +33,9 @@ export function parseTemporaryName(temporary: string): string | undefined {
 export const isTemporaryName = (name: string, of: string): boolean => parseTemporaryName(name) === of;
 
 /**
- * Puts a file in the place of whatever has that name, durably: at every moment the old one or the new one is there,
- * whole. A symbolic link is replaced itself; `realTarget` gives the path behind it where links are to stay.
- * By hand: packages for it do not flush the folder, and take whole contents only.
+ * Puts a file instead of whatever has that name, durably: at every moment the old one or the new one is there, whole. A
+ * symbolic link is replaced itself; `realTarget` gives the path behind it where links are to stay. By hand: packages
+ * for it do not flush the folder, and take whole contents only.
  */
 export async function writeFileAtomic(
   path: string,
@@ -70,7 +70,7 @@ export async function createFileAtomic(
 
 /**
  * The first half of `writeWhole`, for a file whose name is known only after its content: writes it whole under a
- * temporary name beside `path`, which it resolves with.
+ * temporary name next to `path`, which it resolves with.
  */
 export async function writeTempFile(
   path: string,

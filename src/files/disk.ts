@@ -28,7 +28,7 @@ export interface Permissions {
 
 /** What is asked of the file system. Errors are the system's own, with their `code`. */
 export interface Disk {
-  /** Creates a file that must not be there yet; mode 0600 when left out. */
+  /** Creates a file that must not be there yet; mode 0600 when omitted. */
   create(path: string, permissions?: Permissions): Promise<DiskFile>;
   /** Opens a file that must be there. */
   open(path: string, access: "read" | "write"): Promise<DiskFile>;
@@ -39,7 +39,7 @@ export interface Disk {
   remove(path: string): Promise<void>;
   /** The names of all that is in a folder. */
   list(folder: string): Promise<string[]>;
-  /** Of these, those of regular files: a pipe would have its reader wait for ever. */
+  /** Of these, those of regular files: a pipe would have its reader wait forever. */
   listFiles(folder: string): Promise<string[]>;
   /** Makes a folder and those above it. Resolves with the topmost that was not there yet. */
   makeFolder(path: string): Promise<string | undefined>;
@@ -132,7 +132,7 @@ export const openFilesRemedies = {
 
 export type FsError = NodeJS.ErrnoException & { readonly code: string };
 
-/** Whether the system refused something, in a way that has words here. */
+/** Whether the system rejected something, in a way that has words here. */
 export const isFsError = (error: unknown): error is FsError =>
   error instanceof Error && reasons[(error as NodeJS.ErrnoException).code ?? ""] !== undefined;
 
@@ -143,8 +143,8 @@ export const fsErrorReason = ({ code }: FsError): string => reasons[code]!;
 export const formatFsError = (refusal: FsError): string => `${fsErrorReason(refusal)} (${refusal.code})`;
 
 /**
- * Why the system refused a file, and which: `permission is denied (EACCES at /data/emulator.json)`. Undefined for an
- * error that is none of its refusals, and for those of sockets and of programs that cannot be started.
+ * Why the system rejected a file, and which: `permission is denied (EACCES at /data/emulator.json)`. Undefined for an
+ * error that is none of its rejections, and for those of sockets and of programs that cannot be started.
  */
 export function describeFsError(error: unknown): string | undefined {
   if (!isFsError(error) || !isOfFile(error)) return undefined;

@@ -32,7 +32,7 @@ export async function resolveRealPath(path: string): Promise<string> {
   return leadsTo === undefined ? beneath : resolveRealPath(resolve(realFolder, leadsTo));
 }
 
-/** A path beside a file that no file has yet: `<file>.<word>`, `<file>.<word>-2`, … */
+/** A path next to a file that no file has yet: `<file>.<word>`, `<file>.<word>-2`, … */
 export async function freeName(disk: Disk, file: string, word: string): Promise<string> {
   const names = new Set(await disk.list(dirname(file)));
   let name = `${basename(file)}.${word}`;

@@ -8,25 +8,25 @@ import { type Machine, processExists, thisMachine } from "./machine.ts";
 import { makeFolder } from "./make-folder.ts";
 
 /*
- * A lock is a file that names its holder: pid, machine, and a socket beside it on which the holder listens as long as it
- * lives. The kernel says whether it does, also across the containers of one machine. By hand: packages go by the age of
- * the file alone, so that a process that was stopped for a while loses its lock to another.
+ * A lock is a file that names its holder: pid, machine, and a socket next to it on which the holder listens as long as
+ * it lives. The kernel says whether it does, also across the containers of one machine. By hand: packages go by the age
+ * of the file alone, so that a process that was stopped for a while loses its lock to another.
  */
 
-/** Who holds a lock. It stands in the lock's file, beside whatever else the holder tells there. */
+/** Who holds a lock. It is in the lock's file, next to whatever else the holder tells there. */
 export interface LockHolder extends Machine {
   /** New for each lock that is taken. */
   readonly id: string;
   readonly pid: number;
   /** ISO time at which it was taken. */
   readonly since?: string;
-  /** Name of the socket; left out where the system or the disk has none. */
+  /** Name of the socket; omitted where the system or the disk has none. */
   readonly socket?: string | undefined;
   /** Absolute path of the file, by which a copy of it is recognized. */
   readonly path?: string;
 }
 
-/** A lock's file as it stands on the disk. */
+/** A lock's file as it is on the disk. */
 export interface LockFile {
   readonly holder: LockHolder;
   /** All that the file tells. */
@@ -46,8 +46,8 @@ export interface LockOptions {
   /** What the file tells besides who holds it; for its owner's eyes alone. */
   readonly content?: object;
   /**
-   * After how long without a change to the file `life` a holder of another machine is given up. Only where two at
-   * once would do no harm that lasts; left out: never.
+   * After how long without a change to the file `life` a holder of another machine is given up. Only where two at once
+   * would do no harm that lasts; omitted: never.
    */
   readonly forgotten?: { readonly life: string; readonly afterMs: number };
 }
@@ -102,7 +102,7 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
       if (await isOurs()) await writeFileAtomic(file, textOf(content), { durable: false });
     },
     async keep() {
-      // What cannot be looked at may be ours; what has its name and is no lock is not.
+      // What cannot be looked at may be ours; what has its name and is not a lock is not.
       const found = await readLock(file).catch((error) => {
         if (error instanceof NotALockFileError) return null;
         throw error;
@@ -144,7 +144,7 @@ async function take(file: string, text: string, options: LockOptions): Promise<L
 
 export const isLockConflict = (result: Lock | LockConflict | LockFile): result is LockConflict => "life" in result;
 
-/** Who holds the lock, if anybody does who is not gone. */
+/** Who holds the lock, if anyone does who is not gone. */
 export async function findLockConflict(file: string, options: LockOptions): Promise<LockConflict | undefined> {
   const found = await look(file, options);
   return found && isLockConflict(found) ? found : undefined;
@@ -171,7 +171,7 @@ async function checkLiveness(holder: LockHolder, file: string): Promise<HolderLi
   if (holder.pid <= 0) return "gone";
   const here = await thisMachine();
   const isHere = holder.machine === here.machine && holder.machine_id === here.machine_id;
-  // A machine that was started anew has ended whatever ran on it.
+  // A machine that was started again has ended whatever ran on it.
   if (holder.boot !== here.boot) return isHere && holder.boot !== undefined ? "gone" : "elsewhere";
   if (here.boot === undefined && !isHere) return "elsewhere";
   const answer = holder.socket === undefined ? "unknown" : await probe(join(dirname(file), holder.socket));
@@ -214,11 +214,13 @@ export async function originalOf(file: string, { path, id }: LockHolder): Promis
   return one && other && (one.ino !== other.ino || one.dev !== other.dev) ? path : undefined;
 }
 
-/** Whether a name beside a lock is one that taking it gives: of a socket, of an heir's claim, of what becomes a lock. */
+/**
+ * Whether a name next to a lock is one that taking it gives: of a socket, of an heir's claim, of what becomes a lock.
+ */
 export const isLockRemnant = (name: string, lock: string): boolean =>
   isTemporaryName(name, lock) || (name.startsWith(`${lock}.`) && /^[\w-]{12}(\.|$)/.test(name.slice(lock.length + 1)));
 
-/** Listens at that path until it is closed or the process ends. Undefined where the system or the disk has no sockets. */
+/** Listens at that path until it is closed or the process ends. Undefined if the system or the disk has no sockets. */
 async function listen(path: string): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy());
   const listens = await withAddress(path, (address) => {
@@ -235,7 +237,7 @@ async function listen(path: string): Promise<Server | undefined> {
 
 /** Asks the kernel whether the process that opened a socket lives. One that was stopped or is busy lives. */
 async function probe(path: string): Promise<"alive" | "gone" | "unknown"> {
-  // A connection to what is no socket is refused too.
+  // A connection to what is no socket is rejected too.
   if (!(await lstat(path).catch(() => undefined))?.isSocket()) return "unknown";
   const code = await withAddress(path, (address) => {
     const socket = connect(address);

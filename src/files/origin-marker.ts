@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { fieldsOf, tryParseJson } from "../base/object.ts";
 import { makeFolder } from "./make-folder.ts";
 
-/** Beside a state: says that this user made the folder, on this machine. */
+/** Next to a state: says that this user made the folder, on this machine. */
 const originFile = ".origin";
 
 /** The folder that is found without being named, and so may have come with somebody's files. */
@@ -64,7 +64,7 @@ export async function markNewState(state: string): Promise<boolean> {
     );
 }
 
-/** The state and what stands beside it under its name: snapshots, journal, history. Links that lead nowhere count. */
+/** The state and what stands next to it under its name: snapshots, journal, history. Links that lead nowhere count. */
 async function hasPartsOf(state: string): Promise<boolean> {
   const names = await readdir(dirname(state)).catch(() => []);
   return names.some((name) => name.startsWith(basename(state)));

@@ -39,11 +39,11 @@ export interface LogVisitor {
 export interface LogEnd {
   /** Where its good lines end, in bytes; 0 when not even the first one is whole. */
   readonly length: number;
-  /** Whether something stands after them: a group that was never acknowledged. */
+  /** Whether something is after them: a group that was never acknowledged. */
   readonly torn: boolean;
   /** Of the last line; undefined when nothing said where the first one stands. */
   readonly position: LogPosition | undefined;
-  /** Why what stands after the good lines is no torn write, and at which line, from 1. */
+  /** Why what is after the good lines is not a torn write, and at which line, from 1. */
   readonly damage: { readonly line: number; readonly reason: string } | undefined;
 }
 
@@ -135,14 +135,14 @@ class LogReader {
 
 const blockBytes = 1 << 20;
 
-/** What was kept of a file's end. */
+/** What was stored of a file's end. */
 interface SavedTail {
   readonly path: string;
   readonly bytes: number;
 }
 
 /**
- * Copies what stands after the good lines of a log, which end at `length`, into a file of its own beside it, durably.
+ * Copies what is after the good lines of a log, which end at `length`, into a file of its own next to it, durably.
  * Nobody was told that it was written, but whoever misses something must not have to take our word for it.
  */
 async function saveTail(disk: Disk, path: string, length: number): Promise<SavedTail> {

@@ -2,7 +2,7 @@ import { type Bytes, constantTimeEqual, hmac } from "../base/hmac.ts";
 import { isFresh } from "./freshness.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 
-/** A request of the chat app older than this is refused; exactly this old passes (DECISIONS.md, P10). */
+/** A request of the chat app older than this is rejected; exactly this old passes (DECISIONS.md, P10). */
 export const chatAMaxAgeSeconds = 300;
 
 interface Signed {

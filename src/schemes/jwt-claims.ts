@@ -8,7 +8,7 @@ export function jwtClaims(token: string): Readonly<Record<string, unknown>> | un
   return isObject(claims) ? { ...claims } : undefined;
 }
 
-/** The `cluster` claim of an access token; a text, or nothing. */
+/** The `cluster` claim of an access token; a string, or nothing. */
 export function clusterClaim(token: string): string | undefined {
   const claim = jwtClaims(token)?.cluster;
   return typeof claim === "string" ? claim : undefined;

@@ -4,10 +4,10 @@ import { algorithms, bodyVariants, keyVariants, signatureVariants, type Variant 
 export type { Diagnosis };
 
 interface Signed {
-  /** As it stands in the file or the variable. */
+  /** As it is in the file or the variable. */
   readonly key: string;
   readonly body: Uint8Array;
-  /** As it stands in the header. */
+  /** As it is in the header. */
   readonly signature: string;
 }
 

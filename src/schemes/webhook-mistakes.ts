@@ -112,7 +112,7 @@ export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
   ];
 }
 
-/** So many wrappings are taken off: the base64 of a gzip of a JSON string. */
+/** This many wrappings are taken off: the base64 of a gzip of a JSON string. */
 const maxWrappings = 3;
 
 /** What is inside, and inside that; also without the newline that writing it to a file may have added. */
@@ -172,7 +172,7 @@ interface RewrittenJson {
   readonly text: string;
 }
 
-/** The same document in the styles of usual JSON writers; none where the text is not JSON. */
+/** The same document in the styles of usual JSON writers; none if the text is not JSON. */
 function rewriteJson(text: string): readonly RewrittenJson[] {
   const document = tryParseJson(text);
   if (document === undefined) return [];

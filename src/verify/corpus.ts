@@ -178,7 +178,7 @@ export class CorpusWriter {
     }
   }
 
-  /** Says in the index that nothing is missing. */
+  /** Reports in the index that nothing is missing. */
   async close(): Promise<void> {
     await this.#last;
     const { entries } = await readIndex(this.#folder);

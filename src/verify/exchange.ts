@@ -21,7 +21,7 @@ export type Callee = (typeof callees)[number];
 /** One request with its response, as a corpus stores it. */
 export interface RecordedExchange {
   readonly callee: Callee;
-  /** The id of the operation; for a webhook, its activity; undefined where the path is not declared. */
+  /** The id of the operation; for a webhook, its activity; undefined if the path is not declared. */
   readonly operation: string | undefined;
   /** When the request was sent, by the clock of the service, milliseconds. */
   readonly at: number;

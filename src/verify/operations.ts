@@ -9,7 +9,7 @@ const ofService = (name: Operation["service"]["name"]): readonly Operation[] =>
 const services = ["contracts", "router", "storage"] as const;
 const operations = new Map(services.map((name) => [name, ofService(name)]));
 
-/** The operation that a request means, and who declares it; undefined where nothing is declared for its path. */
+/** The operation that a request means, and who declares it; undefined if nothing is declared for its path. */
 export function findOperation(
   method: string,
   target: string,

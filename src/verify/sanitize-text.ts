@@ -6,7 +6,7 @@ import { standInFile } from "./stand-in-files.ts";
 import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord, type StandIns } from "./stand-ins.ts";
 import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 
-/** What a text is: a value of a field, a name of a person, or the words of an error. */
+/** What a string is: a value of a field, a name of a person, or the words of an error. */
 export type TextKind = "value" | "name" | "wording";
 
 const emailPattern = /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
@@ -44,11 +44,11 @@ export function isSecretValue(name: string, value: string): boolean {
   return !ambiguous.test(name) || (isRandomLooking(value) && !/\s/.test(value)) || /^(?=.*\d)[\w-]{6,}$/.test(value);
 }
 
-/** Whether a text is high in entropy: a token, a key or a hash, not words. */
+/** Whether a string is high in entropy: a token, a key or a hash, not words. */
 export function isRandomLooking(text: string): boolean {
   if (text.length < 16 || /^[a-z]+(?:[_.-][a-z]+)*$/.test(text) || /^[A-Z]+(?:_[A-Z]+)*$/.test(text)) return false;
   if (/^[0-9a-f]{16,}$/i.test(text)) return /\d/.test(text);
-  // Words and paths change their kind of letter seldom, random texts at every third place.
+  // Words and paths change their kind of letter seldom, random strings at every third place.
   const kinds = [...text].map((char) =>
     /[a-z]/.test(char) ? "a" : /[A-Z]/.test(char) ? "A" : /\d/.test(char) ? "0" : "-",
   );
@@ -57,7 +57,7 @@ export function isRandomLooking(text: string): boolean {
   return changes / text.length > 0.25 && letters.size >= 8;
 }
 
-/** Replaces what a text may say about a person, and every secret in it. */
+/** Replaces what a string may say about a person, and every secret in it. */
 export class TextSanitizer {
   readonly #standIns: StandIns;
   readonly #vocabulary: Vocabulary;

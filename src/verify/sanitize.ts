@@ -138,7 +138,7 @@ export class ExchangeSanitizer {
     return Buffer.from(lines.join("\n"));
   }
 
-  /** A line of a page or of XML: tags stay, what their attributes and texts say is replaced. */
+  /** A line of a page or of XML: tags stay, what their attributes and strings say is replaced. */
   #markup(line: string, kind: TextKind): string {
     if (!/[<>]/.test(line)) return this.#text.text(line, kind);
     return line.replace(/(<[^<>]*>)|([^<>]+)/g, (_, tag: string | undefined, text: string | undefined) =>

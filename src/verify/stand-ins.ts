@@ -91,7 +91,7 @@ export class StandIns {
   }
 }
 
-/** Whether a text consists of what this file made. */
+/** Whether a string consists of what this file made. */
 export const isStandInWord = (word: string): boolean => /^qx[a-x]{7}$/i.test(word);
 export const isStandInToken = (text: string): boolean => /^(safe|5afe)/.test(text);
 export const isStandInEmail = (text: string): boolean => /^qx[a-x]{9}@qx[a-x]{7}\.example$/i.test(text);

@@ -9,7 +9,7 @@ import { buildOpenApi } from "../derive/openapi.ts";
 export interface Vocabulary {
   /** Values of enumerations, in their own spelling. */
   readonly values: ReadonlySet<string>;
-  /** Words of field names, error texts and summaries, in lower case. */
+  /** Words of field names, error strings and summaries, in lower case. */
   readonly words: ReadonlySet<string>;
   /** Literal segments of declared paths. */
   readonly segments: ReadonlySet<string>;

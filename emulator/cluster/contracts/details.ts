@@ -20,7 +20,7 @@ import {
   workspaceIndexKey,
 } from "./rows.ts";
 
-/** What is kept beside a contract (DECISIONS.md, F22). */
+/** What is stored next to a contract (DECISIONS.md, F22). */
 export const contractDetailHandlers = {
   "contract-details.update-data": ({ params, body }, { store, clock, caller, fail, finding }) =>
     store.transaction("contract-details.update-data", async (tx) => {
@@ -122,7 +122,7 @@ const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => (
   contract_turns: { no_of_turns: row.reviews.filter((review) => review.by === "counterparty").length },
 });
 
-/** Whether that answer of a contract is another one (DECISIONS.md, C23). */
+/** Whether that response of a contract is another one (DECISIONS.md, C23). */
 export const metricsDiffer = (before: Contract, after: Contract): boolean =>
   JSON.stringify(processMetrics(before)) !== JSON.stringify(processMetrics(after));
 

@@ -4,13 +4,13 @@ import type { View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
 import { type Contract, compositeId } from "./rows.ts";
 
-/** Where a contract is shown to anybody, at its cluster (DECISIONS.md, C25). */
+/** Where a contract is shown to anyone, at its cluster (DECISIONS.md, C25). */
 export const contractPath = (contract: Contract): string => `/contracts/${compositeId(contract)}`;
 
 /**
  * Where a person reads a contract and does what is theirs to do. The link is the authority, since nobody signs in: its
- * key is made of the contract, the address and the cluster's own key, so that it is kept nowhere and outlives restarts
- * (DECISIONS.md, C25).
+ * key is made of the contract, the address and the cluster's own key, so that it is stored nowhere and outlives
+ * restarts (DECISIONS.md, C25).
  */
 export async function personPath(view: View, contract: Contract, email: string): Promise<string> {
   return (await personPaths(view, contract))(email);

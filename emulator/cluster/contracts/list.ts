@@ -57,7 +57,7 @@ export const contractListHandlers = {
 } satisfies ClusterHandlers;
 
 /**
- * The smallest set of contracts that holds what the filters let through. A filter without an index, and a text, look
+ * The smallest set of contracts that holds what the filters let through. A filter without an index, and a string, look
  * at every contract of it.
  */
 async function narrowest(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {

@@ -64,7 +64,7 @@ async function recordOf(view: View, { cluster }: Where, row: Contract) {
   };
 }
 
-/** What webhook payloads say of a contract, as it stands in `row` (DECISIONS.md, F21). */
+/** What webhook payloads say of a contract, as it is in `row` (DECISIONS.md, F21). */
 export async function contractFacts(view: View, row: Contract): Promise<ContractFacts> {
   const type = await view.get(contractTypes, row.contract_type_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);

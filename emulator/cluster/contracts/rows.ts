@@ -157,7 +157,7 @@ export type Contract = z.infer<typeof Contract>;
 /** A value of an index that belongs to a workspace. */
 export const workspaceIndexKey = (workspaceId: number, value: string | number): string => `${workspaceId} ${value}`;
 
-/** A whole number, not below 0, as text in the order of numbers. */
+/** A whole number, not below 0, as a string in the order of numbers. */
 export const toSortableString = (value: number): string => String(value).padStart(16, "0");
 
 /** Deleted contracts stay as rows, but are in no index. */
@@ -208,7 +208,7 @@ export const workspaceSlice = (workspaceId: number) =>
 export const compositeId = (row: Pick<Contract, "id" | "kind">): string =>
   `${row.kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${row.id}`;
 
-/** Those of the contracts that things are about; undefined where a thing has none. */
+/** Those of the contracts that things are about; undefined if a thing has none. */
 export async function compositeIds(
   view: View,
   things: readonly { readonly contract_id: number | null }[],

@@ -59,7 +59,7 @@ class GrowingCounterparty {
     return this.#row.id;
   }
 
-  /** Does nothing where it has a contact of that address. */
+  /** Does nothing if it has a contact of that address. */
   add(contact: NonNullable<CounterpartyInput["contact"]>): void {
     const address = addressKey(contact.email);
     if (this.#addresses.has(address)) return;
@@ -68,7 +68,7 @@ class GrowingCounterparty {
     this.#added.push({ id: this.#tx.next("counterparty_contact"), ...contact, is_primary });
   }
 
-  /** Undefined where nothing is new. */
+  /** Undefined if nothing is new. */
   store(): CounterpartyChange | undefined {
     if (!this.#isNew && this.#added.length === 0) return undefined;
     const row = { ...this.#row, contacts: [...this.#row.contacts, ...this.#added] };

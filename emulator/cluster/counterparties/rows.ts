@@ -91,7 +91,7 @@ interface Primable {
   readonly is_primary: boolean;
 }
 
-/** The list with a row put in place of the one with its id; when that one is primary, no other stays so. */
+/** The list with a row put instead of the one with its id; when that one is primary, no other stays so. */
 export const ensureSinglePrimary = <Row extends Primable>(rows: readonly Row[], changed: Row): Row[] =>
   rows.map((row) => {
     if (row.id === changed.id) return changed;

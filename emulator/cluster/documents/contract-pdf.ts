@@ -44,7 +44,7 @@ export async function getLatestDocument(
 export const createContractSheet = async (view: View, row: Contract): Promise<Sheet | undefined> =>
   row.template_id === null ? undefined : sheetOf(view, row);
 
-/** It stands in a header, which has room for few thousand characters. */
+/** It is in a header, which has room for few thousand characters. */
 const longestName = 200;
 
 /** The PDF of a sheet. Kept nowhere: it can be made again. A character that its font lacks is a finding. */
@@ -98,7 +98,7 @@ async function sheetOf(view: View, row: Contract): Promise<Sheet> {
   };
 }
 
-/** What a template would say with these answers, before there is a contract. */
+/** What a template would say with these responses, before there is a contract. */
 export const createPreviewSheet = (
   template: Template,
   answers: Readonly<Record<string, unknown>>,

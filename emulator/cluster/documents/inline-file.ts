@@ -22,7 +22,7 @@ export function createVersion(
 ): Version {
   const id = tx.next("contract_version");
   const { content_type = pdfType, is_executed_version = false } = given;
-  // It will stand in URLs and in the header of a download.
+  // It will are in URLs and in the header of a download.
   const file_name = cleanFilename(given.file_name, content_type === pdfType ? "pdf" : "docx");
   return { id, file_name, content_type, blob: given.blob, is_executed_version, uploaded_at: at, uploaded_by: by.id };
 }

@@ -43,9 +43,9 @@ interface Authorization {
 }
 
 /**
- * Says who a person is to a client (OpenID Connect Core, 3.1.2): PKCE with S256 is required of public clients; a page
- * lets a person be any user; `svc_user=<e-mail>` skips it; `prompt=none` without a session is refused (DECISIONS.md,
- * R35).
+ * Reports who a person is to a client (OpenID Connect Core, 3.1.2): PKCE with S256 is required of public clients; a
+ * page lets a person be any user; `svc_user=<e-mail>` skips it; `prompt=none` without a session is rejected
+ * (DECISIONS.md, R35).
  */
 export async function authorize(
   request: ReceivedRequest,
@@ -104,7 +104,7 @@ function problemOf(parameters: OAuthParameters, needsPkce: boolean): Record<stri
   const prompts = parseScope(prompt);
   if (prompts.includes("none") && prompts.length > 1) return invalid("prompt must be none, or must not include none");
   if (!/^\d{1,15}$/.test(max_age)) return invalid("max_age must be a number of seconds");
-  // It is kept with the code; a limit of the emulator's own (DECISIONS.md, E11).
+  // It is stored with the code; a limit of the emulator's own (DECISIONS.md, E11).
   if ((parameters.nonce ?? "").length > 1_000) return invalid("nonce has more than 1,000 characters");
   return pkceProblem(parameters, needsPkce);
 }

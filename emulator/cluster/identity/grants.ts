@@ -144,7 +144,7 @@ export const filterKnownScope = (scope: string): string =>
 export const findUnknownScopes = (scope: string): string[] =>
   parseScope(scope).filter((word) => !scopes.includes(word));
 
-/** What is told of a person under a scope, beside `sub`. */
+/** What is told of a person under a scope, next to `sub`. */
 export function claimsOf(user: User, scope: string): Readonly<Record<string, unknown>> {
   const requested = parseScope(scope);
   return {

@@ -32,7 +32,7 @@ export const identityRoutes = lookupTable<Answer>({
   "GET /api/v1/svc_auth/oauth/signup/callback": completeProviderSignIn("signup"),
 });
 
-/** The cluster's own OpenID configuration; the router puts its URLs in place of these (OpenID Connect Discovery, 3). */
+/** The cluster's own OpenID configuration; the router puts its URLs instead of these (OpenID Connect Discovery, 3). */
 export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: ClusterContext): Promise<Passthrough> {
   const at = (path: string) => `${cluster.url}${path}`;
   return createJsonResponse(200, {
@@ -142,7 +142,9 @@ function refused(code: "no-access-token" | "refused-token"): Passthrough {
   return createJsonResponse(status, body(), headers?.());
 }
 
-/** Says how the person of an address signs in: by any provider, whose stand-in takes everybody (DECISIONS.md, R34). */
+/**
+ * Reports how the person of an address signs in: by any provider, whose stand-in takes everybody (DECISIONS.md, R34).
+ */
 export async function getLoginOptions(
   { body }: Pick<ReceivedRequest, "body">,
   { store, cluster, settings }: ClusterContext,

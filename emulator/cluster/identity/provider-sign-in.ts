@@ -95,7 +95,7 @@ async function accountFor(tx: Transaction, world: ClusterContext, { email, name 
   return tx.get(users, acting_user_id);
 }
 
-/** More than anybody would look through; others are typed. */
+/** More than anyone would look through; others are typed. */
 const shownUsers = 50;
 
 interface SignInPagePerson {
@@ -152,7 +152,7 @@ async function personOf(
 }
 
 /**
- * Where the cluster that was asked has no such person: who asked every cluster gets the answer of the one that has
+ * Where the cluster that was asked has no such person: who asked every cluster gets the response of the one that has
  * them; who asked this one alone is shown the way there. Whom nobody knows is shown the way back.
  */
 export async function createUnknownUserPage(

@@ -80,7 +80,7 @@ const redeemCode: Redeem = async (tx, world, parameters, clientId) => {
   return { granted: row, refresh_token: await storeRefreshToken(tx, world, row) };
 };
 
-/** A verifier without a challenge is refused, too: somebody may have taken the challenge away (RFC 9700, 2.1.1). */
+/** A verifier without a challenge is rejected, too: somebody may have taken the challenge away (RFC 9700, 2.1.1). */
 function pkceProblem(challenge: string | null, verifier: string | undefined): Passthrough | undefined {
   if (challenge === null) {
     return verifier === undefined ? undefined : invalid("The authorization request had no code_challenge");

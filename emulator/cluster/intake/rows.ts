@@ -35,7 +35,7 @@ export const Intake = z.strictObject({
   created_by: z.int(),
   created_at: storedTime(z.number()),
   modified_at: storedTime(z.number()),
-  /** Deleted intakes are kept, and are answered like unknown ones. */
+  /** Deleted intakes are stored, and are answered like unknown ones. */
   deleted_at: storedTime(z.number()).nullable(),
 });
 export type Intake = z.infer<typeof Intake>;

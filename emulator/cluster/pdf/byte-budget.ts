@@ -1,7 +1,7 @@
 import { pdfLimits } from "./limits.ts";
 
 /**
- * Counts the bytes that are asked for in this process, and refuses more than the limit: V8's own limit does not hold
+ * Counts the bytes that are asked for in this process, and rejects more than the limit: V8's own limit does not hold
  * for the memory of typed arrays, which is where packed streams are unpacked to. Must be imported before pdfjs-dist.
  */
 let left = Number.POSITIVE_INFINITY;
@@ -15,7 +15,7 @@ export const beginBudget = (): void => {
   left = pdfLimits.memoryMb * 1024 * 1024;
 };
 
-/** Whether more was asked for; the parser takes some of its errors for holes in a document, and goes on. */
+/** Whether more was asked for; the parser takes some of its errors for holes in a document, and continues. */
 export const isOverBudget = (): boolean => left < 0;
 
 function take(bytes: number): void {

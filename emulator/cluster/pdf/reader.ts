@@ -55,7 +55,7 @@ export class PdfReader {
       process.end();
       return { problem: timeLimitMessage };
     }
-    // It may have broken over what an earlier file left behind: none is refused for another.
+    // It may have broken over what an earlier file left behind: none is rejected for another.
     return process.isFit || isFresh ? reading : this.#readNow(task);
   }
 
@@ -119,7 +119,7 @@ function acquireIdleProcess(): ReadingProcess | undefined {
   return taken?.isFit ? taken : undefined;
 }
 
-/** Keeps a process that nothing is asked of any more; ends it where another is kept. */
+/** Keeps a process that nothing is asked of any more; ends it where another is stored. */
 function leaveSpare(process: ReadingProcess): void {
   if (spare?.isFit) process.end();
   else spare = process;

@@ -42,7 +42,7 @@ export class ReadingProcess {
     return this.#isFresh;
   }
 
-  /** Never rejects; never resolves where the file keeps the process busy for ever. */
+  /** Never rejects; never resolves where the file keeps the process busy forever. */
   async read(task: PdfTask): Promise<PdfReadResult> {
     this.#isFresh = false;
     const answer = this.#nextMessage();

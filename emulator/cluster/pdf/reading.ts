@@ -4,7 +4,7 @@ export interface PdfTask {
   readonly file: Uint8Array;
 }
 
-/** The text of a PDF, line by line (none where it was not asked for), or why it cannot be read. */
+/** The text of a PDF, line by line (none if it was not asked for), or why it cannot be read. */
 export type PdfReadResult =
   | { readonly lines: readonly string[]; readonly problem?: undefined }
   | { readonly problem: string; readonly lines?: undefined };

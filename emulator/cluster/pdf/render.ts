@@ -16,23 +16,25 @@ export interface Sheet {
 const page = { width: 595, height: 842, margin: 56 } as const;
 const lineHeight = 16;
 
-/** More than any contract has; the rest of what a sheet says is left out, and the last line tells so (DECISIONS.md, E11). */
+/**
+ * More than any contract has; the rest of what a sheet says is omitted, and the last line tells so (DECISIONS.md, E11).
+ */
 export const maxPages = 100;
 const leftOut = "The rest is omitted.";
 
-/** More than fit on all pages, of a text; of a title, more than fit on one. */
+/** More than fit on all pages, of a string; of a title, more than fit on one. */
 const longestText = 1_000_000;
 const longestTitle = 1_000;
 
 export interface RenderedPdf {
   readonly bytes: Buffer;
-  /** Characters that the font lacks: a question mark stands in place of each. */
+  /** Characters that the font lacks: a question mark is instead of each. */
   readonly missing: readonly string[];
 }
 
 /**
  * Writes a PDF on A4 pages. The same sheet gives the same bytes. Others have their turn after each page, and no sheet
- * takes more than a moment, however long its texts are.
+ * takes more than a moment, however long its strings are.
  */
 export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
   const document = await PDFDocument.create();
@@ -83,7 +85,7 @@ const emptyFile = new Uint8Array();
 /** No text shows more than these that the font lacks. */
 const mostMissing = 20;
 
-/** Composed, with a question mark in place of each character that the font lacks. */
+/** Composed, with a question mark instead of each character that the font lacks. */
 function withoutMissing(text: string, font: TrueTypeFont, missing: Set<string>): string {
   return text.normalize("NFC").replace(/[^\x20-\x7e\n]/gu, (character) => {
     if (font.has(character.codePointAt(0)!)) return character;

@@ -129,7 +129,7 @@ const field = (label: string, text: string | undefined, required?: "required"): 
   html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxTextLength}" ${required}>
 ${text}</textarea></label></p>`;
 
-/** The document of a contract as it stands; a PDF is shown, anything else kept. Undefined where there is none. */
+/** The document of a contract as it stands; a PDF is shown, anything else kept. Undefined if there is none. */
 export async function createDocumentResponse(
   contract: Contract,
   { store, blobs }: Pick<ClusterContext, "store" | "blobs">,

@@ -22,7 +22,7 @@ export interface FormProblem {
   readonly words: string;
 }
 
-/** More than anybody writes into such a field. */
+/** More than anyone writes into such a field. */
 export const maxTextLength = 5_000;
 
 interface Acting {
@@ -34,7 +34,7 @@ interface Acting {
   readonly text: string | undefined;
 }
 
-/** What the buttons of the forms do, and whose turn it must be for that; undefined: anybody's who has one. */
+/** What the buttons of the forms do, and whose turn it must be for that; undefined: anyone's who has one. */
 const acts = lookupTable<{ readonly for?: PendingAction["work"]; readonly act: (acting: Acting) => Promise<unknown> }>({
   sign: {
     for: "sign",
@@ -64,7 +64,7 @@ const acts = lookupTable<{ readonly for?: PendingAction["work"]; readonly act: (
   },
 });
 
-/** What does not depend on the contract: undefined where the form is one of the page's. */
+/** What does not depend on the contract: undefined if the form is one of the page's. */
 export function validateForm({ act = "", text }: OAuthParameters): FormProblem | undefined {
   if (acts[act] === undefined) return { status: 400, words: "The form is not from this page." };
   if (act === "comment" && !text?.trim()) return { status: 400, words: "The comment is empty." };
@@ -76,7 +76,7 @@ export function validateForm({ act = "", text }: OAuthParameters): FormProblem |
 
 /**
  * Does what a form says, in the transaction of the caller, if it is that person's turn and the contract is as the page
- * showed it. Throws a Refusal where the move itself is refused.
+ * showed it. Throws a Refusal where the move itself is rejected.
  */
 export async function perform(
   tx: Transaction,
@@ -100,7 +100,7 @@ export async function perform(
   return undefined;
 }
 
-/** The words of a move that was refused, as the contract API says them. */
+/** The words of a move that was rejected, as the contract API says them. */
 export function toFormProblem(error: unknown): FormProblem {
   if (!(error instanceof DeclaredFailureError)) throw error;
   const { status, body } = failures[error.code] as Failure<unknown>;

@@ -15,7 +15,7 @@ export interface Recipient {
 /** A contract whose page was asked for, and by whom. */
 export interface OpenedContract {
   readonly contract: Contract;
-  /** Undefined: anybody. */
+  /** Undefined: anyone. */
   readonly person: Recipient | undefined;
 }
 

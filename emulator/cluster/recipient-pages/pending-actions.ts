@@ -17,7 +17,9 @@ interface NamedPerson {
 export type PendingAction = NamedPerson &
   ({ readonly work: "sign" | "review" } | { readonly work: "approve"; readonly approval: number });
 
-/** Whose turn it is on a contract, and to do what (DECISIONS.md, C11, C22); nobody's where nothing is asked of anybody. */
+/**
+ * Whose turn it is on a contract, and to do what (DECISIONS.md, C11, C22); nobody's where nothing is asked of anyone.
+ */
 export async function listPendingActions(view: View, contract: Contract): Promise<readonly PendingAction[]> {
   switch (contract.status) {
     case "SIGN":

@@ -1,14 +1,14 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import type { ReportSender, RouterClient, SendRouterRequest } from "./report.ts";
 
-/** An operation of the router that takes many texts of one cluster at once. */
+/** An operation of the router that takes many strings of one cluster at once. */
 export interface BulkOperation {
   readonly method: Parameters<SendRouterRequest>[0];
   readonly path: string;
   readonly body: (texts: readonly string[], clusterId: string) => unknown;
 }
 
-/** Says things by bulk operations, where there is anything to say; whether the router took all of it. */
+/** Reports things by bulk operations, where there is anything to say; whether the router took all of it. */
 export type SendReports = (
   ...said: readonly (readonly [bulk: BulkOperation, texts: readonly string[]])[]
 ) => Promise<boolean>;
@@ -22,7 +22,7 @@ interface Options {
   readonly inTurn: boolean;
 }
 
-/** What ends gathering: a pause or a time on the wall, or so many who have something to say. */
+/** What ends gathering: a pause or a time on the wall, or this many who have something to say. */
 interface Gathering {
   readonly pauseMs: number;
   readonly longestMs: number;
@@ -36,7 +36,7 @@ interface Gathered {
   taken: Promise<boolean>;
 }
 
-/** Says together what comes back to back, for each call to the router costs as much as sending a contract. */
+/** Reports together what comes back to back, for each call to the router costs as much as sending a contract. */
 export class ReportBatcher {
   readonly #options: Options;
   /** Calls that still take more: for as long as their speakers may speak, by cluster, key and operation. */
@@ -46,7 +46,7 @@ export class ReportBatcher {
     this.#options = options;
   }
 
-  /** Says what a cluster has to say. */
+  /** Reports what a cluster has to say. */
   senderFor(speaker: ReportSender): SendReports {
     return async (...said) => {
       if (!this.#options.inTurn) {
@@ -58,7 +58,7 @@ export class ReportBatcher {
     };
   }
 
-  /** Resolves with whether the router took these texts. */
+  /** Resolves with whether the router took these strings. */
   async #send(speaker: ReportSender, bulk: BulkOperation, texts: readonly string[]): Promise<boolean> {
     if (texts.length === 0) return true;
     const together = this.#joinBatch(speaker, bulk);
@@ -104,5 +104,5 @@ export class ReportBatcher {
   }
 }
 
-/** Whether the status of an answer says so; without an answer it is not. */
+/** Whether the status of a response says so; without a response it is not. */
 export const isAccepted = (status: number | undefined): boolean => status !== undefined && status < 300;

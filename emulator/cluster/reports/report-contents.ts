@@ -43,7 +43,7 @@ const tokensEnded = tokens("DELETE", "counter_party");
 const creatorTokensMapped = tokens("POST", "creator");
 const creatorTokensEnded = tokens("DELETE", "creator");
 
-/** What each kind of report says, as it is true now; undefined where there is nothing to say. */
+/** What each kind of report says, as it is true now; undefined if there is nothing to say. */
 const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Promise<Report | undefined>>> = {
   /** Who signs a contract, and who is invited to it: one job, since both come true when it is sent (DECISIONS.md, R33). */
   "report-signatories": async (view, id) => {
@@ -122,11 +122,11 @@ interface ReportWorld {
   readonly line: RouterClient;
   /** One thing at a time: no report waits for others. */
   readonly deterministic: boolean;
-  /** Told when the router refused so often that it is not asked again. */
+  /** Told when the router rejected so often that it is not asked again. */
   readonly giveUp: (line: string) => void;
 }
 
-/** A report that the router does not take is made again after so many virtual minutes each time, then given up. */
+/** A report that the router does not take is made again after this many virtual minutes each time, then given up. */
 const backOffMinutes = [1, 2, 4, 8, 16];
 
 /** Nobody notices it, a busy machine sends some contracts meanwhile, and half of the schedule's slots stay free. */

@@ -55,7 +55,7 @@ export interface RouterClient {
   ask(speaker: ReportSender, ...call: Parameters<SendRouterRequest>): ReturnType<SendRouterRequest>;
 }
 
-/** One call to the router; resolves with the status of the answer, undefined when none came in time. */
+/** One call to the router; resolves with the status of the response, undefined when none came in time. */
 export type SendRouterRequest = (
   method: "GET" | "POST" | "DELETE",
   path: string,

@@ -50,7 +50,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
   },
 };
 
-/** What the storage's refusals end with. */
+/** What the storage's rejections end with. */
 const idsOf = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluster">) => ({
   requestId: ids.pick("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", 16),
   hostId: cluster.id,
@@ -114,8 +114,8 @@ async function extensionOf(contentType: string): Promise<string | undefined> {
 const longest = 255;
 
 /**
- * The name under which a file is kept: the last part of a path, without control characters and those that file
- * systems refuse, at most 255 characters, with `usual` as its extension when it has none.
+ * The name under which a file is stored: the last part of a path, without control characters and those that file
+ * systems reject, at most 255 characters, with `usual` as its extension when it has none.
  */
 export function cleanFilename(name: string, usual: string | undefined): string {
   const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);

@@ -8,8 +8,8 @@ import type { Question } from "../../world/workspaces.ts";
 export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Checks answers to the attributes of a template or to the questions of an intake form (DECISIONS.md, F11).
- * Unknown keys are accepted; `partial` leaves out the question whether required ones are there. Undefined: all is well.
+ * Checks answers to the attributes of a template or to the questions of an intake form (DECISIONS.md, F11). Unknown
+ * keys are accepted; `partial` omits the question whether required ones are there. Undefined: all is well.
  */
 export function validateAnswers(
   questions: readonly Question[],
@@ -34,7 +34,7 @@ export function validateAnswers(
 /** Of one document; more say nothing new. */
 const maxFindings = 10;
 
-/** Notes the answers to what is no question: they are kept, and the real service may refuse them. */
+/** Notes the answers to what is no question: they are stored, and the real service may reject them. */
 export function noteUnknownAnswers(
   finding: ReportFinding,
   place: string,

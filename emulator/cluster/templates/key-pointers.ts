@@ -24,7 +24,7 @@ const KeyPointer = z.strictObject({
 });
 type KeyPointer = z.infer<typeof KeyPointer>;
 
-/** What is recorded on a contract beside its text. */
+/** What is recorded on a contract next to its text. */
 export const keyPointers = rows<KeyPointer, "contract">({
   name: "key_pointers",
   schema: KeyPointer,

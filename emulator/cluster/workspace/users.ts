@@ -49,7 +49,7 @@ export async function toOrgUser(view: View, id: number): Promise<z.infer<typeof 
   return { id: user.id, name: user.name, email: user.email, designation: user.designation };
 }
 
-/** An active user of the workspace; undefined for anybody else. */
+/** An active user of the workspace; undefined for anyone else. */
 export async function activeUser(view: View, workspace: Workspace, id: number): Promise<User | undefined> {
   const user = await view.get(users, id);
   return user?.workspace_id === workspace.id && user.is_active ? user : undefined;

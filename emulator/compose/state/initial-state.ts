@@ -73,7 +73,7 @@ async function withKeptKeys(view: View, seed: Seed): Promise<Seed> {
 
 /**
  * What is to be said at the start when virtual time lies so far behind the wall that whoever checks tokens by their own
- * clock takes every one for expired (DECISIONS.md, P7); undefined while it does not. Ahead is no harm: tokens carry
+ * clock takes every one for expired (DECISIONS.md, P7); undefined while it does not. Ahead is not a harm: tokens carry
  * no `nbf`.
  */
 export function formatStaleTimeWarning(clock: Clock, wall: WallClock): string | undefined {
@@ -99,7 +99,7 @@ export async function referencedBlobs(store: Store): Promise<ReadonlySet<string>
 }
 
 /**
- * The hashes of all uploaded bytes that a snapshot names. Read as text, so that one which is damaged or of another
+ * The hashes of all uploaded bytes that a snapshot names. Read as a string, so that one which is damaged or of another
  * version still keeps them.
  */
 export async function referencedBlobsOfSnapshots(snapshotStore: SnapshotStore): Promise<ReadonlySet<string>> {
@@ -115,7 +115,7 @@ export async function referencedBlobsOfSnapshots(snapshotStore: SnapshotStore): 
   return named;
 }
 
-/** The texts of the history of a state in a file. */
+/** The strings of the history of a state in a file. */
 export async function* readHistoryLines(statePath: string): AsyncGenerator<string, void> {
   const folder = historyFolder(statePath);
   for (const name of await readdir(folder).catch(() => [])) {
@@ -123,7 +123,7 @@ export async function* readHistoryLines(statePath: string): AsyncGenerator<strin
   }
 }
 
-/** The hashes of all uploaded bytes that a history may name: whatever looks like one in its texts. */
+/** The hashes of all uploaded bytes that a history may name: whatever looks like one in its strings. */
 export async function referencedBlobsOfHistory(texts: AsyncIterable<string>): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
   for await (const text of texts) for (const [, hash] of text.matchAll(/"([0-9a-f]{64})"/g)) named.add(hash!);

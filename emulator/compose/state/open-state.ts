@@ -33,9 +33,9 @@ export interface OpenedState {
   readonly snapshotStore: SnapshotStore;
   /** In the order of the seed. */
   readonly clusters: readonly ClusterRow[];
-  /** Of a state that several processes share; undefined where this one has it for itself. */
+  /** Of a state that several processes share; undefined if this one has it for itself. */
   readonly leadership?: Leadership | undefined;
-  /** What the document says beside the state; undefined where it did not begin with one. */
+  /** What the document says next to the state; undefined if it did not begin with one. */
   readonly kept: Head | undefined;
 }
 
@@ -50,11 +50,11 @@ interface Opening {
   readonly report: (line: string) => void;
   /** Whether this process still has the file for itself. */
   readonly isHeld?: (() => Promise<boolean>) | undefined;
-  /** How much is kept at most of what led to the present state. */
+  /** How much is stored at most of what led to the present state. */
   readonly historyBytes?: number | undefined;
   /** What is written down with each commit, for whoever goes back to it. */
   readonly moment: () => Moment;
-  /** What it begins with in the place of the seed. */
+  /** What it begins with instead of the seed. */
   readonly origin?: StateSource | undefined;
 }
 
@@ -152,7 +152,7 @@ const inMemory = (store: Store, uploads?: Pick<Blobs, "open">): Parts => ({
   snapshotStore: memorySnapshotStore(),
 });
 
-/** What a state consists of, where it is kept. */
+/** What a state consists of, where it is stored. */
 async function openParts({ file, database, ...opening }: Opening): Promise<Parts> {
   const { historyBytes = defaultHistoryBytes } = opening;
   if (database) {

@@ -31,7 +31,7 @@ import {
 
 const tableNames = Object.keys(mappingTables) as (keyof typeof mappingTables)[];
 
-/** What a seed may leave out is made at the first start: keys, secrets and ids that nobody needs to know beforehand. */
+/** What a seed may omit is made at the first start: keys, secrets and ids that nobody needs to know beforehand. */
 const generated = {
   cluster: { key: true, destinations: true, external_url: true, position: true },
   workspace: { client_id: true, client_secret: true, hmac_key: true },

@@ -8,7 +8,7 @@ type Access = Pick<ControlContext, "store" | "tokens" | "sessions" | "wall"> & {
 };
 
 /**
- * A signal for what goes on for long: aborted when the caller goes away, or may no longer come in, because the token was
+ * A signal for events for long: aborted when the caller goes away, or may no longer come in, because the token was
  * revoked or the session has ended. `release` ends the watching; so does the caller by going away.
  */
 export function watchAccess({ caller, request, store, tokens, sessions, wall }: Access) {

@@ -63,7 +63,7 @@ const createdTokens = /svc_[\w-]{43}/g;
 const ownTokens = /(?<![\w-])[\w-]{43}(?![\w-])/g;
 const mask = "[redacted]";
 
-/** Takes out of a text whatever opens the control plane: it may have been sent to another place by mistake. */
+/** Takes out of a string whatever opens the control plane: it may have been sent to another place by mistake. */
 export const controlTokenMask =
   ({ token, sessions }: Pick<Known, "token" | "sessions">) =>
   (text: string): string => {

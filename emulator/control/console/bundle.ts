@@ -8,7 +8,7 @@ export interface ConsoleAsset {
   readonly compressed: Uint8Array;
 }
 
-/** What the build made of the console: the names stand in the page. */
+/** What the build made of the console: the names are in the page. */
 export interface ConsoleBundle {
   readonly script: string;
   readonly style: string;

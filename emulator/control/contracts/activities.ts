@@ -139,7 +139,7 @@ const asksForNothing = ({ signature_capable, archived, attributes, creator_slot,
   attributes.every(({ required, default_value }) => !required || default_value != null) &&
   !(creator_slot?.required && !creator_slot.signatory);
 
-/** So many of the newest are counted. */
+/** This many of the newest are counted. */
 const counted = 10_000;
 
 export const activityListHandlers = {

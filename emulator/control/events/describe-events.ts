@@ -21,7 +21,10 @@ export type EventDescription = Without<z.input<(typeof followEvents.responses)[2
 
 type World = Pick<ControlContext, "store" | "clock" | "runner" | "faults" | "snapshots" | "settings" | "clusters">;
 
-/** What the control plane says of each thing that went on, in order; what stands for the present is said once, at the end. */
+/**
+ * What the control plane says of each thing that continued, in order; what stands for the present is said once, at the
+ * end.
+ */
 export async function describeEvents(world: World, all: readonly ActivityItem[]): Promise<readonly EventDescription[]> {
   const out: EventDescription[] = [];
   for (const news of all) {

@@ -11,23 +11,23 @@ type World = Parameters<typeof describeEvents>[0] &
   Parameters<typeof watchActivityItems>[0] &
   Pick<ControlContext, "wall">;
 
-/** Wall milliseconds. */
+/** Wall-clock milliseconds. */
 const limits = {
   /** A flood is told in as many batches as this allows. */
   everyMs: 50,
   /** Proxies take what is silent for longer to be dead. */
   heartbeatMs: 15_000,
-  /** How long it is noted what goes on after the last one has left, who may come back. */
+  /** How long it is noted events after the last one has left, who may come back. */
   patienceMs: 90_000,
-  /** More changes than this in a batch are told to nobody: whoever follows asks for everything anew. */
+  /** More changes than this in a batch are told to nobody: whoever follows asks for everything again. */
   atOnce: 4_000,
 };
 
 const heartbeat = new EventFrames(":\n\n");
 
 /**
- * What goes on in one emulator, for all who follow it. Nothing is noted before the first one comes. An id is of one run
- * of the emulator: `5f3a9c1b-17` is its 17th event.
+ * Events in one emulator, for all who follow it. Nothing is noted before the first one comes. An id is of one run of
+ * the emulator: `5f3a9c1b-17` is its 17th event.
  */
 export class Feed implements FollowableEvents {
   readonly #world: World;
@@ -51,7 +51,7 @@ export class Feed implements FollowableEvents {
     this.#ring = ring;
   }
 
-  /** How many follow it, and what is kept for those who come back. */
+  /** How many follow it, and what is stored for those who come back. */
   get amount() {
     return { streams: this.#streams, ...this.#ring.amount };
   }
@@ -137,7 +137,7 @@ export class Feed implements FollowableEvents {
     this.#isTelling = false;
   }
 
-  /** False where the store is closed, or its disk refuses: nobody is told what may be taken back. */
+  /** False if the store is closed, or its disk rejects: nobody is told what may be taken back. */
   async #add(news: readonly ActivityItem[]): Promise<boolean> {
     try {
       const events = await describeEvents(this.#world, news);
@@ -187,7 +187,7 @@ interface Numbered {
   readonly text: string;
 }
 
-/** The newest events of an emulator: no more than so many, and no more text than that; the oldest leave first. */
+/** The newest events of an emulator: no more than this many, and no more text than that; the oldest leave first. */
 class EventRing {
   readonly #most: { readonly count: number; readonly length: number };
   #events: Numbered[] = [];
@@ -218,14 +218,14 @@ class EventRing {
     if (this.#events.length > this.#most.count || this.#length > this.#most.length) this.#dropOldest();
   }
 
-  /** Those after a number; undefined where one of them is not here any more, or was never told. */
+  /** Those after a number; undefined if one of them is not here any more, or was never told. */
   after(number: number): readonly Numbered[] | undefined {
     const oldest = this.#last - this.#events.length + 1;
     if (number < oldest - 1 || number > this.#last) return undefined;
     return this.#events.slice(number + 1 - oldest);
   }
 
-  /** Something is told to nobody: whoever stands before it must learn of that. */
+  /** Something is told to nobody: whoever is before it must learn of that. */
   interrupt(): void {
     this.#dropped += this.#events.length;
     this.#events = [];

@@ -10,7 +10,7 @@ import { streamWhileAllowed } from "../access/access-watch.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 import { isControlPlaneRead } from "../requests.ts";
 
-/** Something that went on, before it is put into words. The last three stand for what is there when they are. */
+/** Something that continued, before it is put into words. The last three stand for what is there when they are. */
 export type ActivityItem =
   | { readonly request: LoggedRequest }
   | { readonly rows: readonly RowChange[]; readonly at: number }
@@ -22,7 +22,7 @@ export type ActivityItem =
 /** The rows whose changes are told. */
 const told = [deliveries, attempts, contracts, emails, deviceGrants];
 
-/** Tells what goes on from now on, each once it is durable. Returns the function that ends it. */
+/** Tells events from now on, each once it is durable. Returns the function that ends it. */
 export function watchActivityItems(
   {
     store,

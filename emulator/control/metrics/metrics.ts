@@ -108,7 +108,7 @@ async function present({ store, runner, requestLog }: Scraped): Promise<Family[]
   ];
 }
 
-/** Nothing where no store is shared. A standby forwards the scrape, so this is always the leader. */
+/** Nothing if no store is shared. A standby forwards the scrape, so this is always the leader. */
 function standing({ instance }: Scraped): Family[] {
   const { instance_id, role, leader } = instance.readiness();
   if (role === undefined || leader === undefined) return [];

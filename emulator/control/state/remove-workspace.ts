@@ -49,7 +49,10 @@ export const rowsOfWorkspace = {
   user_id: [sessions, authorizationCodes, refreshTokens, deviceApprovals],
 } as const satisfies Readonly<Record<string, readonly AnyRows[]>>;
 
-/** The log of deliveries with what waits in the queue, which may be long: it goes after the rest, so many rows in a transaction. */
+/**
+ * The log of deliveries with what waits in the queue, which may be long: it goes after the rest, this many rows in a
+ * transaction.
+ */
 export const longRowsOfWorkspace = [deliveries, webhookEvents, schedule] as const;
 const atOnce = 2_000;
 
@@ -62,9 +65,9 @@ export interface WorkspaceRemovalResult {
 }
 
 /**
- * Removes a workspace with all that is its own; bytes that nothing names then are collected as others are (DECISIONS.md,
- * E20). `check` refuses, told the workspace, if there is one, and whether it is the last of its cluster. Its key is refused
- * before the log of its deliveries has gone.
+ * Removes a workspace with all that is its own; bytes that nothing names then are collected as others are
+ * (DECISIONS.md, E20). `check` rejects, told the workspace, if there is one, and whether it is the last of its cluster.
+ * Its key is rejected before the log of its deliveries has gone.
  */
 export async function removeWorkspace(
   store: Store,

@@ -95,7 +95,7 @@ function lackingOf({ to, before, steps }: RewindRequest, counted: number | undef
   return `${pluralize(steps ?? 0, "step")}: the history ${counted ? `has ${counted}` : "is empty"}`;
 }
 
-/** False where it is asked to go back before something that nothing follows from. */
+/** False if it is asked to go back before something that nothing follows from. */
 const isOfCause = ({ before }: RewindRequest): boolean => before === undefined || parseTraceRef(before)?.by === "cause";
 
 interface Refusing {

@@ -51,7 +51,7 @@ function form(fields: () => readonly (readonly [string, unknown])[], value: obje
   return { value, source, length, isForm: true };
 }
 
-/** The decoder for a kind of body in a dialect; undefined where the handler gets the bytes or nothing. */
+/** The decoder for a kind of body in a dialect; undefined if the handler gets the bytes or nothing. */
 export function decoderFor(
   body: RequestBody | undefined,
   dialect: Service["dialect"],
@@ -82,7 +82,7 @@ const jsonOrText: DecodeBody = (bytes, type) => {
   return plain(readText(bytes, decodeUtf8), bytes.length);
 };
 
-/** Others refuse what is not sent as JSON. */
+/** Others reject what is not sent as JSON. */
 const jsonOnly =
   (mayBeHeavy: boolean): DecodeBody =>
   (bytes, type) => {
@@ -159,7 +159,7 @@ function decodeJsonBytes(bytes: Buffer): string {
   return encoding.startsWith("utf-32") ? decodeUtf32(body, encoding === "utf-32le") : decodeUtf16(body, encoding);
 }
 
-/** UTF-8 or nothing: Buffer.toString would put U+FFFD in the place of wrong bytes. */
+/** UTF-8 or nothing: Buffer.toString would put U+FFFD instead of wrong bytes. */
 function decodeUtf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new EncodingError("not UTF-8");
   return bytes.toString("utf8");
@@ -216,7 +216,7 @@ function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
   return Buffer.from(units.buffer, 0, end * 2).toString("utf16le");
 }
 
-/** `application` and `json` of `Application/JSON; charset=utf-8`; undefined when it is no type at all. */
+/** `application` and `json` of `Application/JSON; charset=utf-8`; undefined when it is not a type at all. */
 function mediaType(header: string | undefined): { readonly type: string; readonly subtype: string } | undefined {
   const [type, subtype, ...rest] = (header ?? "").split(";", 1)[0]!.trim().toLowerCase().split("/");
   return type && subtype && rest.length === 0 ? { type, subtype } : undefined;

@@ -7,9 +7,9 @@ export interface DecodedBody {
   readonly value: unknown;
   /** The document with its numbers as written; made only when something is to be quoted. */
   readonly source: () => unknown;
-  /** The document with those numbers as written that a double would change; undefined where there are none. */
+  /** The document with those numbers as written that a double would change; undefined if there are none. */
   readonly exact?: () => unknown;
-  /** Its length as a text. */
+  /** Its length as a string. */
   readonly length: number;
   /** Whether its fields came as a form. */
   readonly isForm?: boolean;
@@ -19,9 +19,9 @@ export interface DecodedBody {
 const longestAsWritten = 1_000_000;
 
 /**
- * Parses JSON text. V8 does the work; the exact parser looks only at what V8 refuses (for CPython's words, or
- * because it is NaN) and at what may break one of Python's limits. Fails with JsonSyntaxError or JsonLimitError.
- * `mayBeHeavy`: from somebody who may send more than is usual.
+ * Parses JSON text. V8 does the work; the exact parser looks only at what V8 rejects (for CPython's words, or because
+ * it is NaN) and at what may break one of Python's limits. Fails with JsonSyntaxError or JsonLimitError. `mayBeHeavy`:
+ * from somebody who may send more than is usual.
  */
 export function parseJson(text: string, mayBeHeavy = false): DecodedBody {
   const heavy = mayBeHeavy ? undefined : exceededBodyLimit(text);

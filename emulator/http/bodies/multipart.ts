@@ -55,7 +55,7 @@ export function parseMultipart(body: Buffer, contentType: string): readonly (rea
   return parts;
 }
 
-/** Where the headers of the first part begin; undefined where there is none. */
+/** Where the headers of the first part begin; undefined if there is none. */
 function firstPart(body: Buffer, delimiter: string): number | undefined {
   const begins = body[0] === 0x0d || body[0] === 0x0a ? body.indexOf("-") : 0;
   const rest = begins < 0 ? "" : body.toString("latin1", begins, begins + delimiter.length + 2);
@@ -74,7 +74,7 @@ interface Head {
   readonly end: number;
 }
 
-/** The headers of a part; undefined where the body ends within them. */
+/** The headers of a part; undefined if the body ends within them. */
 function headOf(body: Buffer, begin: number): Head | undefined {
   let at = begin;
   let disposition = "";
@@ -97,7 +97,7 @@ function headOf(body: Buffer, begin: number): Head | undefined {
   return { name, filename: parameterOf(disposition, "filename"), end: at + 2 };
 }
 
-/** Where a part ends, and where the next one begins (undefined: it was the last); undefined where the body ends first. */
+/** Where a part ends, and where the next one begins (undefined: it was the last); undefined if the body ends first. */
 function endOfPart(body: Buffer, from: number, delimiter: string) {
   for (let at = body.indexOf(delimiter, from, "latin1"); at >= 0; at = body.indexOf(delimiter, at + 1, "latin1")) {
     let after = at + delimiter.length;
@@ -111,7 +111,7 @@ function endOfPart(body: Buffer, from: number, delimiter: string) {
   return undefined;
 }
 
-/** The last parameter of that name of a header such as `form-data; name="a"`; undefined where it has none. */
+/** The last parameter of that name of a header such as `form-data; name="a"`; undefined if it has none. */
 function parameterOf(header: string, name: string): string | undefined {
   let found: string | undefined;
   for (const field of fieldsOf(header)) {
@@ -124,7 +124,7 @@ function parameterOf(header: string, name: string): string | undefined {
   return found;
 }
 
-/** What stands between the semicolons of a header, but for those in quotes. */
+/** What is between the semicolons of a header, but for those in quotes. */
 function fieldsOf(header: string): string[] {
   const fields = [""];
   let isQuoted = false;

@@ -3,13 +3,13 @@ import type { Operation } from "../../../src/api/operation.ts";
 import type { DecodeProblem } from "../bodies/decode.ts";
 import type { HttpResponse } from "../reply.ts";
 
-/** How one service words what the HTTP layer refuses. Pure functions. */
+/** How one service words what the HTTP layer rejects. Pure functions. */
 export interface Dialect {
   /** The fields are not as declared; `problems` in the order path, query, headers, body. */
   invalid(problems: readonly ValidationProblem[], operation: Operation): HttpResponse;
   unreadable(problem: DecodeProblem): HttpResponse;
   tooLarge(): HttpResponse;
-  /** Nothing was kept; `refused` says of which file that is, where others can be written. */
+  /** Nothing was stored; `rejected` says of which file that is, where others can be written. */
   storeFailed(refused?: string): HttpResponse;
   /** Nothing is declared for this path; `nearest` is what the caller may have meant. */
   notFound(nearest: Operation | undefined): HttpResponse;
@@ -36,7 +36,7 @@ export interface ValidationProblem {
   readonly sent: unknown;
 }
 
-/** The value at a path of what was sent; undefined where there is none. */
+/** The value at a path of what was sent; undefined if there is none. */
 export function valueAt(sent: unknown, path: readonly PropertyKey[]): unknown {
   let at = sent;
   for (const key of path) {

@@ -96,7 +96,7 @@ const invalidRequest = (reason: string) => failureResponse("invalid-request", { 
 
 const noParameters = "The body is neither a form nor a JSON object";
 
-/** All parameters are texts. */
+/** All parameters are strings. */
 const wrongIn = ({ issue: { path } }: ValidationProblem): string =>
   path.length === 0 ? noParameters : `${path.map(String).join(".")} is not a string`;
 

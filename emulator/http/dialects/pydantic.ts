@@ -228,10 +228,10 @@ const itemsOf = (problem: ValidationProblem): ValidationItem[] =>
     ...(ctx && { ctx }),
   }));
 
-/** So many characters of what was sent are quoted with one problem; a real service quotes all (DECISIONS.md, E11). */
+/** This many characters of what was sent are quoted with one problem; a real service quotes all (DECISIONS.md, E11). */
 const longestQuote = 65_536;
 
-/** What an error quotes of the input: nothing as null, and a note in the place of what is too long. */
+/** What an error quotes of the input: nothing as null, and a note instead of what is too long. */
 const quoted = (input: unknown): unknown =>
   lengthLeft(input, longestQuote) < 0 ? `(omitted: more than ${longestQuote} characters)` : (input ?? null);
 

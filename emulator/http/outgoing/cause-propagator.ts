@@ -30,7 +30,7 @@ export class CausePropagator {
     this.#own.add(origin);
   }
 
-  /** The name under which a request may be sent there; undefined where somebody else listens. */
+  /** The name under which a request may be sent there; undefined if somebody else listens. */
   createLink(origin: string, cause: Cause): string | undefined {
     if (!this.#own.has(origin)) return undefined;
     this.#last += 1;

@@ -33,7 +33,7 @@ class Waiter<Waiting> {
 /**
  * Deadlines that are all equally far away when they are set, with one pending sleep for all of them: a timer for each
  * of thousands of requests, nearly none of which is ever late, would be felt. So would a Set: each table that it
- * outgrows goes on pointing at the next, and all that ever stood in one is taken along into the old generation.
+ * outgrows continues pointing at the next, and all that ever stood in one is taken along into the old generation.
  */
 export class Deadlines<Waiting> {
   readonly #wall: WallClock;
@@ -88,7 +88,10 @@ export class Deadlines<Waiting> {
   }
 }
 
-/** Waits for others, each time for so much wall time at most; with one pending sleep for all who wait equally long. */
+/**
+ * Waits for others, each time for this much wall-clock time at most; with one pending sleep for all who wait equally
+ * long.
+ */
 export class TimeoutPool {
   readonly #wall: WallClock;
   /** By how long: settings say it, so there are few. */
@@ -98,7 +101,7 @@ export class TimeoutPool {
     this.#wall = wall;
   }
 
-  /** What `work` gives, or `late` when that takes longer than `ms`. The work itself goes on. */
+  /** What `work` gives, or `late` when that takes longer than `ms`. The work itself continues. */
   withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
       const leave = this.#deadlinesOf(ms).enter(() => resolve(timedOut));

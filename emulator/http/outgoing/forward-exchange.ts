@@ -2,17 +2,18 @@ import type { Dispatcher } from "undici";
 import { hasNoBody } from "../../../src/base/response-quirks.ts";
 import { Passthrough } from "../reply.ts";
 
-/** What came of sending one request to one server: the head of an answer, or what kept it from one. */
+/** What came of sending one request to one server: the head of a response, or what kept it from one. */
 export type ForwardOutcome = { readonly answer: Passthrough } | { readonly cause: unknown };
 
 const noBytes = Buffer.alloc(0);
 
-/** So much of an answer may wait for a caller that reads slower than the server sends. */
+/** This much of a response may wait for a caller that reads slower than the server sends. */
 const waitingBytes = 65_536;
 
 /**
- * One forwarded request on its way, told by undici as it goes (see PostExchange for the callbacks). An answer that came
- * whole with its head, as most do, is handed on whole: one write, and no stream, which would cost more than all the rest.
+ * One forwarded request on its way, told by undici as it goes (see PostExchange for the callbacks). A response that
+ * came whole with its head, as most do, is handed on whole: one write, and no stream, which would cost more than all
+ * the rest.
  */
 export class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #method: string;
@@ -20,7 +21,7 @@ export class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   #waiting = 0;
   #hasHead = false;
-  /** How it ended; undefined: it goes on. */
+  /** How it ended; undefined: it continues. */
   #end: { readonly cause?: unknown } | undefined;
   #abort: ((cause: Error) => void) | undefined;
   #goOn = () => {};
@@ -83,7 +84,7 @@ export class ForwardExchange implements Dispatcher.DispatchHandler {
     return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
   }
 
-  /** As they come; fails where the answer breaks off. Whoever stops reading, or never begins, ends the connection. */
+  /** As they come; fails where the response breaks off. Whoever stops reading, or never begins, ends the connection. */
   #pieces(): AsyncIterable<Uint8Array> {
     const pieces = this.#read();
     const stop = async () => {

@@ -28,9 +28,9 @@ export type ForwardResult =
 
 /** A request on its way. */
 export interface PendingForward {
-  /** The head of the answer; its body is streamed. Never rejects. */
+  /** The head of the response; its body is streamed. Never rejects. */
   readonly sent: Promise<ForwardResult>;
-  /** Nobody waits for the answer any more. */
+  /** Nobody waits for the response any more. */
   breakOff(): void;
 }
 
@@ -41,7 +41,10 @@ export interface Forwarder {
    * Redirects are not followed.
    */
   send(url: string, request: ForwardableRequest): PendingForward;
-  /** What of that gives `work`, or `late` when that takes longer than `ms` of wall time. The work itself goes on. */
+  /**
+   * What of that gives `work`, or `late` when that takes longer than `ms` of wall-clock time. The work itself
+   * continues.
+   */
   within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut>;
   /** Whether this forwarder sent the request itself: somewhere a URL points back at the sender. */
   isOwn(request: Pick<ReceivedRequest, "headers">): boolean;
@@ -49,7 +52,7 @@ export interface Forwarder {
   close(): Promise<void>;
 }
 
-/** The reason to break off with. One for all: it would be made anew, with its stack, for each request. */
+/** The reason to break off with. One for all: it would be made again, with its stack, for each request. */
 const nobodyWaits = new Error("The caller has stopped waiting");
 
 /** What of a request belongs to one connection or one message framing alone. */
@@ -57,7 +60,7 @@ const notSent = new Set([
   ...hopByHop,
   // The body is whole already.
   "expect",
-  // Counted anew from the body, which a GET leaves behind.
+  // Counted again from the body, which a GET leaves behind.
   "content-length",
 ]);
 

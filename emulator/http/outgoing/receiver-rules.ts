@@ -2,7 +2,7 @@ import { BlockList, isIP } from "node:net";
 
 /** Which addresses deliveries may go to. */
 export interface ReceiverRules {
-  /** Hosts beside loopback: `host`, `host:port`, or `*.domain`. */
+  /** Hosts other than loopback: `host`, `host:port`, or `*.domain`. */
   readonly allow: readonly string[];
   /** https alone, and no address of this machine or a private network unless its host is allowed. */
   readonly strict: boolean;
@@ -117,7 +117,7 @@ const isLocalName = (host: string): boolean => host === "localhost" || host.ends
 
 function isListed(url: URL, { allow }: ReceiverRules): boolean {
   const host = hostOf(url);
-  // `new URL` leaves out the port that a scheme has anyway.
+  // `new URL` omits the port that a scheme has anyway.
   const port = url.port || (url.protocol === "https:" ? "443" : "80");
   return allow.some((entry) => {
     const wanted = entry.toLowerCase();

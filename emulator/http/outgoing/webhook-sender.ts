@@ -29,7 +29,7 @@ export interface PostRequest {
   readonly body: Uint8Array;
 }
 
-/** What came of it: an answer of any status, or the reason why there was none. */
+/** What came of it: a response of any status, or the reason why there was none. */
 export type PostResult =
   | { readonly status: number; readonly body: Buffer }
   | { readonly error: { readonly code: string; readonly message: string } };
@@ -47,7 +47,7 @@ export interface WebhookSender {
 export interface WebhookSenderOptions extends ReceiverRules {
   readonly wall: WallClock;
   readonly connectTimeoutMs: number;
-  /** For the whole answer, from the moment a connection was asked for. */
+  /** For the whole response, from the moment a connection was asked for. */
   readonly responseTimeoutMs: number;
   /** Where names are looked up; default: as the system does. */
   readonly lookup?: typeof lookup;
@@ -66,7 +66,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     // So that no attempt waits for a connection.
     connections: maxConcurrent,
     pipelining: 1,
-    // Deadlines watch the whole answer; undici's own would be a timer for each part of it.
+    // Deadlines watch the whole response; undici's own would be a timer for each part of it.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: maxHeadBytes,
@@ -161,7 +161,7 @@ export type SendRequestResult =
 
 interface AskOptions {
   readonly forwarder: Forwarder;
-  /** From sending to the last byte of the answer. */
+  /** From sending to the last byte of the response. */
   readonly timeoutMs: number;
   /** A longer answer counts as none. */
   readonly maxBytes?: number;
@@ -169,7 +169,7 @@ interface AskOptions {
   readonly whenGone?: ((tell: () => void) => void) | undefined;
 }
 
-/** Sends a request to another server and reads its answer whole, in so much wall time. Never rejects. */
+/** Sends a request to another server and reads its response whole, in this much wall-clock time. Never rejects. */
 export async function sendRequest(
   { forwarder, timeoutMs, maxBytes, whenGone }: AskOptions,
   url: string,
@@ -195,7 +195,7 @@ export async function sendRequest(
   }
 }
 
-/** What came of an export: an answer of any status, or in a word why there was none. */
+/** What came of an export: a response of any status, or in a word why there was none. */
 export type ExportResult = { readonly status: number; readonly body: Buffer } | { readonly reason: string };
 
 /** Where somebody collects what an emulator tells of itself. */
@@ -203,14 +203,14 @@ export interface Collector {
   readonly origin: string;
   /** Sends one document of JSON. Never rejects. */
   post(body: string): Promise<ExportResult>;
-  /** Ends its connection; what is under way has no answer. */
+  /** Ends its connection; what is under way has no response. */
   close(): Promise<void>;
 }
 
 interface CollectorOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** For the whole answer, wall time. */
+  /** For the whole response, wall-clock time. */
   readonly timeoutMs: number;
   readonly wall: WallClock;
 }

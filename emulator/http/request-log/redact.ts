@@ -71,7 +71,7 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
 
 const mask = "[redacted]";
 
-/** A JSON body without the values that go by the name of a secret, and without credentials in its texts. */
+/** A JSON body without the values that go by the name of a secret, and without credentials in its strings. */
 export function redactBody(value: unknown, name = ""): unknown {
   if (typeof value === "string") return isSecretName(name) ? mask : redactText(value);
   if (Array.isArray(value)) return value.map((one) => redactBody(one, name));
@@ -177,7 +177,7 @@ function looksIssued(text: string, mayBeHash: boolean): boolean {
 const plain =
   /^(?:[a-z]{1,20}(?:[._-][a-z]{1,20}){0,3}|[A-Z][a-z]{1,19}|v\d{1,3}(?:\.\d{1,3})?|\d{1,9}|[A-Z]-\d{1,9})$/;
 
-/** A text without what looks like a token or key of the emulator. */
+/** A string without what looks like a token or key of the emulator. */
 export const redactTokens = (text: string): string =>
   text.replace(/[\w-]{16,}/g, (run) => (looksIssued(run, false) ? mask : run));
 
@@ -187,7 +187,7 @@ const isPlain = (text: string): boolean =>
 
 let literalSegments: ReadonlySet<string> | undefined;
 
-/** Whatever stands in a declared path. */
+/** Whatever is in a declared path. */
 function literals(): ReadonlySet<string> {
   literalSegments ??= new Set((registry as readonly Operation[]).flatMap(({ path }) => path.split("/")));
   return literalSegments;

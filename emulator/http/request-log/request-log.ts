@@ -1,6 +1,6 @@
 import { type BufferUsage, ByteBoundedLog, estimateStringBytes, estimateStringsBytes } from "../byte-bounded-log.ts";
 
-/** A note that something was accepted which the real service may refuse. */
+/** A note that something was accepted which the real service may reject. */
 export interface Finding {
   readonly code: string;
   readonly detail?: string | undefined;
@@ -13,7 +13,7 @@ export interface LoggedRequest {
   /** `router`, or the id of the cluster whose listener it was. */
   readonly listener: string;
   readonly service: string;
-  /** Undefined where nothing is declared for the path. */
+  /** Undefined if nothing is declared for the path. */
   readonly operation: string | undefined;
   readonly method: string;
   readonly target: string;
@@ -32,14 +32,14 @@ export interface LoggedRequest {
   readonly fault?: string | undefined;
   /** Virtual milliseconds. */
   readonly at: number;
-  /** Wall milliseconds. */
+  /** Wall-clock milliseconds. */
   readonly wallAt: number;
   readonly durationMs: number;
   /** The state that it was of has been left since: another request may have its number. */
   left?: true;
 }
 
-/** What an entry holds beside its texts: an estimate. */
+/** What an entry holds next to its strings: an estimate. */
 const entryBytes = 250;
 
 /** Requests received, in memory, in the order in which they were answered, the oldest dropped first. One log serves all listeners of an emulator. */

@@ -11,7 +11,7 @@ interface RouteNode {
 }
 
 interface Route {
-  /** Where its operation stands in the list. */
+  /** Where its operation is in the list. */
   readonly at: number;
   readonly methods: readonly string[];
   /** Of its parameters, from left to right. */
@@ -19,7 +19,7 @@ interface Route {
 }
 
 export interface FoundRoute {
-  /** Where the operation stands in the list. */
+  /** Where the operation is in the list. */
   readonly at: number;
   readonly params: Readonly<Record<string, string>>;
 }
@@ -157,8 +157,9 @@ function collect(node: RouteNode, path: string, from: number, into: Route[]): vo
 }
 
 /**
- * Values of parameters by name; inherits nothing. What Object.create(null) makes is a table to V8, which after a garbage
- * collection finds anew, for each request, how to write into it: that costs more than all the rest of a look-up.
+ * Values of parameters by name; inherits nothing. What Object.create(null) makes is a table to V8, which after a
+ * garbage collection finds again, for each request, how to write into it: that costs more than all the rest of a
+ * look-up.
  */
 const Params = function Params() {} as unknown as new () => Record<string, string>;
 Params.prototype = Object.create(null);

@@ -1,7 +1,7 @@
 import { ByteBoundedLog } from "../byte-bounded-log.ts";
 import { EventFrames } from "../reply.ts";
 
-/** Stands in a stream of events for so many that its reader was too slow to be told: it looks again for itself. */
+/** Stands in a stream of events for this many that its reader was too slow to be told: it looks again for itself. */
 export class Resync {
   readonly missed: number;
 

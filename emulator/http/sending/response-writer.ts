@@ -14,7 +14,7 @@ interface Whole {
 }
 
 /**
- * Sends the answers of one listener, and sees that they are read: what nobody takes is held in memory for as long as
+ * Sends the responses of one listener, and sees that they are read: what nobody takes is held in memory for as long as
  * somebody waits.
  */
 export class ResponseWriter {
@@ -22,14 +22,15 @@ export class ResponseWriter {
   #whole: Whole[] = [];
   #isLast = false;
 
-  /** Whoever takes nothing of an answer for `unreadMs` of wall time is cut off. */
+  /** Whoever takes nothing of a response for `unreadMs` of wall-clock time is cut off. */
   constructor(wall: WallClock, unreadMs: number) {
     this.#unread = new Deadlines(wall, unreadMs, (response) => response.destroy());
   }
 
   /**
-   * Ends an answer, whose head is written, with the others that are made in the same turn of the event loop. To wake whoever
-   * reads costs the system more than a short answer costs us, and a program that is awake takes the next one, too.
+   * Ends a response, whose head is written, with the others that are made in the same turn of the event loop. To wake
+   * whoever reads costs the system more than a short answer costs us, and a program that is awake takes the next one,
+   * too.
    */
   end(response: ServerResponse, body: string | Uint8Array | undefined): void {
     if (this.#whole.length === 0) onNextTurn(() => this.#endAll());
@@ -70,12 +71,12 @@ export class ResponseWriter {
     }
   }
 
-  /** Whether nothing else may come on the connection of an answer. */
+  /** Whether nothing else may come on the connection of a response. */
   get isLast(): boolean {
     return this.#isLast;
   }
 
-  /** The listener closes: nobody is cut off any more, and no connection is kept for what may come. */
+  /** The listener closes: nobody is cut off any more, and no connection is stored for what may come. */
   stop(): void {
     this.#isLast = true;
     this.#unread.stop();
@@ -85,14 +86,18 @@ export class ResponseWriter {
 /** How many requests of a connection wait for the answers to those before them. */
 const waiting = new WeakMap<Socket, number>();
 
-/** Node resumes a connection whenever an answer is taken, and whenever a body is read: while requests wait, it stays paused. */
+/**
+ * Node resumes a connection whenever a response is taken, and whenever a body is read: while requests wait, it stays
+ * paused.
+ */
 function pauseAgain(this: Socket): void {
   this.pause();
 }
 
 /**
- * Resolves when a request is the first on its connection that has no answer yet. Of those that were sent ahead, answers
- * would be made and kept. No more is read until none of them waits, so no more wait than one read of the socket brings.
+ * Resolves when a request is the first on its connection that has no response yet. Of those that were sent ahead,
+ * answers would be made and kept. No more is read until none of them waits, so no more wait than one read of the socket
+ * brings.
  */
 export async function waitForPipelineTurn({ socket }: IncomingMessage, response: ServerResponse): Promise<void> {
   const before = waiting.get(socket) ?? 0;

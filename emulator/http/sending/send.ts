@@ -14,7 +14,7 @@ export const sandboxHeader = ["content-security-policy", "sandbox"] as const;
 /** Types that can hold scripts. */
 const isMarkup = (type: string): boolean => /html|xml|svg/i.test(type);
 
-/** Whether a browser would run what stands in it, as a page without any policy. */
+/** Whether a browser would run what is in it, as a page without any policy. */
 function isForeignPage(headers: readonly string[]): boolean {
   let found = false;
   for (let i = 0; i < headers.length; i += 2) {
@@ -28,7 +28,7 @@ function isForeignPage(headers: readonly string[]): boolean {
 const noBytes = Buffer.alloc(0);
 
 /**
- * Writes an answer. A whole body is at the socket at the end of this turn of the event loop; a streamed one when the
+ * Writes a response. A whole body is at the socket at the end of this turn of the event loop; a streamed one when the
  * promise resolves. A stream that fails ends the connection, so that the caller sees that something is missing.
  * `truncated` announces the whole and sends half.
  */
@@ -120,7 +120,7 @@ export const createPreflightResponse = (origin: string): HttpResponse =>
 
 /**
  * A response that pages of this origin may read, undefined: of none. The CORS headers of a cluster are replaced, since
- * browsers refuse two. Cookies are never allowed.
+ * browsers reject two. Cookies are never allowed.
  */
 export function withCors(
   answer: HttpResponse,
@@ -132,5 +132,5 @@ export function withCors(
   return { ...answer, headers: [...headers, ...allowed, "vary", "origin"] };
 }
 
-/** Clients read why a token was refused, and when to try again. */
+/** Clients read why a token was rejected, and when to try again. */
 const exposed = ["access-control-expose-headers", "retry-after, www-authenticate"];

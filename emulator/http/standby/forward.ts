@@ -18,7 +18,10 @@ import type { ForwardedInfo } from "../trusted-proxies.ts";
 const patienceMs = 10_000;
 const lookMs = 50;
 
-/** So much of a body is kept, to be sent again; a response that is not longer is passed back once all of it is there. */
+/**
+ * This much of a body is stored, to be sent again; a response that is not longer is passed back once all of it is
+ * there.
+ */
 const replayBytes = 1 << 20;
 
 /** Shorter than a listener keeps idle connections open, so that none ends just when it is used. */
@@ -70,7 +73,7 @@ export async function forwardToLeader(
   respondNotLeading(request, response, name);
 }
 
-/** A body whose start is kept, so that it can be sent again; the rest is read once, as it comes. */
+/** A body whose start is stored, so that it can be sent again; the rest is read once, as it comes. */
 class Body {
   readonly #pieces: AsyncGenerator<Uint8Array, void> | undefined;
   readonly #start: Uint8Array[] = [];

@@ -14,7 +14,7 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ...["false", "f", "no", "n", "off", "0"].map((word) => [word, false] as const),
 ]);
 
-/** Reads one string as pydantic would; what cannot be read stays a string, for validation to refuse. */
+/** Reads one string as pydantic would; what cannot be read stays a string, for validation to reject. */
 export type CoerceString = (text: string) => unknown;
 
 /** By kind of schema (`kindOf`); any other kind takes the text as it is. */
@@ -69,7 +69,7 @@ function replaced(
   return copy;
 }
 
-/** Notes what a valid request holds that the real service may refuse (DECISIONS.md, E1). */
+/** Notes what a valid request holds that the real service may reject (DECISIONS.md, E1). */
 export type RelaxedChecks = (params: unknown, decoded: DecodedBody | undefined, finding: ReportFinding) => void;
 
 type Walk = (value: unknown, place: string, note: ReportFinding) => void;

@@ -57,7 +57,7 @@ export const acceptsAnyStrings = (schema: z.ZodObject): boolean =>
 /** Gives a value that was validated the numbers of the same document as it was written, where anything may stand. */
 type KeepNumbers = (value: unknown, exact: unknown) => unknown;
 
-/** Undefined where the schema says of every number what it is. */
+/** Undefined if the schema says of every number what it is. */
 export function numberKeeper(schema: z.ZodType): KeepNumbers | undefined {
   const { type, shape, element, valueType } = definitionOf(unwrap(schema));
   if (type === "unknown" || type === "any") return withWrittenNumbers;

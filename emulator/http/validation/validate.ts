@@ -26,7 +26,7 @@ export interface RequestParts {
   readonly decoded: DecodedBody | undefined;
 }
 
-/** Checks every part of a request and puts the values into `input`; the answer lists what is wrong, in wire order. */
+/** Checks every part of a request and puts the values into `input`; the response lists what is wrong, in wire order. */
 export type ValidateRequest = (sent: RequestParts, input: Input) => readonly ValidationProblem[];
 
 type Check = (sent: RequestParts, input: Input, problems: ValidationProblem[]) => void;
@@ -200,12 +200,12 @@ const isDictionary = (schema: z.ZodType, path: readonly PropertyKey[]): boolean 
   return at !== undefined && definitionOf(at).type === "record";
 };
 
-/** So many problems of one list are looked for; a real service tells them all (DECISIONS.md, E11). */
+/** This many problems of one list are looked for; a real service tells them all (DECISIONS.md, E11). */
 export const maxProblems = 1_000;
 
 /**
- * The same schema, which looks for no more problems in a list once it has found so many: of a list of millions of wrong
- * values, the problems alone are more than the memory holds. It refuses and accepts the same values.
+ * The same schema, which looks for no more problems in a list once it has found this many: of a list of millions of
+ * wrong values, the problems alone are more than the memory holds. It rejects and accepts the same values.
  */
 export function limitProblems(schema: z.ZodType): z.ZodType {
   const { type, shape, element, valueType, innerType, options } = definitionOf(schema);

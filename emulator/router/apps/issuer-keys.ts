@@ -2,7 +2,7 @@ import type { IssuerKey } from "../../world/apps.ts";
 import { type ClusterRequestContext, requestCluster } from "../proxied/request-cluster.ts";
 
 interface KeySet {
-  /** Wall time at which it was asked for. */
+  /** Wall-clock time at which it was asked for. */
   readonly at: number;
   /** Undefined: the issuer could not be asked. */
   readonly keys: Promise<readonly IssuerKey[] | undefined>;

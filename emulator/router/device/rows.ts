@@ -16,7 +16,7 @@ export const DeviceGrant = z.strictObject({
   expires_at: storedDeadline(z.int()),
   /** Seconds; grows by 5 for good with each early poll. */
   interval: z.int(),
-  /** Virtual and wall milliseconds. */
+  /** Virtual and wall-clock milliseconds. */
   last_poll: z.strictObject({ at: storedTime(z.int()), wall_at: storedTime(z.int()) }).nullable(),
   /** The cluster is being asked for the tokens. */
   claimed: z.boolean(),
@@ -85,10 +85,10 @@ export async function removeGrants(tx: Transaction, cluster: string, userCodes: 
 /** How long an expired grant still says that it has expired, instead of being unknown. */
 const keptMs = 24 * 60 * 60 * 1_000;
 
-/** Virtual time may stand still, and nothing expires: so many grants are kept at most. */
+/** Virtual time may stand still, and nothing expires: this many grants are stored at most. */
 export const maxGrants = 100_000;
 
-/** Drops what expired long ago, and the oldest of more than anybody needs. */
+/** Drops what expired long ago, and the oldest of more than anyone needs. */
 export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
   const expired = await tx.list(deviceGrants, { by: "expires_at", to: now - keptMs });
   const excess = (await tx.count(deviceGrants)) - expired.length - maxGrants;

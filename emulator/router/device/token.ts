@@ -33,7 +33,7 @@ async function noteUnproven({ request, store, finding }: RouterCall, client_id: 
 }
 
 /**
- * Hands out the tokens of a device grant, or refuses. At the first poll after AUTHORIZED `request` is forwarded to the
+ * Hands out the tokens of a device grant, or rejects. At the first poll after AUTHORIZED `request` is forwarded to the
  * cluster, outside any transaction; meanwhile the grant is claimed. A cluster that is down leaves the code as good as
  * it was (DECISIONS.md, R30).
  */
@@ -59,7 +59,7 @@ function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<P
   const { store, clock, wall, settings } = call;
   return store.transaction("device-grant.poll", async (tx) => {
     const at = clock.now();
-    // Wall time would make two equal runs differ.
+    // Wall-clock time would make two equal runs differ.
     const wall_at = settings.deterministic ? at : Math.floor(wall.now());
     const polled = checkPoll(await tx.get(deviceGrants, deviceCode), clientId, { at, wall_at });
     if (polled.grant) tx.put(deviceGrants, polled.grant);
@@ -74,7 +74,7 @@ async function tokensFor(call: RouterCall, grant: DeviceGrant, request: Forwarda
   return answerFrom(call, cluster.id, await requestCluster(call, cluster, own));
 }
 
-/** What the cluster itself may refuse with; its other words for "no" all mean that the code is of no use. */
+/** What the cluster itself may reject with; its other words for "no" all mean that the code is of no use. */
 const refusals = lookupTable<Refused>({
   authorization_pending: "authorization-pending",
   slow_down: "authorization-pending",
@@ -117,11 +117,11 @@ const slowDownBy = 5;
 interface Now {
   /** Virtual milliseconds. */
   readonly at: number;
-  /** Wall milliseconds. */
+  /** Wall-clock milliseconds. */
   readonly wall_at: number;
 }
 
-/** What a poll comes to: an error, or the question to the cluster. `grant` is the row as it is to be kept. */
+/** What a poll comes to: an error, or the question to the cluster. `grant` is the row as it is to be stored. */
 type Polled =
   | {
       readonly kind: "refused";
@@ -153,8 +153,8 @@ export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now:
 }
 
 /**
- * Whether less than the interval has passed since the last poll, on the clock that went further: clients sleep in wall
- * time, while virtual time may stand still (DECISIONS.md, P3).
+ * Whether less than the interval has passed since the last poll, on the clock that went further: clients sleep in
+ * wall-clock time, while virtual time may stand still (DECISIONS.md, P3).
  */
 function isEarly({ last_poll, interval }: DeviceGrant, { at, wall_at }: Now): boolean {
   if (!last_poll) return false;

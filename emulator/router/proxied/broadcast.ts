@@ -61,7 +61,7 @@ function best(all: readonly ClusterResult[]): ClusterResult | undefined {
   );
 }
 
-/** Lets an answer that nobody gets run out, and notes it. */
+/** Lets a response that nobody gets run out, and notes it. */
 function drop({ finding }: CallToAll, { cluster, sent }: ClusterResult, why: string): void {
   if (sent === timedOut) return;
   if (sent.kind === "unreachable") {
@@ -82,8 +82,8 @@ async function runOut(body: Passthrough["body"]): Promise<void> {
 }
 
 /**
- * A browser that shows the answer does so in an origin of its own, with scripts and forms: on the router's the page of
- * a back end that we do not run could read the console's session (DECISIONS.md, E13).
+ * A browser that shows the response does so in an origin of its own, with scripts and forms: on the router's the page
+ * of a back end that we do not run could read the console's session (DECISIONS.md, E13).
  */
 const apart = [
   "content-security-policy",
@@ -93,7 +93,7 @@ const apart = [
 /** What no browser ever takes for a page. */
 const json = /^application\/json\s*(?:;\s*charset\s*=\s*"?[\w-]+"?\s*)?$/i;
 
-/** The answer of a cluster as it is handed on: as it came, but a page of an external one is kept from our origin. */
+/** The response of a cluster as it is handed on: as it came, but a page of an external one is kept from our origin. */
 export function sandboxExternalPage({ external }: Pick<Cluster, "external">, answer: Passthrough): Passthrough {
   if (!external || isJson(answer.rawHeaders)) return answer;
   // One more policy: browsers keep to it and to those of the cluster.

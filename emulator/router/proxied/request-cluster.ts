@@ -7,7 +7,7 @@ import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { Settings } from "../../world/settings.ts";
 
-/** What a cluster said to a question of the router's own; `body` is undefined when `whole` is no JSON object. */
+/** What a cluster said to a question of the router's own; `body` is undefined when `whole` is not a JSON object. */
 export type ClusterResponse =
   | {
       readonly kind: "answered";
@@ -38,7 +38,7 @@ export async function requestCluster(
 ): Promise<ClusterResponse> {
   const whenGone = asking && ((tell: () => void) => asking.onDisconnect(tell));
   const options = { forwarder, timeoutMs, maxBytes: maxAnswerBytes, whenGone };
-  // The answer is read here, so it must not be compressed for the caller.
+  // The response is read here, so it must not be compressed for the caller.
   const result = await sendRequest(options, url, withoutHeaders(request, ["accept-encoding"]));
   if (result.kind !== "answered") return result;
   const { kind, status, rawHeaders, body } = result;

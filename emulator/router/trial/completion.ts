@@ -22,7 +22,7 @@ type Refusals =
 
 /**
  * Completes a signup: its cluster creates the workspace, the router maps what belongs to it. The signup is claimed
- * while the cluster is asked, and good again if that fails; what the cluster refuses is passed on (DECISIONS.md, R24,
+ * while the cluster is asked, and good again if that fails; what the cluster rejects is passed on (DECISIONS.md, R24,
  * E4).
  */
 export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ body }, call) => {
@@ -59,7 +59,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
 };
 
 /**
- * Says whether the signup has its workspace now. Nothing happens when the state was replaced while the cluster was
+ * Reports whether the signup has its workspace now. Nothing happens when the state was replaced while the cluster was
  * asked: the signup is not of this state.
  */
 const endClaim = (

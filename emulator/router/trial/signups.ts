@@ -27,7 +27,7 @@ const TrialSignup = z.strictObject({
   account_details: dictionary(z.unknown()).nullable(),
   /** A cluster is creating the workspace. */
   claimed: z.boolean(),
-  /** The id is null where a back end that is not ours did not tell it. */
+  /** The id is null if a back end that is not ours did not tell it. */
   workspace: z.strictObject({ cluster_id: z.string(), workspace_id: z.int().nullable() }).nullable(),
   /** Null until its workspace exists. */
   answers: TrialAnswers.nullable(),

@@ -54,7 +54,7 @@ async function pending(
   return made;
 }
 
-/** Whoever signs up by e-mail goes on with the token in it; no page of the emulator asks for it. */
+/** Whoever signs up by e-mail continues with the token in it; no page of the emulator asks for it. */
 async function sendTrialEmail(tx: Transaction, at: number, { email, token }: TrialSignup): Promise<void> {
   sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: at });
   await evictOldestTrials(tx);

@@ -73,7 +73,7 @@ export async function collectBlobs({ path, folder, wall, named }: Collecting): P
   return removed;
 }
 
-/** Undefined where there is none yet. Fails over a file that is none: it is somebody else's, and stays. */
+/** Undefined if there is none yet. Fails over a file that is none: it is somebody else's, and stays. */
 async function readNote(path: string): Promise<Note | undefined> {
   const text = await readFile(path, "utf8").catch((error) => {
     if (isMissing(error)) return undefined;
@@ -110,14 +110,14 @@ function isOfState(name: string, path: string, folder: string): boolean {
 /** Whether a file in the folder can hold uploaded bytes: only a hash is a name, so that no path leads out of it. */
 const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 
-/** Beside the uploads: since when which of them are named by nothing (blob-collection.ts). */
+/** Next to the uploads: since when which of them are named by nothing (blob-collection.ts). */
 const unreferencedNote = "svc-unnamed.json";
 
 /** What an upload is called, with an end of its own, until its hash is known. */
 const unfinished = "upload";
 
 /**
- * Uploaded bytes in a folder (`files/` beside the state), one file per content, named by its SHA-256. What an
+ * Uploaded bytes in a folder (`files/` next to the state), one file per content, named by its SHA-256. What an
  * interrupted upload has left is removed here, and nothing else, for people keep files of their own anywhere. Call it
  * only while holding the run file.
  */
@@ -155,6 +155,6 @@ export const readBlobs = (folder: string): Pick<Blobs, "open"> => ({
   },
 });
 
-/** What the disk refuses has a declared answer; what is wrong with the bytes that come in is the caller's. */
+/** What the disk rejects has a declared answer; what is wrong with the bytes that come in is the caller's. */
 const failure = (cause: unknown): FileWriteError =>
   new FileWriteError(`The upload cannot be written: ${describeFsError(cause) ?? (cause as Error).message}`, { cause });

@@ -28,20 +28,20 @@ interface Options {
   readonly generation: number;
   /** The last generation that a file was ever made for. */
   readonly newest: number;
-  /** Earlier journals that the base does not hold, and their bytes. */
+  /** Earlier journals that the checkpoint does not hold, and their bytes. */
   readonly behind: readonly number[];
   readonly behindBytes: number;
   readonly baseBytes: number;
-  /** The generation that follows the base. */
+  /** The generation that follows the checkpoint. */
   readonly baseGeneration: number;
   /** What was left behind, and what will be. */
   readonly files: HistoryFiles;
-  /** What each line says beside its changes. */
+  /** What each line says next to its changes. */
   readonly moment: () => Moment;
   readonly wall: WallClock;
   /** Whether this process still has the state for itself. */
   readonly isHeld: () => Promise<boolean>;
-  /** The journal is compacted when it is longer than this and than the base. */
+  /** The journal is compacted when it is longer than this and than the checkpoint. */
   readonly compactAfterBytes: number;
   /** Told when a compaction fails, when nothing can be written any more, and when it can again. */
   readonly report: (message: string) => void;
@@ -56,8 +56,8 @@ interface NextJournal {
 type Inspect = <T>(work: (state: State) => T) => Promise<T>;
 
 /**
- * When it is closed, a larger state keeps its journals, which the next start reads: a process that is told to end may take
- * less time than a base does, and be cut off with half of one.
+ * When it is closed, a larger state keeps its journals, which the next start reads: a process that is told to end may
+ * take less time than a checkpoint does, and be cut off with half of one.
  */
 const maxBytesAtClose = 16 * 2 ** 20;
 
@@ -184,8 +184,8 @@ export class FileLog implements CommitLog {
 
   /**
    * Makes the log write again after a failure; `state` is what was committed durably, and does not change meanwhile.
-   * Where only a write failed, the journal goes on behind its last durable line. Else a new base takes the place of
-   * everything: what a file holds after a failed fdatasync is not certain, what the memory holds is.
+   * Where only a write failed, the journal continues behind its last durable line. Else a new checkpoint takes the
+   * place of everything: what a file holds after a failed fdatasync is not certain, what the memory holds is.
    */
   async retryWrite(state: State): Promise<boolean> {
     await this.#compaction.ended();
@@ -236,7 +236,7 @@ export class FileLog implements CommitLog {
     }
   }
 
-  /** Whether the base holds everything. */
+  /** Whether the checkpoint holds everything. */
   get #clean(): boolean {
     return this.#behind.length === 0 && this.#journal.length <= this.#emptyLength;
   }
@@ -255,7 +255,7 @@ export class FileLog implements CommitLog {
     return { reason: `${found.path} ${reason}`, isGone };
   }
 
-  /** Somebody who puts an older copy in place of the journal, or cuts it off, writes on the same file. */
+  /** Somebody who puts an older copy instead of the journal, or cuts it off, writes on the same file. */
   async #verify(file: DiskFile, length: number): Promise<void> {
     if ((await file.size()) === length) return;
     this.#isDisturbed = true;
@@ -280,7 +280,7 @@ export class FileLog implements CommitLog {
     );
   }
 
-  /** Writes a base while transactions go on. */
+  /** Writes a checkpoint while transactions continue. */
   async #compact(mayGoOn: () => void): Promise<void> {
     const next = await this.#nextGeneration();
     let begun = false;
@@ -313,7 +313,7 @@ export class FileLog implements CommitLog {
     }
   }
 
-  /** A whole new base, and a journal that follows it. */
+  /** A whole new checkpoint, and a journal that follows it. */
   async #rewriteAll(state: State): Promise<void> {
     const leave = await this.#renaming.acquire();
     // What a name leads to that nobody of us has written is not kept.
@@ -323,7 +323,7 @@ export class FileLog implements CommitLog {
       try {
         await new Low<Checkpoint>(adapter, { generation: next.number, state }).write();
       } catch (cause) {
-        // Once it is in place it goes on in that journal, even if it is not certain to stay there.
+        // Once it is in place it continues in that journal, even if it is not certain to stay there.
         if (adapter.renamed) this.#behind.push(next.number);
         else await this.#discard(next);
         throw cause;
@@ -366,7 +366,7 @@ export class FileLog implements CommitLog {
     await this.#options.disk.remove(journalPath(this.#options.path, next.number)).catch(() => {});
   }
 
-  /** The journals that the new base holds go to what was left before, or away. */
+  /** The journals that the new checkpoint holds go to what was left before, or away. */
   async #archivePrevious(baseGeneration: number, baseBytes: number): Promise<void> {
     const { files } = this.#options;
     this.#baseGeneration = baseGeneration;

@@ -7,7 +7,7 @@ import { readLines } from "../../../src/files/read-lines.ts";
 import { FileWriteError } from "../port.ts";
 import { byName, isSameName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 
-/** The folder beside a state in which its named documents lie: its own, for several states may share a folder. */
+/** The folder next to a state in which its named documents lie: its own, for several states may share a folder. */
 export const snapshotFolder = (statePath: string): string => `${statePath}${folderSuffix}`;
 
 const folderSuffix = ".snapshots";
@@ -75,7 +75,7 @@ function nameIn(file: string): string | undefined {
   return isSnapshotName(name) ? name : undefined;
 }
 
-/** What is no regular file is none of ours. */
+/** What is not a regular file is none of ours. */
 const listed = (disk: Disk, folder: string): Promise<string[]> =>
   disk.listFiles(folder).catch((error) => {
     if (isMissing(error)) return [];

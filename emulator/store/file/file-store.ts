@@ -31,15 +31,17 @@ export interface FileStoreOptions {
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
   readonly disk?: Disk;
-  /** The journal is compacted when it is longer than this and than the base. */
+  /** The journal is compacted when it is longer than this and than the checkpoint. */
   readonly compactAfterBytes?: number;
-  /** How much is kept at most of what led to the present state; left out: nothing. */
+  /** How much is stored at most of what led to the present state; omitted: nothing. */
   readonly historyBytes?: number | undefined;
   /** What is written down with each commit. */
   readonly moment?: () => Moment;
-  /** Whether this process still has the state for itself; left out: it has. */
+  /** Whether this process still has the state for itself; omitted: it has. */
   readonly isHeld?: (() => Promise<boolean>) | undefined;
-  /** Told what a person should know: what was left out at the start, a disk that takes nothing, and that it does again. */
+  /**
+   * Told what a person should know: what was omitted at the start, a disk that takes nothing, and that it does again.
+   */
   readonly report?: (message: string) => void;
 }
 
@@ -94,16 +96,16 @@ interface Followed {
   readonly closed: boolean;
   readonly size: number;
   readonly position: LogPosition;
-  /** Journals that the journal to come goes on from. */
+  /** Journals that the journal to come continues from. */
   readonly journals: readonly JournalContent[];
-  /** Generations that are now in the base, and lead back to the one before it. */
+  /** Generations that are now in the checkpoint, and lead back to the one before it. */
   readonly behind: readonly number[];
 }
 
 /**
- * The base that is there; or a new one, at the first start (with it, a journal without a state file is known to be
- * damage) and where rows are of an earlier version: what is written next is in the form of today. What was written in
- * another version of rows stays as history, which says in which.
+ * The checkpoint that is there; or a new one, at the first start (with it, a journal without a state file is known to
+ * be damage) and where rows are of an earlier version: what is written next is in the form of today. What was written
+ * in another version of rows stays as history, which says in which.
  */
 async function baseToFollow(
   disk: Disk,
@@ -196,7 +198,7 @@ const room = "Free disk space, or choose a file on another disk with the option 
 const mayNot =
   "Grant this user read and write access, choose another file with the option file, or use the option ephemeral.";
 
-/** What to do about what the system refuses at a start. */
+/** What to do about what the system rejects at a start. */
 const remedies = lookupTable<string>({
   ENOSPC: room,
   EDQUOT: room,

@@ -13,9 +13,9 @@ import { Replay } from "./journal/journal-reader.ts";
 import { recover, requireSuccessorJournals } from "./recovery.ts";
 
 /**
- * Keeps what stands before the damage: of the state file the rows up to the damaged line, of the journals the
- * transactions up to the damaged one. Damaged files and journals after them are moved aside, never deleted. Call it only
- * while holding the run file. Fails with StateFormatError when there is no state file, or one of another version.
+ * Keeps what is before the damage: of the state file the rows up to the damaged line, of the journals the transactions
+ * up to the damaged one. Damaged files and journals after them are moved aside, never deleted. Call it only while
+ * holding the run file. Fails with StateFormatError when there is no state file, or one of another version.
  */
 export async function repairFile(options: {
   readonly path: string;
@@ -95,7 +95,7 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
   return { state: reader.state, generation, transactions, position, damage, dropped, setAside };
 }
 
-/** Of a base that may be damaged there: then its journals are taken from the oldest on, wherever they begin. */
+/** Of a checkpoint that may be damaged there: then its journals are taken from the oldest on, wherever they begin. */
 function headAsFarAsKnown(reader: DocumentReader, oldest: number) {
   try {
     return parseCheckpointHead(reader.head);

@@ -5,7 +5,7 @@ import { resolveRealPath } from "../../../src/files/folders.ts";
 import { acquireLock, isLockConflict, type Lock, type LockConflict } from "../../../src/files/lock.ts";
 import { makeFolder } from "../../../src/files/make-folder.ts";
 
-/** What a running emulator tells about itself beside its state. It holds the control token: mode 0600. */
+/** What a running emulator tells about itself next to its state. It holds the control token: mode 0600. */
 export interface RunFile {
   readonly pid: number;
   /** New at each start; `GET ready` answers it too, so that another program on the same port is not taken for it. */
@@ -75,7 +75,7 @@ interface Claim {
  */
 export async function listRunFilePaths(realState: string | undefined, further: string | undefined): Promise<string[]> {
   const paths = realState === undefined ? [] : [`${realState}.run`];
-  // Its last part is not followed: a link is refused, and not replaced.
+  // Its last part is not followed: a link is rejected, and not replaced.
   if (further !== undefined) paths.push(join(await resolveRealPath(dirname(further)), basename(further)));
   return paths;
 }

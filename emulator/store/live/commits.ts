@@ -15,24 +15,27 @@ export interface CommitLog {
   /** Resolves once everything that was appended until now is durable. */
   flushed(): Promise<void>;
   /**
-   * Makes a whole new state durable, in the place of the old one. Called while nothing else is going on. `past`: after
+   * Makes a whole new state durable, instead of the old one. Called while nothing else is continuing. `past`: after
    * which of its lines the new state was; `moment`: when, where that is not now.
    */
   replace(state: State, past: LogPosition | undefined, moment?: Moment): Promise<void>;
-  /** What led to the present state; undefined where nothing of it is kept. */
+  /** What led to the present state; undefined if nothing of it is stored. */
   readonly history?: History | undefined;
   /** Why nothing can be written; undefined while all is well. */
   readonly failure: StoreFailedError | undefined;
-  /** Names who is told of a failure at once, before anybody whose changes are lost by it. */
+  /** Names who is told of a failure at once, before anyone whose changes are lost by it. */
   onFailure(failed: () => void): void;
   /** Tries to write again after a failure. `state` is without what was lost, and nothing changes it meanwhile. */
   retryWrite(state: State): Promise<boolean>;
-  /** Looks whether its files are still there, and fails where they are not; undefined where it has none. */
+  /** Looks whether its files are still there, and fails where they are not; undefined if it has none. */
   readonly check?: () => Promise<void>;
   close(): Promise<void>;
 }
 
-/** How long a store that cannot write waits before it tries again, wall time: twice as long each time, up to the last. */
+/**
+ * How long a store that cannot write waits before it tries again, wall-clock time: twice as long each time, up to the
+ * last.
+ */
 export const writeRetryBackoffMs = { first: 500, last: 8_000 } as const;
 
 interface Options {
@@ -146,8 +149,8 @@ export class Commits {
 
 /**
  * Ends what stays open too long, with one pending sleep at a time instead of a timer per transaction, which would be
- * felt on every write. The sleep outlives what it was begun for, and a store that stood beside may be let go unclosed: no
- * process is to wait for that.
+ * felt on every write. The sleep outlives what it was begun for, and a store that stood next to may be let go unclosed:
+ * no process is to wait for that.
  */
 export class Watchdog {
   readonly #wall: WallClock;

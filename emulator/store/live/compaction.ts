@@ -7,16 +7,19 @@ class Overtaken extends Error {}
 interface Options {
   /** What is compacted, for people. */
   readonly name: string;
-  /** The journal is compacted when it is longer than this and than the base. */
+  /** The journal is compacted when it is longer than this and than the checkpoint. */
   readonly compactAfterBytes: number;
-  /** Writes a base while transactions go on. `mayGoOn` throws once that is no longer wanted. */
+  /** Writes a checkpoint while transactions continue. `mayGoOn` throws once that is no longer wanted. */
   readonly write: (mayGoOn: () => void) => Promise<void>;
   /** Why nothing can be written. */
   readonly failure: () => StoreFailedError | undefined;
   readonly report: (message: string) => void;
 }
 
-/** When a log writes a base in the place of its journal: one at a time, and after each that fails only when there is more. */
+/**
+ * When a log writes a checkpoint instead of its journal: one at a time, and after each that fails only when there is
+ * more.
+ */
 export class Compaction {
   readonly #options: Options;
   #failed = 0;
@@ -34,7 +37,7 @@ export class Compaction {
     if (journalBytes > limit) void this.run();
   }
 
-  /** Resolves also when the base could not be written; that is reported. */
+  /** Resolves also when the checkpoint could not be written; that is reported. */
   run(): Promise<void> {
     this.#running ??= this.#write().then(
       () => {

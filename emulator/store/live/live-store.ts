@@ -25,7 +25,10 @@ import { LiveTransaction, LiveView } from "./live-transaction.ts";
 import { ReadWriteLock } from "./read-write-lock.ts";
 import { State } from "./state.ts";
 
-/** A transaction open for longer than this, wall time, is rolled back: one at a time can be open (DECISIONS.md, E5). */
+/**
+ * A transaction open for longer than this, wall-clock time, is rolled back: one at a time can be open (DECISIONS.md,
+ * E5).
+ */
 export const transactionLimitMs = 2_000;
 const limit = `${transactionLimitMs / 1_000} s`;
 
@@ -40,7 +43,7 @@ interface RowWatcher {
 /** The store in memory: rows, mappings, transactions with undo. What survives a crash is the concern of its commits. */
 export class LiveStore implements Store {
   #state: State;
-  /** Undefined where nothing is to survive. */
+  /** Undefined if nothing is to survive. */
   readonly #commits: Commits | undefined;
   readonly #gate = new ReadWriteLock();
   readonly #wall: WallClock;
@@ -57,7 +60,7 @@ export class LiveStore implements Store {
     this.#state = state;
     this.#wall = wall;
     const alone = (work: () => void) => this.alone(work);
-    // Whoever was refused, or waits for a change, looks again.
+    // Whoever was rejected, or waits for a change, looks again.
     const mended = () => this.#notifyWatchers();
     this.#commits = log && new Commits({ log, wall, state: () => this.#state, alone, mended });
     this.#watchdog = new Watchdog(wall, transactionLimitMs);
@@ -76,7 +79,7 @@ export class LiveStore implements Store {
   }
 
   async read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
-    // Inside a transaction its own picture is the only one there is: waiting for the gate would be for ever.
+    // Inside a transaction its own picture is the only one there is: waiting for the gate would be forever.
     if (this.#calling instanceof LiveTransaction) return work(this.#calling);
     if (!this.#gate.tryAcquireShared()) await this.#gate.acquireShared();
     const view = new LiveView(this.#state);
@@ -218,7 +221,7 @@ export class LiveStore implements Store {
   }
 
   async #close(): Promise<void> {
-    // Whoever came before is let through; whoever comes from now on is refused by #enterAlone.
+    // Whoever came before is let through; whoever comes from now on is rejected by #enterAlone.
     await this.#gate.acquireExclusive();
     this.#gate.releaseExclusive();
     this.#watchdog.stop();

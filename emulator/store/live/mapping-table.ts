@@ -71,7 +71,7 @@ export class MappingTable {
 
   /** Reverts a `map`. */
   undoMap(identifiers: readonly string[], before: Owners): void {
-    // From the end: an identifier that stands in the list twice gets its oldest owner back.
+    // From the end: an identifier that is in the list twice gets its oldest owner back.
     for (let i = identifiers.length - 1; i >= 0; i -= 1) {
       const owner = before[i];
       if (owner === undefined) this.#delete(identifiers[i]!);

@@ -156,7 +156,7 @@ function freezerFor(schema: z.ZodType): (row: object) => void {
   };
 }
 
-/** The fields that may hold lists and objects; undefined where the schema does not name all that there are. */
+/** The fields that may hold lists and objects; undefined if the schema does not name all that there are. */
 function nestedFields(schema: z.ZodType): readonly string[] | undefined {
   if (!(schema instanceof z.ZodObject) || !(schema.def.catchall instanceof z.ZodNever)) return undefined;
   return Object.keys(schema.shape).filter((name) => !unchangeable.has(kindOf(schema.shape[name])));

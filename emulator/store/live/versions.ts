@@ -53,7 +53,7 @@ export class Upgrade {
     this.needed = this.#steps.size > 0;
   }
 
-  /** Anything that is no object is handed on as it is, for the schema to refuse. */
+  /** Anything that is no object is handed on as it is, for the schema to reject. */
   row(collection: string, row: unknown): unknown {
     const steps = this.#steps.get(collection);
     if (steps === undefined || typeof row !== "object" || row === null) return row;

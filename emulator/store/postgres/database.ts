@@ -9,13 +9,16 @@ export type Tx = postgres.TransactionSql;
 /** How long PostgreSQL may take to let us in. */
 const connectTimeoutS = 5;
 
-/** How many connections there are beside the one for commits. */
+/** How many connections there are next to the one for commits. */
 const poolSize = 3;
 
 /** How long statements of a client that is given up may take to end. */
 const endingS = 5;
 
-/** What no statement of ours takes: whoever locks a table of ours for longer makes commits fail, and they go on later. */
+/**
+ * What no statement of ours takes: whoever locks a table of ours for longer makes commits fail, and they continue
+ * later.
+ */
 const lockTimeoutMs = 5_000;
 const statementTimeoutMs = 120_000;
 
@@ -56,7 +59,7 @@ export class Database {
     this.#onSessionEnd = ended;
   }
 
-  /** Ends all connections at once; what waits for an answer fails. What is asked next connects anew. */
+  /** Ends all connections at once; what waits for a response fails. What is asked next connects again. */
   cut(): void {
     const [session, pool] = [this.#session, this.#pool];
     this.#session = this.#connect(1);
@@ -113,5 +116,5 @@ export class Database {
   }
 }
 
-/** A list of one, which its types do not know: it cuts a text at colons, of which an IPv6 address has some. */
+/** A list of one, which its types do not know: it cuts a string at colons, of which an IPv6 address has some. */
 const oneHost = (host: string) => ({ host: [host] as unknown as string });

@@ -7,25 +7,25 @@ import type { Database, Sql, Tx } from "./database.ts";
 import { JournalLines, replayJournal } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
 
-/** What is kept in pieces: the states that the journal builds on, what users keep under a name, uploaded bytes. */
+/** What is stored in pieces: the states that the journal builds on, what users keep under a name, uploaded bytes. */
 export type DocumentKind = "base" | "snapshot" | "blob";
 
-/** How much of a document stands in one row. */
+/** How much of a document is in one row. */
 const pieceBytes = 1 << 20;
 
 interface Writing {
   readonly kind: DocumentKind;
   /** Asked once all is written, with its own number; undefined: that is the name. */
   readonly name?: (own: string) => string;
-  /** Of a base: asked once all is written. */
+  /** Of a checkpoint: asked once all is written. */
   readonly base?: () => BasePlace;
 }
 
-/** Where a base stands among others. */
+/** Where a checkpoint stands among others. */
 interface BasePlace {
   /** The last line of the journal that is in it. */
   readonly lastLine: number;
-  /** The base before it, and the bytes of the lines between; undefined: there is none. */
+  /** The checkpoint before it, and the bytes of the lines between; undefined: there is none. */
   readonly before?: { readonly id: string; readonly followedBy: number } | undefined;
 }
 
@@ -39,7 +39,9 @@ export class Documents {
     this.#leadership = leadership;
   }
 
-  /** Resolves once it is durable, in the place of what had that name before. Texts end at the end of a line in each piece. */
+  /**
+   * Resolves once it is durable, instead of what had that name before. Texts end at the end of a line in each piece.
+   */
   async write(
     pieces: AsyncIterable<Uint8Array>,
     { kind, name = (own) => own, base = () => ({ lastLine: 0 }) }: Writing,
@@ -56,7 +58,7 @@ export class Documents {
       }
       const called = name(id);
       const { lastLine, before } = base();
-      // What it replaces goes first; with a base, those that nobody was told of: they led to nothing.
+      // What it replaces goes first; with a checkpoint, those that nobody was told of: they led to nothing.
       const [placed] = await this.#database.pool`
         with ${this.#leadership.mine},
         gone as (
@@ -114,8 +116,8 @@ export class Documents {
   }
 
   /**
-   * Removes what comes before the present base, the oldest first, until no more than so many bytes of it are left: bases,
-   * each with the lines that follow it. Lines without their base are worth nothing.
+   * Removes what comes before the present checkpoint, the oldest first, until no more than this many bytes of it are
+   * left: checkpoints, each with the lines that follow it. Lines without their base are worth nothing.
    */
   async trim(present: string, limit: number): Promise<void> {
     await this.#database.pool`
@@ -202,17 +204,17 @@ interface RecoveredDatabase {
 /** A state that the journal builds on. */
 export interface CheckpointDocument {
   readonly id: string;
-  /** All bases of one lineage are of one state, each with more of the journal in it. */
+  /** All checkpoints of one lineage are of one state, each with more of the journal in it. */
   readonly lineage: string;
   readonly bytes: number;
 }
 
-/** A base as its document says. */
+/** A checkpoint as its document says. */
 export function parseCheckpointDocument({ id, name, bytes }: Readonly<Record<string, unknown>>): CheckpointDocument {
   return { id: id as string, lineage: (name as string).split(".")[0]!, bytes: Number(bytes) };
 }
 
-/** What the document of a base is called that goes on with a lineage. */
+/** What the document of a checkpoint is called that continues with a lineage. */
 export const checkpointName = (lineage: string, own: string): string => `${lineage}.${own}`;
 
 /**

@@ -57,7 +57,7 @@ export class JournalTable implements DiskFile {
     }
   }
 
-  /** They came with the answer, or will be cut off. */
+  /** They came with the response, or will be cut off. */
   async datasync(): Promise<void> {}
   async sync(): Promise<void> {}
   async truncate(): Promise<void> {}
@@ -72,7 +72,7 @@ export class JournalTable implements DiskFile {
   }
 }
 
-/** Whether a line is the last one of a group, or of a base. */
+/** Whether a line is the last one of a group, or of a checkpoint. */
 export const lineExists = (sql: Sql, line: number): postgres.Fragment => sql`${line}::bigint = coalesce(
   (select last from journal where last = ${line}),
   (select max(last_line) from documents where kind = 'base' and whole))`;
@@ -118,7 +118,7 @@ function linesOf(
     const end = bytes.indexOf(newline, at);
     const line = parseLine(bytes.subarray(at, end === -1 ? bytes.byteLength : end));
     at = end === -1 ? bytes.byteLength : end + 1;
-    // A group may have begun before the base was written.
+    // A group may have begun before the checkpoint was written.
     if (line && line.number <= number) continue;
     if (!line || line.number !== number + 1 || line.before !== checksum) return { lines, isDamaged: true };
     lines.push(line);

@@ -5,19 +5,20 @@ import { StoreFailedError } from "../port.ts";
 import type { Database, Sql } from "./database.ts";
 
 /*
- * Who may write. One process leads: it is named in the only row of `leadership`, with an epoch that is raised by whoever
- * begins to lead. All that is written asks for that epoch in its own statement (`fenced`), and holds the row until it is
- * committed; so whoever begins to lead waits for what is under way, sees it, and nothing of before is written any more.
+ * Who may write. One process leads: it is named in the only row of `leadership`, with an epoch that is raised by
+ * whoever begins to lead. All that is written asks for that epoch in its own statement (`fenced`), and holds the row
+ * until it is committed; so whoever begins to lead waits for what is under way, sees it, and nothing of before is
+ * written any more.
  *
  * When to begin is a matter of two signs. The leader holds an advisory lock, which PostgreSQL frees the moment its
- * connection ends; and it raises `beat` all the time. Somebody else begins when the lock is free and the beat stands still
- * for longer than one takes (a leader whose connection was cut goes on), or when the beat stands still for the whole lease:
- * the leader was stopped, or its network was. As long as a lease may still be running,
- * whoever took over answers nobody (`whenAlone`), for until then the one before may do so (DECISIONS.md, E18).
+ * connection ends; and it raises `beat` all the time. Somebody else begins when the lock is free and the beat stands
+ * still for longer than one takes (a leader whose connection was cut continues), or when the beat stands still for the
+ * whole lease: the leader was stopped, or its network was. As long as a lease may still be running, whoever took over
+ * answers nobody (`whenAlone`), for until then the one before may do so (DECISIONS.md, E18).
  *
- * A copy of a database says of itself that somebody leads, who leads the original. So the leader writes down which database
- * it leads, by which a dump that was restored is known at once; and nobody is taken for the leader before its beat was seen
- * to move, which it does not in a copy of a whole server. Until then nothing is forwarded.
+ * A copy of a database says of itself that somebody leads, who leads the original. So the leader writes down which
+ * database it leads, by which a dump that was restored is known at once; and nobody is taken for the leader before its
+ * beat was seen to move, which it does not in a copy of a whole server. Until then nothing is forwarded.
  */
 
 /**
@@ -91,7 +92,7 @@ export class Leadership {
   /** Until when the one before may believe that it leads. */
   readonly #aloneAt: number;
   #beating: Promise<void>;
-  /** Asked with each beat: since when a commit waits for its answer; undefined: none does. */
+  /** Asked with each beat: since when a commit waits for its response; undefined: none does. */
   waitingSince: () => number | undefined = () => undefined;
 
   private constructor(
@@ -209,13 +210,13 @@ export class Leadership {
   }
 
   /**
-   * Begins a new epoch of our own, and cuts the journal off behind a line: what an answer never came of is gone then, and
-   * never will be there. Fails with StoreFailedError when another process leads.
+   * Begins a new epoch of our own, and cuts the journal off behind a line: what a response never came of is gone then,
+   * and never will be there. Fails with StoreFailedError when another process leads.
    */
   async renew(lastLine: number): Promise<void> {
     if (this.#isLost) throw this.#markLost();
     const sentAt = this.#now();
-    // By name, not by epoch: when the answer to this very statement is lost, the next attempt finds what it did.
+    // By name, not by epoch: when the response to this very statement is lost, the next attempt finds what it did.
     const [row] = await this.#options.database.pool`
       with led as (
         update leadership set epoch = epoch + 1, beat = beat + 1, renewed = clock_timestamp()
@@ -251,7 +252,7 @@ export class Leadership {
     const { database, wall, leaseMs } = this.#options;
     const { signal } = this.#ended;
     let asked: Promise<void> | undefined;
-    // Counted in looks, not in time: when we were busy ourselves, the answer is there at the next one.
+    // Counted in looks, not in time: when we were busy ourselves, the response is there at the next one.
     let unanswered = 0;
     let stuck = 0;
     for (let waiting: number | undefined; !signal.aborted; await wall.sleep(leaseMs / beatsPerLease, signal)) {
@@ -259,7 +260,7 @@ export class Leadership {
       const since = this.waitingSince();
       stuck = since !== undefined && since === waiting ? stuck + 1 : 0;
       waiting = since;
-      // What waits so long for an answer may wait for ever: a network that stalls tells nobody.
+      // What waits so long for a response may wait forever: a network that stalls tells nobody.
       if (Math.max(unanswered, stuck) > beatsPerLease) {
         database.cut();
         unanswered = 0;

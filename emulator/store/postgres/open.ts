@@ -29,9 +29,9 @@ export interface PostgresStoreOptions {
   readonly seen?: LeaderChangeHandler;
   /** How long a leader may take itself for one unasked; all processes have the same. */
   readonly leaseMs?: number;
-  /** A base is written when the lines behind the last one are more than this and than that one. */
+  /** A checkpoint is written when the lines behind the last one are more than this and than that one. */
   readonly compactAfterBytes?: number;
-  /** How much is kept at most of what led to the present state; left out: nothing. */
+  /** How much is stored at most of what led to the present state; omitted: nothing. */
   readonly historyBytes?: number | undefined;
   /** What is written down with each commit. */
   readonly moment?: () => Moment;
@@ -200,7 +200,7 @@ const meanings = lookupTable<readonly [why: string, next: string, trouble?: Stat
   CONNECTION_CLOSED: ["the server closed the connection", "Try again in a moment. See the server's log.", "temporary"],
 });
 
-/** Throws the trouble of a start as StateAccessError, in one sentence and what to do; what is refused, as it is. */
+/** Throws the trouble of a start as StateAccessError, in one sentence and what to do; what is rejected, as it is. */
 function explainDatabase(shown: string, cause: unknown): never {
   if (cause instanceof StateFormatError || cause instanceof StateAccessError) throw cause;
   const { message, name, code: given = "" } = cause as NodeJS.ErrnoException;

@@ -34,7 +34,7 @@ interface Server {
   readonly encoding: string;
 }
 
-/** Why a store cannot be on such a server; undefined where it can. */
+/** Why a store cannot be on such a server; undefined if it can. */
 export function serverProblem({ version, called, encoding }: Server): string | undefined {
   if (version < oldestServer * 10_000)
     return `PostgreSQL ${oldestServer} or later is required, but the server is ${called}`;
@@ -42,7 +42,7 @@ export function serverProblem({ version, called, encoding }: Server): string | u
   return `the database encoding is ${encoding}, but UTF8 is required (createdb -E UTF8 -T template0)`;
 }
 
-/** The version of the tables; 0 where there are none; undefined where others have put something into the schema. */
+/** The version of the tables; 0 if there are none; undefined if others have put something into the schema. */
 async function versionIn(sql: Sql | Tx, schema: string): Promise<number | undefined> {
   const [found] = await sql`
     select count(*) filter (where relname = 'svc_store') > 0 as ours, count(*) > 0 as used

@@ -35,7 +35,7 @@ export interface StateDifferences {
   readonly sequences: readonly SequenceDifference[];
 }
 
-/** After so many identifiers others have their turn. */
+/** After this many identifiers others have their turn. */
 const atATime = 10_000;
 
 /**
@@ -126,7 +126,7 @@ export interface FieldChange {
   readonly to?: unknown;
 }
 
-/** Longer texts are cut: the state itself has them whole. */
+/** Longer strings are cut: the state itself has them whole. */
 const longest = 200;
 
 /** Fields that are called like secrets and hold none, by collection. */
@@ -167,7 +167,7 @@ function* differences(before: unknown, after: unknown, path: string, shown: Show
 
 const isInner = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Where nothing stands beside an object, each of its members is new, or gone. */
+/** Where nothing stands next to an object, each of its members is new, or gone. */
 function membersOf(value: unknown, other: unknown): object | undefined {
   if (isInner(value)) return value;
   const isNothing = value === null || value === undefined;

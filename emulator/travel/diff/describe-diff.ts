@@ -58,7 +58,7 @@ export function describeDiff(
   return { same: items.length === 0, items };
 }
 
-/** That time passes by itself is no difference, nor is why something came about. */
+/** That time passes by itself is not a difference, nor is why something came about. */
 function isDifference({ collection, before, after }: RowDifference): boolean {
   if (collection.name === causes.name) return false;
   if (collection.name !== clockState.name) return true;

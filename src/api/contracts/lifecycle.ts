@@ -1,7 +1,7 @@
 import type { Activity } from "../activities.ts";
 import type { FailureCode } from "../failures.ts";
 
-/** What moves a contract, with the words of a refusal: "A contract in status VOIDED cannot be <words>." */
+/** What moves a contract, with the words of a rejection: "A contract in status VOIDED cannot be <words>." */
 export const triggers = {
   "create-from-template": "created",
   "upload-for-review": "created",
@@ -44,7 +44,7 @@ export const conditions = {
 } as const;
 export type Condition = keyof typeof conditions;
 
-/** Without which a move is refused, and with which failure. */
+/** Without which a move is rejected, and with which failure. */
 export const requirements = {
   "has-signatories": "no-signatories",
   "reviews-complete": "review-open",
@@ -82,10 +82,7 @@ const editable = ["DRAFT", "REDLINING"] as const;
 const all = [...open, "ON_HOLD", "EXECUTED", "VOIDED"] as const;
 const invitation = ["CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"] as const;
 
-/**
- * The whole lifecycle of a contract (DECISIONS.md, F9, C8, C9, C11, C22). What stands in no
- * row is forbidden.
- */
+/** The whole lifecycle of a contract (DECISIONS.md, F9, C8, C9, C11, C22). What is in no row is forbidden. */
 export const lifecycle = [
   { trigger: "create-from-template", from: ["(new)"], to: "DRAFT", emits: ["CONTRACT_CREATED"] },
   {
@@ -205,12 +202,12 @@ type OwnRefusalOf<Row> = Row extends { readonly refusedAs: infer Code extends Fa
 
 type Unconditional<Row> = Row extends { readonly when: Condition } ? never : Row;
 type FromOf<Row> = Row extends { readonly from: readonly (infer From)[] } ? From : never;
-/** Only where some status stands in no row of the trigger; a contract that is deleted is not found at all. */
+/** Only where some status is in no row of the trigger; a contract that is deleted is not found at all. */
 type ForbiddenBy<Row> = [Exclude<ContractStatus, FromOf<Unconditional<Row>>>] extends [never]
   ? never
   : "forbidden-move";
 
-/** The failures that a trigger can be refused with: what an operation that applies it must declare. */
+/** The failures that a trigger can be rejected with: what an operation that applies it must declare. */
 export type RefusalOf<T extends Trigger> =
   | ForbiddenBy<RowOf<T>>
   | (typeof requirements)[RequirementOf<RowOf<T>>]

@@ -129,7 +129,7 @@ export const uploadForSignature = operation({
   ],
 });
 
-/** A number, or its digits as text: systems that keep ids as text send them so. */
+/** A number, or its digits as a string: systems that keep ids as a string send them so. */
 export const Identifier = z.union([
   z.int(),
   z.string().regex(/^\d+$/, { error: "Input should be a valid integer, unable to parse string as an integer" }),

@@ -68,13 +68,13 @@ export const NumberedContract = z.strictObject({
   created_by: z.string().describe("E-mail address of the creator"),
 });
 
-/** For readers: handlers decode the text, and refuse what is none; a pattern would walk megabytes twice. */
+/** For readers: handlers decode the text, and reject what is none; a pattern would walk megabytes twice. */
 const breaks = "[\\r\\n]*";
 const digit = `[A-Za-z0-9+/]${breaks}`;
 const end = `(?:${digit}){2}=${breaks}=${breaks}|(?:${digit}){3}=${breaks}`;
 const pattern = `^${breaks}(?:(?:${digit}){4})*(?:${end})?$`;
 
-/** A text that holds bytes in base64. A command line may name a file in its place. */
+/** A string that holds bytes in base64. A command line may name a file in its place. */
 export const base64 = <Text extends z.ZodType>(text: Text, description: string): Text =>
   text.meta({ description, contentEncoding: "base64", pattern });
 

@@ -3,7 +3,7 @@ const contract = `${v21}/contracts/{contract_id}`;
 
 /** A public route of the service that cannot be built: what it is about, and what of it nobody has published. */
 interface NotEmulated {
-  /** `*`: whatever follows. Undefined where the path is not public either. */
+  /** `*`: whatever follows. Undefined if the path is not public either. */
   readonly path?: string;
   readonly about: string;
   readonly missing: string;
@@ -120,7 +120,7 @@ export const unemulatedFeatures = [
 /** The route of a path that the service has and the emulator has not; undefined for any other path. */
 export function findUnemulatedRoute(path: string): NotEmulated | undefined {
   const given = path.split("/");
-  // The slash at the end may be left out.
+  // The slash at the end may be omitted.
   if (given.at(-1) === "") given.pop();
   return routes.find(({ names, isPrefix }) => {
     const isLong = isPrefix ? given.length >= names.length : given.length === names.length;

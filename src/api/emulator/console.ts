@@ -146,7 +146,7 @@ const DeviceEvent = z.strictObject({
 
 const eventsEmpty = z.null().describe("For no contract in particular");
 
-/** What went on, each kind with what it brought. */
+/** What continued, each kind with what it brought. */
 const EmulatorEvent = z.discriminatedUnion("event", [
   z
     .strictObject({ id, at, event: z.literal("begin"), ref: eventsEmpty })

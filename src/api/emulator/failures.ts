@@ -164,7 +164,7 @@ const controlInvitationFailures = {
   }),
 };
 
-/** What scripting trouble and looking into inboxes may refuse with. */
+/** What scripting trouble and looking into inboxes may reject with. */
 const controlScriptFailures = {
   "no-such-fault": control({
     status: 404,
@@ -184,7 +184,7 @@ const controlScriptFailures = {
   }),
 };
 
-/** What approving a device and the stand-in provider may refuse with. */
+/** What approving a device and the stand-in provider may reject with. */
 const controlSignInFailures = {
   "no-such-user-code": control({
     status: 404,

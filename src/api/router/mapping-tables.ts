@@ -44,7 +44,7 @@ export const lookup = <S extends z.ZodObject>(domain: S) =>
     basis: "specified",
   }) as const;
 
-/** What a look-up may refuse with, beside the missing mapping. */
+/** What a look-up may reject with, next to the missing mapping. */
 export const lookupFailures = ["missing-cluster-key", "invalid-cluster-key"] as const;
 
 export const ClusterClientDomain = z.strictObject({ client_id: z.string(), cluster_id: z.string() });

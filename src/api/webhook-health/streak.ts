@@ -49,7 +49,7 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
   return { failed, only: `Only ${listed(names)} ${names.length === 1 ? "fails" : "fail"}. Other deliveries arrive.` };
 }
 
-/** So many are named. */
+/** This many are named. */
 const mostNamed = 3;
 
 interface Feature {
@@ -89,7 +89,9 @@ function groupsOf(made: readonly DeliveryAttempt[], of: Feature["of"]): Readonly
 const sinceSuccess = (own: readonly DeliveryAttempt[]): readonly DeliveryAttempt[] =>
   own.slice(own.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
 
-/** Whether so many deliveries of a group failed since its last success, while one of another group arrived in between. */
+/**
+ * Whether this many deliveries of a group failed since its last success, while one of another group arrived in between.
+ */
 function keepsFailing(own: readonly DeliveryAttempt[], all: readonly DeliveryAttempt[], deliveries: number): boolean {
   const failed = sinceSuccess(own);
   const [first, last] = [failed[0], failed.at(-1)];
@@ -115,7 +117,7 @@ interface Receiver {
   readonly created_at: string;
 }
 
-/** So many activities are named. */
+/** This many activities are named. */
 const named = 5;
 
 export interface ExplanationOptions {

@@ -27,6 +27,6 @@ export function traceIds(seed?: string): (beginning: string) => string {
   };
 }
 
-/** The span of one thing within a trace: made of its name, so that it need not be kept. */
+/** The span of one thing within a trace: made of its name, so that it need not be stored. */
 export const spanId = (trace: string, name: string): string =>
   hash("sha256", `${trace}\0${name}`).toString("hex", 0, 8);

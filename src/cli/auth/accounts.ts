@@ -71,7 +71,7 @@ export async function changeAccount(
   return accounts?.[address];
 }
 
-/** Fails before anybody is asked for an approval whose tokens could not be kept. */
+/** Fails before anyone is asked for an approval whose tokens could not be stored. */
 export async function requireWritableTokens({ host: { env } }: Pick<Context, "host">): Promise<void> {
   const folder = configFolder(env);
   try {

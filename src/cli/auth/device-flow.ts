@@ -20,7 +20,7 @@ const usualIntervalSeconds = 5;
 const slowDownSeconds = 5;
 const longestBackoffSeconds = 60;
 
-/** The challenge of an answer. Addresses that are not http(s) are refused: they may be opened in a browser. */
+/** The challenge of a response. Addresses that are not http(s) are rejected: they may be opened in a browser. */
 export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
   if (answer.status < 200 || answer.status > 299 || answer.error !== undefined) {
     throw createOAuthError("The request for a device code", answer);
@@ -76,7 +76,7 @@ export async function pollForTokens(
   let faults = 0;
   let waitMs = intervalSeconds * 1_000;
   for (;;) {
-    // An answer after the expiry can only be that it has expired.
+    // A response after the expiry can only be that it has expired.
     if (!(wall.now() + waitMs < deadline)) throw expired();
     await wall.sleep(waitMs, signal);
     signal.throwIfAborted();
@@ -113,7 +113,7 @@ export async function pollOnce(poll: () => Promise<OAuthResponse>): Promise<OAut
   return isOpen ? undefined : finished(answer);
 }
 
-/** What passes by itself: no answer, or one of a server that is not well. Undefined for anything else. */
+/** What passes by itself: no response, or one of a server that is not well. Undefined for anything else. */
 function troubleOf(answer: OAuthResponse | NetworkError): string | undefined {
   if (answer instanceof NetworkError) return answer.code;
   if (answer.error === "slow_down" || answer.error === "authorization_pending") return undefined;

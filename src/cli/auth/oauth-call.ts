@@ -26,7 +26,7 @@ export async function oauthClient({ host, globals, output, atEnd }: Context): Pr
   return client;
 }
 
-/** Posts fields once, never again by itself. Throws NetworkError; refusals are answers. */
+/** Posts fields once, never again by itself. Throws NetworkError; rejections are answers. */
 export async function oauthPost(
   client: Client,
   url: string,
@@ -67,13 +67,13 @@ export const toNonEmptyString = (value: unknown): string | undefined =>
 /** A hundred years: a longer lifetime has no use, and a date may not be able to hold its end. */
 const maxSeconds = 100 * 365 * 24 * 60 * 60;
 
-/** A number of seconds, also where a server writes it as text; undefined for a negative one. */
+/** A number of seconds, also where a server writes it as a string; undefined for a negative one. */
 export function toSeconds(value: unknown): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof number === "number" && number >= 0 ? Math.min(number, maxSeconds) : undefined;
 }
 
-/** What an endpoint refused, in its own words as far as they can be printed. */
+/** What an endpoint rejected, in its own words as far as they can be printed. */
 export function createOAuthError(what: string, { status, fields, error }: OAuthResponse): CommandFailedError {
   const own = toNonEmptyString(fields.error_description) ?? error ?? `status ${status}`;
   const clean = own.replace(/[^\x20-\x7e]/g, " ").slice(0, 300);
@@ -94,7 +94,7 @@ export function createOAuthError(what: string, { status, fields, error }: OAuthR
 
 /** Where a device gets its codes and its tokens. */
 export interface AuthServer {
-  /** Under this address the tokens are kept. */
+  /** Under this address the tokens are stored. */
   readonly address: string;
   readonly deviceUrl: string;
   readonly tokenUrl: string;

@@ -42,7 +42,7 @@ export async function signIn(request: SignInRequest, context: Context): Promise<
   return finish(begun, context, true).finally(stopOffering) as Promise<SignInResult>;
 }
 
-/** Its first step alone: asks for a code and shows it. What the second one needs is kept for it. */
+/** Its first step alone: asks for a code and shows it. What the second one needs is stored for it. */
 export async function beginSignIn(request: SignInRequest, context: Context): Promise<void> {
   const { begun, challenge } = await begin(request, context);
   await savePendingSignIn(begun, context);
@@ -52,11 +52,11 @@ export async function beginSignIn(request: SignInRequest, context: Context): Pro
 /** What ends a sign-in for good (RFC 8628, 3.5; RFC 6749, 5.2). */
 const endings: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
 
-/** Its second step: waits for the approval, or looks once; undefined where nobody has decided yet. */
+/** Its second step: waits for the approval, or looks once; undefined if nobody has decided yet. */
 export async function finishSignIn(context: Context, waits: boolean): Promise<SignInResult | undefined> {
   const begun = await readPendingSignIn(context);
   const signedIn = await finish(begun, context, waits).catch(async (error: unknown) => {
-    // Then there is nothing left to go on with; after any other refusal another try may succeed.
+    // Then there is nothing left to continue with; after any other rejection another try may succeed.
     if (error instanceof CommandFailedError && endings.includes(error.code)) await removePendingSignIn(context);
     throw error;
   });
@@ -134,7 +134,7 @@ async function announce(challenge: DeviceChallenge, { output }: Context): Promis
   await output.warn(`within ${pluralize(Math.round(expiresInSeconds / 60), "minute")}.`);
 }
 
-/** Opens a browser when Enter is pressed, while polling goes on: the code may be approved on a phone instead. */
+/** Opens a browser when Enter is pressed, while polling continues: the code may be approved on a phone instead. */
 function offerBrowser(challenge: DeviceChallenge, { offersBrowser }: SignInRequest, context: Context): () => void {
   const { host, output, globals } = context;
   const command = offersBrowser ? findBrowserCommand(host) : undefined;
@@ -163,7 +163,7 @@ interface PendingSignIn {
 
 const path = ({ host: { env } }: Pick<Context, "host">): string => join(configFolder(env), "device-login.json");
 
-/** Keeps it in the place of an earlier one. */
+/** Keeps it instead of an earlier one. */
 async function savePendingSignIn(begun: PendingSignIn, context: Context): Promise<void> {
   await changePrivateFile<PendingSignIn>(
     path(context),

@@ -48,7 +48,7 @@ export function toTokens(
   };
 }
 
-/** A time that cannot be read has passed: then the token is refreshed, and not used for ever. */
+/** A time that cannot be read has passed: then the token is refreshed, and not used forever. */
 export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: number): boolean =>
   expires_at !== undefined && !(Date.parse(expires_at) - marginMs > now);
 
@@ -69,7 +69,7 @@ export async function refreshAccount(context: Context, address: string, force = 
     if (now.refresh_token === undefined) throw signInAgain(address, "The sign-in has expired and cannot be refreshed");
     const answer = await redeem(await oauthClient(context), now, context.cut);
     if (answer.error === "invalid_grant" || answer.error === "invalid_token") {
-      // What the server has refused once it will refuse again.
+      // What the server has rejected once it will reject again.
       dead = signInAgain(address, "The server no longer accepts the refresh token");
       return { ...now, refresh_token: undefined };
     }

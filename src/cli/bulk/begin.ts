@@ -39,7 +39,7 @@ export async function beginJob(request: JobRequest, context: Context): Promise<F
   });
 }
 
-/** Refuses what can be told to be wrong before the input is read. */
+/** Rejects what can be told to be wrong before the input is read. */
 async function checkRequest(request: JobRequest, source: InputSource, context: Context): Promise<void> {
   const { path, planned, planOut, errorsOut, report } = request;
   if (source.path === "-" && (planOut !== undefined || planned)) {
@@ -145,7 +145,7 @@ function recordOf(
 }
 
 /**
- * Refuses a cluster that the service does not list, before a file of any size is read. Where the list cannot be had,
+ * Rejects a cluster that the service does not list, before a file of any size is read. Where the list cannot be had,
  * the first call tells.
  */
 async function requireKnownCluster(cluster: string, context: Context): Promise<void> {

@@ -150,7 +150,7 @@ export const resolveConcurrency = (flags: { readonly concurrency?: number }, fal
 
 const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);
 
-/** A plan says it all: what it decides cannot be given beside it. */
+/** A plan says it all: what it decides cannot be given next to it. */
 export function rejectFlagsWithApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: CommandInput): void {
   const other = declared.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
   if (other) throw new UsageError(`--${other.flag} cannot be used with --apply`);

@@ -25,7 +25,7 @@ const nothing: BatchResult = { moved: 0, refused: [] };
 export interface RowSummary {
   readonly firstInvalid: InvalidRow | undefined;
   readonly distinct: number | null;
-  /** Rows that a look-up has found where they should be; null where nobody looked. */
+  /** Rows that a look-up has found where they should be; null if nobody looked. */
   readonly verified: number | null;
   /** Rows that cannot be looked up. */
   readonly unverified: number;
@@ -149,7 +149,7 @@ const tooMany = (errors: number, limit: string): Error =>
 
 export const resultsPath = (folder: string): string => join(folder, "results.csv");
 
-/** Looks up where identifiers are before they are mapped; undefined where nobody asks for it, or nobody knows. */
+/** Looks up where identifiers are before they are mapped; undefined if nobody asks for it, or nobody knows. */
 async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, context: Context) {
   if (work.action !== "map" || results !== "all") return undefined;
   const lookup = await createLookup(work, context);
@@ -201,7 +201,7 @@ async function createVerification({ scope }: JobRecord, work: BulkWork, context:
 /** How many rows may go wrong before a job stops. */
 interface ErrorLimit {
   readonly text: string;
-  /** Whether so many of so many rows are too many. */
+  /** Whether this many of this many rows are too many. */
   exceeded(errors: number, rows: number): boolean;
 }
 

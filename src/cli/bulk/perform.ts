@@ -20,7 +20,7 @@ const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
 
 /**
  * Runs a job that has a folder, from its beginning or from where it stopped: says its id first, and at every stop how
- * to go on.
+ * to continue.
  */
 export async function performJob(
   folder: string,
@@ -39,7 +39,7 @@ export async function performJob(
   }
   let job: OpenJob | undefined;
   let progress: Progress | undefined;
-  // Refused before anything was sent: no job worth keeping.
+  // Rejected before anything was sent: no job worth keeping.
   let isVoid = false;
   let isStopped = false;
   let stoppedBecause: string | undefined;
@@ -148,7 +148,7 @@ async function concluded(
   return report.invalid + report.failed > 0 ? "partial" : undefined;
 }
 
-/** The command line that goes on belongs to what stopped the job. */
+/** The command line that continues belongs to what stopped the job. */
 function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
   const done = job?.kept.rows ?? 0;
   if (error instanceof InputError && done > 0) {
@@ -172,7 +172,7 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
   return error;
 }
 
-/** Where the job has stopped, what stopped it is told as its failure, and what befalls the copy beside it. */
+/** Where the job has stopped, what stopped it is told as its failure, and what befalls the copy next to it. */
 async function copyResults(
   folder: string,
   { errors_out: path }: JobRecord,

@@ -21,11 +21,11 @@ const JobInput = z.object({
   rows: count.nullable(),
   invalid: count.nullable(),
   first_invalid_row: count.nullable(),
-  /** Different identifiers; null where they were not counted. */
+  /** Different identifiers; null if they were not counted. */
   distinct: count.nullable(),
 });
 
-/** Everything that decides what a job does. Plain data: it is written to plans and beside the job log. */
+/** Everything that decides what a job does. Plain data: it is written to plans and next to the job log. */
 export const JobPlan = z.object({
   version: z.literal(1),
   /** `map-emails` */
@@ -79,7 +79,7 @@ async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
   throw new UsageError(`--apply must be a file written by --plan-out: ${path} is not${where}`);
 }
 
-/** Refuses to go on where something else would be done than was planned or begun. */
+/** Refuses to continue where something else would be done than was planned or begun. */
 export function requireUnchangedPlan(
   planned: JobPlan,
   now: { readonly target: string; readonly bytes?: number; readonly sha256?: string },
@@ -112,7 +112,7 @@ export interface JobRequest extends Omit<JobPlan, "version" | "command" | "targe
   readonly planned: JobPlan | undefined;
   /** Whether identifiers may move unasked: somebody has agreed to it already. */
   readonly mayMove?: boolean;
-  /** Asks whether to go on; `rows` where they are known. */
+  /** Asks whether to continue; `rows` where they are known. */
   readonly confirm: (rows: number | undefined) => Promise<void>;
 }
 

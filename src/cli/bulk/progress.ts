@@ -18,7 +18,7 @@ export interface Progress {
 export interface ProgressOptions {
   /** `mapped` */
   readonly verb: string;
-  /** Undefined where nobody knows: standard input. */
+  /** Undefined if nobody knows: standard input. */
   readonly total: number | undefined;
   /** Rows that earlier runs of the job dealt with. */
   readonly before: number;

@@ -16,7 +16,7 @@ import { type BulkWork, formatOutcome, unknownNote } from "./work.ts";
 /** How a job stands when its report is written. */
 export interface JobEnd extends RowCounts {
   readonly distinct: number | null;
-  /** Undefined where it is finished. */
+  /** Undefined if it is finished. */
   readonly stoppedBecause: string | undefined;
 }
 
@@ -118,14 +118,14 @@ interface JobReport {
   readonly action: string;
   readonly cluster_id: string;
   readonly rows: number;
-  /** Different identifiers among the valid rows of the input; null where they were not counted. */
+  /** Different identifiers among the valid rows of the input; null if they were not counted. */
   readonly distinct: number | null;
-  /** Rows that a look-up has found where they should be; null where nobody looked. */
+  /** Rows that a look-up has found where they should be; null if nobody looked. */
   readonly verified: number | null;
   /** Rows that cannot be looked up. */
   readonly unverified: number;
   readonly batches: number;
-  /** Identifiers that another cluster had before; null where the service does not say. */
+  /** Identifiers that another cluster had before; null if the service does not say. */
   readonly moved: number | null;
   readonly invalid: number;
   readonly failed: number;
@@ -174,7 +174,7 @@ export async function showReport(
 ): Promise<void> {
   if (output.format !== "table") return output.show(report);
   const { rows, invalid, failed, cluster_id: cluster } = report;
-  // Which of the repeated rows were refused is not known.
+  // Which of the repeated rows were rejected is not known.
   const distinct = failed === 0 ? (report.distinct ?? undefined) : undefined;
   await output.print(formatOutcome({ ...work, cluster, rows, distinct }));
   if (report.verified !== null) {

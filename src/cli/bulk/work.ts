@@ -4,7 +4,7 @@ import type { CallArguments } from "../../client/checked-call.ts";
 import { CommandFailedError } from "../failure.ts";
 import type { EmailHashing, IdentifierKind } from "./input/identifiers.ts";
 
-/** The fields of a call beside the identifiers: the cluster, and what else the table needs. */
+/** The fields of a call next to the identifiers: the cluster, and what else the table needs. */
 export type CallScope = Readonly<Record<string, string>>;
 
 /** What decides what a row means. */
@@ -24,7 +24,7 @@ export interface BulkWork {
   readonly place: "<file>" | "--from";
   /** Columns of CSV or fields of NDJSON that make up one row, joined by a space. Undefined: one, which may be chosen. */
   readonly columns?: readonly string[];
-  /** What svc router resolve calls the table of its identifiers; undefined where a job has those of several. */
+  /** What svc router resolve calls the table of its identifiers; undefined if a job has those of several. */
   readonly table?: string;
   /** What the text of a row is. */
   readonly kind: (reading: RowReading) => IdentifierKind;
@@ -36,7 +36,7 @@ export interface BulkWork {
 interface Outcome extends Pick<BulkWork, "action" | "noun"> {
   readonly cluster: string;
   readonly rows: number;
-  /** Undefined where repeated rows were not counted. */
+  /** Undefined if repeated rows were not counted. */
   readonly distinct?: number | undefined;
 }
 

@@ -14,7 +14,10 @@ interface Selection {
   readonly list: readonly string[];
 }
 
-/** The checks that --only and --skip leave: by ID, or by what their IDs begin with (`signature`); commas may stand between. */
+/**
+ * The checks that --only and --skip leave: by ID, or by what their IDs begin with (`signature`); commas may are
+ * between.
+ */
 export function selectChecks<C extends { readonly id: string }>(
   all: readonly C[],
   { only, skip, list }: Selection,
@@ -61,7 +64,7 @@ export async function openReport(path: string | undefined, host: Host): Promise<
 /** Whether a process can have a group of its own, which is ended with it. */
 export const hasProcessGroups = process.platform !== "win32";
 
-/** Ends a process with its group; one that has ended is no error. */
+/** Ends a process with its group; one that has ended is not an error. */
 export function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
   if (child.pid === undefined) return;
   try {

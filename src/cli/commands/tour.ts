@@ -39,7 +39,7 @@ interface Step {
   readonly command: string;
   readonly exit: number;
   readonly output: string;
-  /** What it said to people beside it. */
+  /** What it said to people next to it. */
   readonly notes: string;
   readonly problem: string | null;
 }
@@ -110,13 +110,13 @@ const stepOf = (result: StepResult): Step => ({
 
 const problemOf = ({ problems }: StepResult): string => problems.map(({ message }) => message).join("; ");
 
-/** The build puts it beside the bundle; without it, it is read where it is written. */
+/** The build puts it next to the bundle; without it, it is read where it is written. */
 const readTour = (): Promise<string> =>
   readFile(new URL("./scenarios/tour.yaml", import.meta.url), "utf8").catch(() =>
     readFile(new URL("../../../fixtures/scenarios/tour.yaml", import.meta.url), "utf8"),
   );
 
-/** As much of one answer as tells what it is like. */
+/** As much of one response as tells what it is like. */
 const shownLines = 12;
 
 function stepLines(number: number, { title, command, output, notes, problem }: Step): StyledLine[] {

@@ -30,7 +30,7 @@ const names = (values: readonly string[], about = ""): Candidate[] => values.map
 const only = (candidates: readonly Candidate[]): Answer => ({ candidates, directive: directives.noFiles });
 const files: Answer = { candidates: [], directive: directives.anything };
 
-/** What may stand at the cursor: `words` follow `svc`, the last one is being typed and may be empty. */
+/** What may are at the cursor: `words` follow `svc`, the last one is being typed and may be empty. */
 export async function findCompletions(words: readonly string[], tree: CompletionTree): Promise<string> {
   const typed = words.at(-1) ?? "";
   const { candidates, directive } = await candidatesFor(words.slice(0, -1), typed, tree);
@@ -159,7 +159,7 @@ function offeredBy({ choices, offered }: Pick<FlagSpec, "choices" | "offered">, 
   return words && only(names(words));
 }
 
-/** Fields of the answer, after those that stand there already: `id,st`. */
+/** Fields of the response, after those that stand there already: `id,st`. */
 function fieldsOf(typed: string, command: DescribedCommand | undefined): Answer {
   const known = (command && underlyingOperationOf(command).fields) ?? [];
   const start = typed.slice(0, typed.lastIndexOf(",") + 1);

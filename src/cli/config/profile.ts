@@ -37,7 +37,7 @@ export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
   return { ...content, profiles: content?.profiles ?? {} };
 }
 
-/** Says which member of the file is of another type than it has to be. */
+/** Reports which member of the file is of another type than it has to be. */
 export function checkProfiles({ current, profiles = {} }: Readonly<Record<string, unknown>>): string | undefined {
   if (current !== undefined && typeof current !== "string") return "current must be the name of a profile";
   if (!isObject(profiles)) return "profiles must be an object";

@@ -20,7 +20,7 @@ export interface Setting {
   readonly key: string;
   readonly what: string;
   readonly isSecret: boolean;
-  /** The value as it is kept. Throws UsageError. */
+  /** The value as it is stored. Throws UsageError. */
   readonly checked: (text: string) => string;
 }
 

@@ -19,8 +19,9 @@ export interface LocalEmulator extends EmulatorAccess {
 const patienceMs = 3_000;
 
 /**
- * The emulator that runs here; undefined where none does. A run file counts only when the very emulator that wrote it
- * answers: one that was left behind sends nothing of ours anywhere. Throws CommandFailedError where it is there and does not answer: what was meant for it must not go to another service.
+ * The emulator that runs here; undefined if none does. A run file counts only when the very emulator that wrote it
+ * answers: one that was left behind sends nothing of ours anywhere. Throws CommandFailedError where it is there and
+ * does not answer: what was meant for it must not go to another service.
  */
 export async function findLocalEmulator(host: Host): Promise<LocalEmulator | undefined> {
   const state = findNearestState(host.cwd);

@@ -100,7 +100,7 @@ function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boole
   return false;
 }
 
-/** The keys of a list of clusters; undefined where it is none. */
+/** The keys of a list of clusters; undefined if it is none. */
 function keysIn(list: string): unknown[] | undefined {
   try {
     const found: unknown = JSON.parse(list);
@@ -110,7 +110,7 @@ function keysIn(list: string): unknown[] | undefined {
   }
 }
 
-/** Says which credentials of the environment are not used, where there are any. */
+/** Reports which credentials of the environment are not used, where there are any. */
 export async function noteUnused(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {
   if (unused.length === 0) return;
   await output.note(`Ignored: ${unused.join(", ")} (not known to this emulator; see svc help addresses)`);

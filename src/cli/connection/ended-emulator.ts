@@ -53,7 +53,7 @@ function evalAgain({ variable, here }: EndedEmulator, { host }: Pick<Context, "h
   return `${ended}. The emulator ${which} is at ${here.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
 }
 
-/** The same of a command that could not reach its service; undefined where that has another reason. */
+/** The same of a command that could not reach its service; undefined if that has another reason. */
 export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
   if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
   const ended = (await endedEmulator(context, "services")) ?? (await endedEmulator(context, "control"));
@@ -61,8 +61,8 @@ export async function findEndedHint(error: unknown, context: Context): Promise<s
 }
 
 /**
- * What a person does where an emulator of this machine refuses what the environment holds: another one may have begun at
- * the address of the one that it was printed by. Undefined where something else than the environment says where to go.
+ * What a person does where an emulator of this machine rejects what the environment holds: another one may have begun
+ * at the address of the one that it was printed by. Undefined if something else than the environment says where to go.
  */
 export async function findRejectionHint(error: unknown, { globals, host }: Context): Promise<string | undefined> {
   if (!(error instanceof ServiceError) || error.status !== 401) return undefined;
@@ -110,7 +110,10 @@ export function toEndedError(error: Error): unknown {
   return new CommandFailedError("failed", "state_refused", toFlagTerms(error), { cause: error });
 }
 
-/** What an emulator fails with at its start. `repairable`: of a state that is refused; `trouble`: of one that is not usable. */
+/**
+ * What an emulator fails with at its start. `repairable`: of a state that is rejected; `trouble`: of one that is not
+ * usable.
+ */
 type StartTrouble = NodeJS.ErrnoException & {
   readonly repairable?: boolean;
   readonly trouble?: "forbidden" | "temporary" | undefined;

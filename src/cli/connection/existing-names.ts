@@ -23,7 +23,7 @@ export async function suggestExistingNames(
 }
 
 /**
- * The list of what the path names: beside the command, or further up, where that is about a thing which must be there
+ * The list of what the path names: next to the command, or further up, where that is about a thing which must be there
  * for it. What a body names may be anything, so the declaration says it, or nothing is said.
  */
 async function listFor(words: readonly string[], spec: CommandSpec | undefined): Promise<string[] | undefined> {
@@ -57,7 +57,7 @@ const listsOf = lookupTable<readonly string[]>({
   contract_type_id: ["contracts", "types", "list"],
 });
 
-/** Adds the command that helps to a refusal of the service that names a status, or an id that it does not know. */
+/** Adds the command that helps to a rejection of the service that names a status, or an id that it does not know. */
 export function addNextCommand(error: unknown, { positionals }: CommandInput): unknown {
   if (!(error instanceof ServiceError) || error.status !== 400 || error.problem.hint !== undefined) return error;
   const { message } = error.problem;

@@ -22,7 +22,7 @@ export async function followStream<O extends Operation>(
 ): Promise<undefined> {
   const { output, signal } = context;
   const client = await context.client("emulator", { file, connections: 1 });
-  // It must answer in time; but then silence is no trouble.
+  // It must answer in time; but then silence is not a trouble.
   let missed: { readonly count: number | undefined } | undefined;
   const onMissed = (count: number | undefined) => {
     missed = { count };
@@ -51,7 +51,7 @@ export async function followStream<O extends Operation>(
 const firstPauseMs = 200;
 const longestPauseMs = 5_000;
 
-/** Asks again, at growing intervals of wall time, until there is an answer. Exit 75 when the time is over. */
+/** Asks again, at growing intervals of wall-clock time, until there is a response. Exit 75 when the time is over. */
 export async function pollUntil<T>(
   { host: { wall }, signal }: Context,
   timeoutMs: number,

@@ -38,7 +38,7 @@ export function readProxies(env: Env): ((url: URL) => NamedProxy | undefined) & 
   };
 }
 
-/** The proxy of a variable's value, which need not say its scheme; undefined where it names none. */
+/** The proxy of a variable's value, which need not say its scheme; undefined if it names none. */
 export function parseProxy(value: string): ForwardProxy | undefined {
   const text = value.includes("://") ? value : `http://${value}`;
   if (!URL.canParse(text)) return undefined;
@@ -77,7 +77,7 @@ function isIn(list: BlockList, host: string): boolean {
 }
 
 /**
- * What NO_PROXY leaves out: `*` everything; `example.com`, `.example.com` and `*.example.com` a domain with all below it;
+ * What NO_PROXY omits: `*` everything; `example.com`, `.example.com` and `*.example.com` a domain with all below it;
  * addresses and networks (`10.0.0.0/8`, `[fd00::1]`); each of them with `:port`, then for that port alone.
  */
 function exemptions(list: string): (url: URL) => boolean {

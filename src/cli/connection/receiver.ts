@@ -38,17 +38,19 @@ export interface ReceiverOptions {
   readonly status?: number;
   /** Told of a request whose body is too large, which is answered 413 and not read on. */
   readonly onTooLarge?: (limitBytes: number) => void;
-  /** Decides each answer; nothing is kept then. */
+  /** Decides each response; nothing is stored then. */
   readonly answer?: (received: ReceivedPost) => Promise<ReceiverResponse>;
 }
 
 /** A delivery is a few kilobytes; more is not a webhook. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/** How long a refused sender may take to read why: a connection that ends with bytes unread takes the answer with it. */
+/**
+ * How long a rejected sender may take to read why: a connection that ends with bytes unread takes the response with it.
+ */
 const lingerMs = 2_000;
 
-/** For a whole request: one that drips is no delivery. */
+/** For a whole request: one that drips is not a delivery. */
 const requestTimeoutMs = 30_000;
 
 /** So that what is held at once is bounded, too; the service sends far fewer at a time. */
@@ -96,7 +98,7 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
     async close() {
-      // Whoever sent it should not take an answer under way for a failure.
+      // Whoever sent it should not take a response under way for a failure.
       await Promise.all(answering);
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -106,7 +108,7 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
   };
 }
 
-/** Resolves when the answer is out, or when nobody waits for it any more. */
+/** Resolves when the response is out, or when nobody waits for it any more. */
 function reply(response: ServerResponse, { status, body = "", contentType = "text/plain" }: ReceiverResponse) {
   return new Promise<void>((done) => {
     response.once("close", done).once("finish", done);
@@ -117,7 +119,7 @@ function reply(response: ServerResponse, { status, body = "", contentType = "tex
 /** Whoever does not answer at once is none of ours. */
 const patienceMs = 2_000;
 
-/** What the emulator says of itself that listens at that address; undefined where something else does, or nothing. */
+/** What the emulator says of itself that listens at that address; undefined if something else does, or nothing. */
 export async function probeListener(url: string): Promise<Liveness | undefined> {
   const { checkLiveness } = await import("../../api/emulator/lifecycle.ts");
   const once = { retries: 0, timeoutMs: patienceMs };
@@ -126,7 +128,7 @@ export async function probeListener(url: string): Promise<Liveness | undefined> 
 
 /** How to end an emulator that nothing of this folder or this shell leads to. */
 interface StopInstructions {
-  /** Where it wrote how to reach it, which may be gone; undefined where it does not say. */
+  /** Where it wrote how to reach it, which may be gone; undefined if it does not say. */
   readonly runFile: string | undefined;
   /** Whether its run file is no longer there: no command of ours reaches it. */
   readonly isLost: boolean;

@@ -70,7 +70,7 @@ export function redactBody(value: unknown): unknown {
   );
 }
 
-/** What a service echoes in its answer was sent shortly before. */
+/** What a service echoes in its response was sent shortly before. */
 const remembered = 50;
 /** Longer bodies are files and jobs; nothing echoes them. */
 const longestBody = 64 * 1024;
@@ -90,7 +90,7 @@ export function rememberSentSecrets(host: Host, request: Sent): void {
   if (sent.length > remembered) sent.shift();
 }
 
-/** The text without any secret that this run has sent: services and receivers echo what they refuse. */
+/** The text without any secret that this run has sent: services and receivers echo what they reject. */
 export function redactSentSecrets(host: Host, text: string): string {
   const sent = requests.get(host);
   if (!sent) return text;

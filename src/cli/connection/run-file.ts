@@ -9,7 +9,7 @@ import { CommandFailedError, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 
-/** What a running emulator writes beside its state (DECISIONS.md, E3). */
+/** What a running emulator writes next to its state (DECISIONS.md, E3). */
 export interface RunningEmulator {
   readonly routerUrl: string;
   readonly token: string;
@@ -30,21 +30,21 @@ export function stateFile(host: Host, file: string | undefined): string {
   });
 }
 
-/** Where an emulator on that state writes what it tells: beside the file itself, whatever links lead to it. */
+/** Where an emulator on that state writes what it tells: next to the file itself, whatever links lead to it. */
 export const resolveRunFile = async (state: string): Promise<string> =>
   `${await resolveRealPath(state).catch(() => state)}.run`;
 
 /**
- * The emulator that a run file tells of; undefined where there is none, or it does not count: the file has to be this
- * user's alone and to name this machine, since it may have come with somebody's files. Whether that emulator runs there,
- * `isItself` says.
+ * The emulator that a run file tells of; undefined if there is none, or it does not count: the file has to be this
+ * user's alone and to name this machine, since it may have come with somebody's files. Whether that emulator runs
+ * there, `isItself` says.
  */
 export async function readRunFile(path: string): Promise<RunningEmulator | undefined> {
   const running = await runFileAt(path);
   return running && (await whyDistrusted(path, running)) === undefined ? running : undefined;
 }
 
-/** Why a run file that is there does not count; undefined where it does, or is not there. */
+/** Why a run file that is there does not count; undefined if it does, or is not there. */
 export async function explainDistrust(path: string): Promise<string | undefined> {
   const running = await runFileAt(path);
   return running && whyDistrusted(path, running);
@@ -84,15 +84,15 @@ async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Prom
   return isOnThisMachine(routerUrl) ? undefined : "it has the address of another machine";
 }
 
-/** Where the state of the emulator is kept when nothing else is said. */
+/** Where the state of the emulator is stored when nothing else is said. */
 const defaultStateFile = ".svc/emulator.json";
 
 /** Where the router listens when nothing else is said. */
 export const defaultPort = 4010;
 
 /**
- * The state in this folder or in the nearest one above it, as git finds its own. What belongs to somebody else is passed
- * over: a state in a folder that everybody may write to would choose where our calls go.
+ * The state in this folder or in the nearest one above it, as git finds its own. What belongs to somebody else is
+ * skipped: a state in a folder that everybody may write to would choose where our calls go.
  */
 export function findNearestState(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
@@ -123,7 +123,7 @@ export function findPathAbove(folder: string, state: string): string | undefined
   return path.startsWith("..") ? path : undefined;
 }
 
-/** Says, once, which state is used where it was found above this folder. */
+/** Reports, once, which state is used where it was found above this folder. */
 export async function noteStateAbove({ cwd }: Host, output: Output, state: string, named: string | undefined) {
   const path = findPathAbove(cwd, state);
   if (named === undefined && path !== undefined) await noteOnce(output, `Using the emulator's state in ${path}`);
@@ -146,7 +146,7 @@ export const createUntrustedStateError = (state: string, hint: string): CommandF
     hint: `Its state may send webhooks and contain tokens of its author. ${hint}`,
   });
 
-/** A `.svc` folder that is made for a state is one that git passes over: what lies in it is a secret of this machine. */
+/** A `.svc` folder that is made for a state is one that git skips: what lies in it is a secret of this machine. */
 export async function makeStateFolder(state: string): Promise<void> {
   const folder = dirname(state);
   if (basename(folder) !== dirname(defaultStateFile)) return;

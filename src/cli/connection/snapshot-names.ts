@@ -63,7 +63,7 @@ async function snapshotOfRunning(named: string, host: Host): Promise<RunningSnap
   const [url, token] = told ? [told.url.value, told.token?.value] : here ? [here.routerUrl, here.token] : [];
   if (url === undefined || (here && !(await access.isSameEmulator(here)))) return undefined;
   const { listSnapshots } = await import("../../api/emulator/snapshots.ts");
-  // One that does not answer, or refuses the token, has nothing to begin from.
+  // One that does not answer, or rejects the token, has nothing to begin from.
   const listed = await access.withControlClient(url, token, (client) => client.call(listSnapshots, {})).catch(() => []);
   const found = listed.find(({ name }) => name === named);
   const file = found?.file ?? undefined;

@@ -21,8 +21,8 @@ export const isStoreSelected = (
 ): string | undefined => store ?? (file === undefined && !ephemeral ? env[variable] || undefined : undefined);
 
 /**
- * The store that is meant, with its password wherever that is kept; undefined for a state in a file or in memory. Throws
- * UsageError, which does not say what the URL holds.
+ * The store that is meant, with its password wherever that is stored; undefined for a state in a file or in memory.
+ * Throws UsageError, which does not say what the URL holds.
  */
 export function resolveStore(
   flags: StoreFlags,

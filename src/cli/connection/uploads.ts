@@ -18,7 +18,7 @@ export interface UploadedFile {
   readonly content_type: string;
 }
 
-/** One call initializes at most so many (DECISIONS.md, C6). */
+/** One call initializes at most this many (DECISIONS.md, C6). */
 const filesPerCall = 50;
 
 interface Candidate {
@@ -175,7 +175,7 @@ function slotsByFile(files: readonly Candidate[], slots: readonly Slot[]): Reado
   );
 }
 
-/** Storages refuse an expired URL by 403 or 400, and say so in words alone. */
+/** Storages reject an expired URL by 403 or 400, and say so in words alone. */
 const isExpired = (error: unknown): boolean =>
   error instanceof ServiceError &&
   (error.status === 403 || error.status === 400) &&

@@ -59,7 +59,7 @@ async function profile(context: Context): Promise<CheckResult> {
   }
 }
 
-/** The sign-ins that are kept, the emulator of this folder, and what may keep its webhooks from arriving. */
+/** The sign-ins that are stored, the emulator of this folder, and what may keep its webhooks from arriving. */
 export async function environmentFindings(context: Context): Promise<CheckResult[]> {
   return [await signIns(context), await emulator(context), ...(await webhookFindings(context))];
 }
@@ -110,10 +110,10 @@ async function emulator({ globals, host }: Context): Promise<CheckResult> {
   return warning("emulator", detail, 'To use the emulator of this folder: eval "$(svc emulator env)" again.');
 }
 
-/** So many are named. */
+/** This many are named. */
 const named = 5;
 
-/** What an emulator was told to do to requests and webhooks, which look broken then: nothing where that is nothing. */
+/** What an emulator was told to do to requests and webhooks, which look broken then: nothing if that is nothing. */
 async function webhookFindings(context: Context): Promise<CheckResult[]> {
   const { signal } = context;
   // Where none is meant there is nothing to ask, and that it does not answer is said of the services.

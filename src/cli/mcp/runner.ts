@@ -52,7 +52,7 @@ export class Runner {
 
 function answerOf({ exit, out, err }: CapturedRun, secrets: readonly string[]): Answer {
   if (out.trim() !== "" || exit === 0) return { text: hideSecrets(out, secrets), isError: false };
-  // Warnings may stand before it.
+  // Warnings may are before it.
   const error = err.slice(Math.max(0, err.lastIndexOf('{"error":')));
   return { text: hideSecrets(error, secrets), isError: true };
 }
@@ -76,13 +76,13 @@ const isLink = (name: string): boolean => /^(?:link|authorization_url|redirect_u
 
 const isSecret = (name: string): boolean => isLink(name) || (isSecretField(name) && !harmless.has(name));
 
-/** Variables whose values never stand in an answer, whatever repeats them. */
+/** Variables whose values never are in a response, whatever repeats them. */
 const secretVariables =
   /^(?:SVC_(?:CLIENT_SECRET|CLUSTER_KEY|TOKEN|BASIC_AUTH|WEBHOOK_HMAC_KEY|EMULATOR_TOKEN|STORE)|SVC_\w+_(?:SECRET|TOKEN|PASSWORD)|PGPASSWORD|OTEL_EXPORTER_OTLP_\w*HEADERS)$/;
 /** Shorter ones are part of ordinary words. */
 const shortestSecret = 6;
 
-/** The secrets of an environment; those of each cluster stand in a document. */
+/** The secrets of an environment; those of each cluster are in a document. */
 function secretsIn(env: Readonly<Record<string, string | undefined>>): string[] {
   const own = Object.entries(env).flatMap(([name, value]) =>
     secretVariables.test(name) && value !== undefined ? [value] : [],
@@ -117,7 +117,7 @@ function maskFields(value: unknown, name: string, found: { secrets: number }): u
   }
   if (Array.isArray(value)) return value.map((one) => maskFields(one, name, found));
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
-  // Of two states that differ, the name of a field stands beside its values.
+  // Of two states that differ, the name of a field stands next to its values.
   const { field } = value as { readonly field?: unknown };
   const inherited = isSecret(name) ? name : typeof field === "string" && isSecret(field) ? field : undefined;
   return Object.fromEntries(

@@ -8,7 +8,7 @@ import { lookupTable } from "../../base/object.ts";
 const suspects = (): RegExp =>
   /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f}|[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
-/** Most texts: nothing to look at closer. */
+/** Most strings: nothing to look at closer. */
 const harmless = /^[ -~]*$/;
 const harmlessLines = /^[\n -~]*$/;
 /** With the dashes, quotation marks and ellipsis of our own pages. */
@@ -86,6 +86,6 @@ const mayCommand = (text: string): boolean => text.includes("::") || text.includ
 export const neutralizeCommands = (text: string): string =>
   mayCommand(text) ? text.replace(atLineStart, "$1\\x3a").replace(anywhere, "\\x23#") : text;
 
-/** The same with the escapes of JSON, in which documents go on meaning what they meant. */
+/** The same with the escapes of JSON, in which documents continue meaning what they meant. */
 export const neutralizeJsonCommands = (json: string): string =>
   mayCommand(json) ? json.replace(atLineStart, "$1\\u003a").replace(anywhere, "#\\u0023") : json;

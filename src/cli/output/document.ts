@@ -80,7 +80,7 @@ function dotenvValue(name: string, value: string): string {
   });
 }
 
-/** https://docs.github.com/actions: a value of several lines stands between two lines of a word that is not in it. */
+/** https://docs.github.com/actions: a value of several lines is between two lines of a word that is not in it. */
 function githubLines(name: string, value: string): string {
   if (!/[\r\n]/.test(value)) return `${name}=${value}`;
   let end = "end";

@@ -10,7 +10,7 @@ import { CommandFailedError, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { remedyOf } from "../service-message.ts";
 
-/** Refuses, before anything is sent, to show a person bytes; `--output -` has them all the same. Throws UsageError. */
+/** Rejects, before anything is sent, to show a person bytes; `--output -` has them all the same. Throws UsageError. */
 export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
   if (output !== undefined || stdout.isTTY !== true) return;
   throw new UsageError("--output is required: the response is binary", {
@@ -24,13 +24,13 @@ export interface ProtectedFiles {
   readonly inputs?: readonly (string | undefined)[];
   /**
    * Whether a file that begins so is one that the flag wrote before, which it may replace. Left out where the flag says
-   * where the answer itself goes: like a shell, it replaces whatever is there (DECISIONS.md, L24).
+   * where the response itself goes: like a shell, it replaces whatever is there (DECISIONS.md, L24).
    */
   readonly isOurs?: (beginning: string) => boolean;
 }
 
 /**
- * Looks, before anything is sent, whether a file can be written there: an answer that cannot be kept may not come a
+ * Looks, before anything is sent, whether a file can be written there: a response that cannot be stored may not come a
  * second time. Gives its absolute path. Throws UsageError.
  */
 export async function checkOutputFile(
@@ -75,7 +75,7 @@ export const createForeignFileError = (path: string, flag: string): UsageError =
     hint: "Choose a file that does not exist.",
   });
 
-/** The same for all names of a file, links too; undefined where there is none. */
+/** The same for all names of a file, links too; undefined if there is none. */
 async function identityOf({ cwd, stdin }: Host, path: string): Promise<string | undefined> {
   const { fd } = stdin as { readonly fd?: number };
   if (path === "-" && fd === undefined) return undefined;

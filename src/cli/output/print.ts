@@ -28,8 +28,8 @@ const rowLines = { csv: csvLine, "csv-safe": csvSafeLine, tsv: tsvLine } as cons
  */
 export interface Printer {
   /**
-   * Lines for people; our styles are added after all else was made harmless. In a window they go on between words, unless
-   * they are `laidOut`: rows of a table.
+   * Lines for people; our styles are added after all else was made harmless. In a window they continue between words,
+   * unless they are `laidOut`: rows of a table.
    */
   lines(name: StreamName, lines: readonly StyledLine[], how?: { readonly laidOut?: boolean }): Promise<void>;
   /** A document of JSON, on one line unless indented. */
@@ -37,8 +37,8 @@ export interface Printer {
   /** Rows, escaped by the rules of their format; on a terminal, where no program reads them, as people may see them. */
   rows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void>;
   /**
-   * What was asked for, byte for byte; on a terminal, and as text in a runner's log, without what they would obey. On a
-   * terminal its last line is ended.
+   * What was asked for, byte for byte; on a terminal, and as a string in a runner's log, without what they would obey.
+   * On a terminal its last line is ended.
    */
   content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void>;
   /** A line that stands until the next one takes its place; undefined clears it. On terminals alone. */
@@ -132,7 +132,7 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
   };
 }
 
-/** Whether something can stand on a line of its own there. Some terminals are 0 columns wide: nobody has told them. */
+/** Whether something can are on a line of its own there. Some terminals are 0 columns wide: nobody has told them. */
 export const hasWidth = (stream: Host["stderr"]): boolean => stream.isTTY === true && stream.columns !== 0;
 
 const clearLine = "\r\x1b[K";

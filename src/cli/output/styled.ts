@@ -9,7 +9,7 @@ export interface StyledText {
   readonly text: string;
 }
 
-/** One line for people, without its line break. Whatever stands in it is made harmless where it is printed. */
+/** One line for people, without its line break. Whatever is in it is made harmless where it is printed. */
 export type StyledLine = string | readonly (string | StyledText)[];
 
 const style =
@@ -57,7 +57,7 @@ export function styleState(text: string): StyledText | string {
   return found ? found[0](text) : text;
 }
 
-/** The status of an HTTP answer in its colour; 0 where none came. */
+/** The status of an HTTP answer in its colour; 0 if none came. */
 export function styleStatus(status: number, text = String(status)): StyledText {
   if (status >= 500 || status === 0) return red(text);
   if (status >= 400) return yellow(text);

@@ -5,7 +5,7 @@ import { bold, type StyledLine, type StyledText, styleState, styleStatus } from 
 import { formatCell, maxTextWidth, type OmittedPart, truncateText } from "./text.ts";
 
 const gap = 2;
-/** A column that is cut keeps as much and its title, unless it declares otherwise, or is left out. */
+/** A column that is cut keeps as much and its title, unless it declares otherwise, or is omitted. */
 const leastText = 8;
 
 const ranks = { first: 0, purpose: 1, other: 2, empty: 3 } as const;
@@ -16,7 +16,7 @@ interface Laid {
   /** What it keeps where it is cut; its width where it is not. */
   readonly least: number;
   readonly omits: OmittedPart;
-  /** Those of a lower rank are left out later. */
+  /** Those of a lower rank are omitted later. */
   readonly rank: number;
   readonly isNumber: boolean;
   readonly cells: readonly string[];
@@ -24,9 +24,9 @@ interface Laid {
 }
 
 /**
- * Rows under headings that fit a window of so many columns: some are cut with `…`, by the priority that they declare,
- * and those are left out that do not fit beside what the command is run for. Numbers stand at the right, states in their
- * colour. With the titles of what is left out, and of what is cut.
+ * Rows under headings that fit a window of this many columns: some are cut with `…`, by the priority that they declare,
+ * and those are omitted that do not fit next to what the command is run for. Numbers are at the right, states in their
+ * colour. With the titles of what is omitted, and of what is cut.
  */
 export function fitTable(
   rows: readonly (readonly unknown[])[],

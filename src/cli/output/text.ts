@@ -11,7 +11,7 @@ export function formatCell(value: unknown): string {
 
 const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - measureWidth(text)));
 
-/** How wide the widest text is. Of any number of texts: as arguments of one call, many would not fit on the stack. */
+/** How wide the widest text is. Of any number of strings: as arguments of one call, many would not fit on the stack. */
 export const maxTextWidth = (texts: readonly string[]): number =>
   texts.reduce((most, text) => Math.max(most, measureWidth(text)), 0);
 
@@ -20,10 +20,10 @@ const ascii = /^[ -~]*$/;
 /** Made by the first text that is not ASCII: its tables take ten milliseconds to load, a third of Node's own start. */
 let graphemes: Intl.Segmenter | undefined;
 
-/** Which part of a text is missing where it is cut. */
+/** Which part of a string is missing where it is cut. */
 export type OmittedPart = "start" | "middle" | "end";
 
-/** The text in at most so many columns, with `…` where something is missing; no character is cut in two. */
+/** The text in at most this many columns, with `…` where something is missing; no character is cut in two. */
 export function truncateText(text: string, columns: number, omitted: OmittedPart = "end"): string {
   if (text.length <= columns && ascii.test(text)) return text;
   if (!ascii.test(text) && measureWidth(text) <= columns) return text;
@@ -40,7 +40,7 @@ function charactersOf(text: string): readonly string[] {
   return Array.from(graphemes.segment(text), ({ segment }) => segment);
 }
 
-/** The first of these that fit into so many columns. */
+/** The first of these that fit into this many columns. */
 function within(characters: readonly string[], columns: number): readonly string[] {
   let used = 0;
   const over = characters.findIndex((one) => {

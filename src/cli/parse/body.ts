@@ -19,7 +19,7 @@ export async function readInput(host: Host, path: string, flag: string): Promise
   return Buffer.concat(chunks);
 }
 
-/** The same as text, without the byte order mark that some editors begin it with. */
+/** The same as a string, without the byte order mark that some editors begin it with. */
 export const readText = async (host: Host, path: string, flag: string): Promise<string> =>
   stripByteOrderMark((await readInput(host, path, flag)).toString("utf8"));
 

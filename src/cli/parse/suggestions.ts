@@ -29,12 +29,12 @@ const insteadOf = lookupTable<string>({
   "emulator logs": log,
 });
 
-/** What to take in place of a command that is expected and does not exist. */
+/** What to take instead of a command that is expected and does not exist. */
 export const findReplacement = (words: readonly string[]): string | undefined => insteadOf[words.slice(0, 2).join(" ")];
 
 /**
- * `Did you mean svc emulator exec?` of an unknown `exec`: the commands and groups that are named so elsewhere in the tree;
- * of several those that have the words after it, too. Undefined where there is none, or too many.
+ * `Did you mean svc emulator exec?` of an unknown `exec`: the commands and groups that are named so elsewhere in the
+ * tree; of several those that have the words after it, too. Undefined if there is none, or too many.
  */
 export function suggestCommand(
   unknown: readonly string[],
@@ -52,7 +52,7 @@ export function suggestCommand(
   return names.size === 0 || names.size > most ? undefined : `Did you mean ${[...names].join(" or ")}?`;
 }
 
-/** Which commands take an option that this one does not. Undefined where none does, or too many. */
+/** Which commands take an option that this one does not. Undefined if none does, or too many. */
 export function suggestCommandsWithOption(
   unknown: string,
   commands: readonly Pick<CommandDeclaration, "words" | "flags">[],
@@ -63,7 +63,7 @@ export function suggestCommandsWithOption(
 }
 
 /**
- * Of a body that a person wrote: its fields that are misspelt, in sentences. Services pass over what they do not know
+ * Of a body that a person wrote: its fields that are misspelt, in sentences. Services skip what they do not know
  * without a word, so such a field is lost. What is like no name that is declared is meant so, as in the events of apps.
  */
 export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown): string[] {
@@ -92,7 +92,7 @@ interface Definition {
 
 /**
  * `Did you mean --only-for-activities?` of an unknown `activities`: the flags that have all its words among theirs.
- * Undefined where none has them, or too many.
+ * Undefined if none has them, or too many.
  */
 export function suggestPartialName(unknown: string, flags: readonly string[]): string | undefined {
   const words = unknown.split("-");

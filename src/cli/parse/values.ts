@@ -106,7 +106,7 @@ export const pickGiven = <Values extends object, Name extends keyof Values & str
     [Given in Name]?: Values[Given];
   };
 
-/** What keeps a text from being the address of a receiver anywhere; undefined: nothing. */
+/** What keeps a string from being the address of a receiver anywhere; undefined: nothing. */
 export function findAddressProblem(text: string): string | undefined {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     return "The address has no scheme. Begin it with https://, or with http:// on this machine.";
@@ -118,7 +118,7 @@ export function findAddressProblem(text: string): string | undefined {
   return protocol === "http:" || protocol === "https:" ? undefined : `Webhooks require https://, not ${protocol}//.`;
 }
 
-/** Why a service that says no more than that it wants https may have refused it. */
+/** Why a service that says no more than that it wants https may have rejected it. */
 export function explainRejectedAddress(text: string): string | undefined {
   const problem = findAddressProblem(text);
   if (problem !== undefined || !text.toLowerCase().startsWith("http:")) return problem;

@@ -35,7 +35,7 @@ const offersOfGroups = lookupTable<Fetch>({
 
 const unfinished = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
 
-/** The statuses in which a command can do something; left out: all. */
+/** The statuses in which a command can do something; omitted: all. */
 const statusesFor = lookupTable<readonly string[]>({
   "contracts send": ["DRAFT"],
   "contracts void": unfinished,
@@ -106,7 +106,7 @@ export async function findChoices(
   return found;
 }
 
-/** Says what is missing, where that is known. */
+/** Reports what is missing, where that is known. */
 function refuseToAsk(offer: Fetch, command: string): void {
   const statuses = offer === contracts ? statusesFor[command] : undefined;
   const message =
@@ -192,7 +192,7 @@ async function workflows(context: Context): Promise<Choice[]> {
   return [...found].map(([id, title]) => ({ value: String(id), name: `${id}  ${title}` }));
 }
 
-/** Those of the workspace that calls; undefined where the services are none of an emulator. */
+/** Those of the workspace that calls; undefined if the services are none of an emulator. */
 async function workflowsOfEmulator(context: Context) {
   const { listWorkspaces } = await import("../../api/emulator/state.ts");
   const { credentials } = await context.target("contracts");
@@ -214,7 +214,7 @@ async function newestIntakes(context: Context) {
   return (await listed("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
 }
 
-/** Only what was stopped can be gone on with. */
+/** Only what was stopped can be continued with. */
 async function jobs({ host }: Context, command: string): Promise<Choice[]> {
   const { listJobs } = await import("../bulk/log/jobs.ts");
   const stored = (await listJobs(host)).filter((job) => job.status !== "damaged");

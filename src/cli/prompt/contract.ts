@@ -49,8 +49,8 @@ export async function askContract(input: ContractInput, context: Context): Promi
 }
 
 /**
- * What templates do not tell beforehand, the service says by refusing: that one cannot be sent for signature, or that
- * somebody of the own side has to sign. Gives the input with an answer to that; undefined where nothing can be asked.
+ * What templates do not tell beforehand, the service says by rejecting: that one cannot be sent for signature, or that
+ * somebody of the own side has to sign. Gives the input with an answer to that; undefined if nothing can be asked.
  */
 export async function askForRejectedFields(
   error: unknown,
@@ -87,7 +87,7 @@ function counterpartySignatories(set: readonly string[]): object[] {
   return [{ name, email, is_counterparty_signatory: true, counterparty_name }];
 }
 
-/** Lets another template be chosen than those that were refused; undefined where there is none. */
+/** Lets another template be chosen than those that were rejected; undefined if there is none. */
 async function askOtherTemplate(refused: number | undefined, context: Context): Promise<number | undefined> {
   const all = await findChoices("contract_template_id", undefined, context, "contracts create");
   const others = all?.filter(({ value }) => value !== String(refused)) ?? [];

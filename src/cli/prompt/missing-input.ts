@@ -5,7 +5,7 @@ import type { CommandInput } from "../command.ts";
 export interface MissingInput {
   readonly positionals: readonly PositionalSpec[];
   readonly flags: readonly FlagSpec[];
-  /** Fields of the body: these may come from --data or --set too, so they are only asked for, never refused here. */
+  /** Fields of the body: these may come from --data or --set too, so they are only asked for, never rejected here. */
   readonly body: readonly FlagSpec[];
 }
 

@@ -13,7 +13,9 @@ interface Problem {
   readonly sentence: string;
 }
 
-/** The first thing that does not fit a schema, in a sentence; undefined where all fits. `keys`: those of the map itself. */
+/**
+ * The first thing that does not fit a schema, in a sentence; undefined if all fits. `keys`: those of the map itself.
+ */
 export function problemOf(schema: z.ZodType, value: unknown, keys: readonly string[]): Problem | undefined {
   const { error } = schema.safeParse(value, { reportInput: true });
   if (!error) return undefined;
@@ -21,7 +23,7 @@ export function problemOf(schema: z.ZodType, value: unknown, keys: readonly stri
   return problemIn(issue, keys, schema);
 }
 
-/** A misspelt key explains what is missing beside it. */
+/** A misspelt key explains what is missing next to it. */
 const weight = ({ code }: Issue): number => (code === "unrecognized_keys" ? 0 : 1);
 
 function problemIn(issue: Issue, keys: readonly string[], schema: z.ZodType): Problem {

@@ -18,7 +18,7 @@ export interface ParsedScenario {
   readonly positions: Positions;
 }
 
-/** More is no story. */
+/** More is not a story. */
 const maxCharacters = 1_000_000;
 
 /** @throws ScenarioError for the first thing that is wrong. */

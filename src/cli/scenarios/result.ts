@@ -26,12 +26,12 @@ export interface StepResult {
   readonly output: string;
   /** What a command said to people. */
   readonly notes: string;
-  /** The command line; left out for steps of another kind. */
+  /** The command line; omitted for steps of another kind. */
   readonly command?: string;
   readonly exit?: number;
 }
 
-/** A value that was seen in the place of what a file expects there. */
+/** A value that was seen instead of what a file expects there. */
 export interface SeenValue {
   readonly path: readonly (string | number)[];
   readonly value: unknown;

@@ -98,7 +98,7 @@ class ScenarioRun {
     const kind = (Object.keys(stepKinds) as StepKind[]).find((one) => one in step) as Exclude<StepKind, "for each">;
     const startedAt = this.#options.wall.monotonicNow();
     const done = await runStep(kind, step, this.#stage, this.#options.operations);
-    // A command line that was interrupted is no failure of the story.
+    // A command line that was interrupted is not a failure of the story.
     this.#stage.signal.throwIfAborted();
     this.#stage.secrets.learn(done.value);
     this.#follow(step, done);

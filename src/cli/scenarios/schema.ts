@@ -20,10 +20,10 @@ const nameMessage = "must be a name (letters, digits and _)";
 /** The name of a saved value, of a receiver, or of what a loop runs over: `$contract`. */
 const name = z.string().regex(namePattern, nameMessage);
 
-/** What a text is that might have been a saved value. */
+/** What a string is that might have been a saved value. */
 export const notSaved = "must be a saved value ($name)";
 
-/** A place where a saved value may stand: `$contract`, or `${app.url}` within a text. */
+/** A place where a saved value may stand: `$contract`, or `${app.url}` within a string. */
 const reference = z.string().regex(/\$/, { error: notSaved, abort: true }).describe("A saved value: $name");
 
 const saved = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);

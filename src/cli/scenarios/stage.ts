@@ -100,7 +100,7 @@ export class Stage {
 /** A receiver of webhooks in a story, as its steps refer to it: `$app.url`. */
 interface StoryReceiver {
   readonly url: string;
-  /** Id of the webhook to it; undefined where no step has created one. */
+  /** Id of the webhook to it; undefined if no step has created one. */
   webhook: number | undefined;
   readonly count: number;
   readonly last: { readonly body: string; readonly signature: string } | undefined;
@@ -171,7 +171,7 @@ class Secrets {
     if (value !== undefined && value.length >= minLength) this.#values.add(value);
   }
 
-  /** A text without any of them, and without what looks like one. */
+  /** A string without any of them, and without what looks like one. */
   hide(text: string): string {
     const shown = [...this.#values]
       .sort((one, other) => other.length - one.length)

@@ -21,7 +21,7 @@ export type AnswerCheck = (text: string) => true | string;
 /** More than fit on a small screen are searched instead of scrolled. */
 const longList = 12;
 
-/** Questions and answers are drawn anew at each key, and services choose what stands in them. */
+/** Questions and answers are drawn again at each key, and services choose what is in them. */
 const longText = 1_000;
 
 const shown = (text: string): string =>
@@ -42,7 +42,7 @@ const plainStyle = {
   keysHelpTip: (keys: [string, string][]) => keys.map(([key, action]) => `${key} ${action}`).join(", "),
 };
 
-/** The library would decide about colours by standard output; questions stand on standard error, under our own rule. */
+/** The library would decide about colours by standard output; questions are on standard error, under our own rule. */
 const themed = ({ stderr, env }: Host) =>
   hasColour(stderr, undefined, env) ? {} : { theme: { prefix: { idle: "?", done: ">" }, style: plainStyle } };
 

@@ -21,7 +21,9 @@ export function findBrowserCommand(
 export const isWebAddress = (address: string): boolean =>
   URL.canParse(address) && ["http:", "https:"].includes(new URL(address).protocol);
 
-/** So long it is waited for a program that opens addresses: one that goes on is a browser, one that cannot ends soon. */
+/**
+ * So long it is waited for a program that opens addresses: one that continues is a browser, one that cannot ends soon.
+ */
 const patienceMs = 3_000;
 
 /**

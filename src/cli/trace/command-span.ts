@@ -30,7 +30,7 @@ export class CommandSpan {
     this.#begun = host.wall.now();
   }
 
-  /** Undefined where the variables say that none is sent. What is wrong with them is no reason to talk or to fail. */
+  /** Undefined if the variables say that none is sent. What is wrong with them is not a reason to talk or to fail. */
   static begin(host: OwnHost, words: readonly string[]): CommandSpan | undefined {
     const { settings } = readOtelSettings(host.env, "svc");
     return settings && new CommandSpan(host, words, settings);

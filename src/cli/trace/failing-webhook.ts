@@ -150,12 +150,12 @@ function causesOf(failed: readonly Attempt[], { nodes }: Trace) {
 export interface FindingLinesOptions {
   /** Everything, however long. */
   readonly all: boolean;
-  /** So many lines in a window of so many columns, otherwise. */
+  /** This many lines in a window of this many columns, otherwise. */
   readonly maxLines: number;
   readonly columns: number;
 }
 
-/** The same for people. The answer comes last, where they look; before it, as much evidence as there is room for. */
+/** The same for people. The response comes last, where they look; before it, as much evidence as there is room for. */
 export function formatFindings(found: WebhookFindings, { all, maxLines, columns }: FindingLinesOptions): StyledLine[] {
   const answer = answerLines(found, all);
   const heading = headingOf(found.webhook);
@@ -212,7 +212,7 @@ function* digests(found: WebhookFindings): Generator<StyledLine[]> {
   yield listed.length > 0 ? ["", ...listed] : [];
 }
 
-/** So many attempts show how it goes. */
+/** This many attempts show how it goes. */
 const mostShown = 7;
 
 /** Deliveries that were not tried, or are not tried again, each kind under its heading. */

@@ -85,7 +85,7 @@ const isNear = (a: string, b: string): boolean => Math.abs(Date.parse(a) - Date.
 
 const outcomeOf = ({ outcome }: TraceNode): string => (outcome === null ? "" : ` ${outcome}`);
 
-/** Viewers refuse larger drawings unless they are told otherwise: 500 edges, 50,000 characters. */
+/** Viewers reject larger drawings unless they are told otherwise: 500 edges, 50,000 characters. */
 const mostBoxes = 400;
 const mostCharacters = 45_000;
 const longestText = 100;

@@ -9,7 +9,7 @@ import type { DeletedWebhook, WebhookReading } from "./failing-webhook.ts";
 type Asking = { readonly client: Client; readonly signal: AbortSignal };
 type Page = ResultOf<typeof listDeliveries>;
 
-/** What one call of the log takes, and so many of the newest are looked at, as in the console. */
+/** What one call of the log takes, and this many of the newest are looked at, as in the console. */
 const page = 500;
 const most = 10_000;
 
@@ -50,7 +50,7 @@ function byWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, Deliver
   return own;
 }
 
-/** Of a webhook that is there no more; undefined where no delivery of it is kept. */
+/** Of a webhook that is there no more; undefined if no delivery of it is stored. */
 export async function readDeletedWebhook(id: number, asking: Asking): Promise<WebhookReading | undefined> {
   const [{ deliveries }, now] = await Promise.all([readLog(id, asking), virtualTime(asking)]);
   const [first] = deliveries;

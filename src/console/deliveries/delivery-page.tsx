@@ -246,7 +246,7 @@ async function contentHash(hmacKeyBase64: string, body: Uint8Array<ArrayBuffer>)
 /** A page of another machine without a certificate has no WebCrypto. */
 const canSign = (): boolean => globalThis.crypto?.subtle !== undefined;
 
-/** A text as it was sent or came: never anything else than text, and nothing of it hides. */
+/** A string as it was sent or came: never anything else than text, and nothing of it hides. */
 function Bytes({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <figure class="bytes">

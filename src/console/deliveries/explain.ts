@@ -23,7 +23,7 @@ export interface StatusLabel {
   readonly words: string;
 }
 
-/** A delivery; one whose next attempt is passed over is on its way no more. */
+/** A delivery; one whose next attempt is skipped is on its way no more. */
 export const toStatusLabel = (delivery: Delivery): StatusLabel => ({
   tone: isToBeSkipped(delivery) ? "bad" : toneOf(delivery.outcome),
   words: formatDeliveryStatus(
@@ -32,7 +32,7 @@ export const toStatusLabel = (delivery: Delivery): StatusLabel => ({
   ),
 });
 
-/** What an attempt brought, in a few words: `503`, `nobody listens`, `no answer in time`. */
+/** What an attempt brought, in a few words: `503`, `nobody listens`, `no response in time`. */
 export const describeResponse = ({ status, error }: Pick<Attempt, "status" | "error">): string =>
   describeResponseCode(status, error?.code ?? null);
 

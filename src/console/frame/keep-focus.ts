@@ -1,4 +1,4 @@
-/** What the keyboard stands on, by the ways to get there. */
+/** What the keyboard is on, by the ways to get there. */
 const stops = "button:not(:disabled),a[href],input:not(:disabled),select:not(:disabled),summary";
 
 const view = (): HTMLElement | null => document.getElementById("view");
@@ -35,7 +35,7 @@ export function keepFocus(root: HTMLElement): void {
     }
   });
   root.addEventListener("focusout", () => {
-    // Left on purpose, for a place that takes no focus: nothing is to be kept.
+    // Left on purpose, for a place that takes no focus: nothing is to be stored.
     const [left] = place;
     queueMicrotask(() => {
       if (left === place[0] && left && !isGone(left) && document.activeElement === document.body) place = [];

@@ -105,7 +105,7 @@ const signedIn = (): Promise<void> =>
     if (session.value !== undefined) stop();
   });
 
-/** Changes what is shown by what went on. */
+/** Changes what is shown by what continued. */
 function applyEvents(events: readonly EmulatorEvent[]): void {
   const changed: Delivery[] = [];
   for (const event of events) {

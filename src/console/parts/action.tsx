@@ -25,7 +25,7 @@ interface Props<Id extends OperationId> {
   readonly done?: (answer: OperationResult<Id>) => void;
 }
 
-/** A button that calls an operation, and one beside it that shows the command which does the same. */
+/** A button that calls an operation, and one next to it that shows the command which does the same. */
 export function Action<Id extends OperationId>(props: Props<Id>) {
   const { op, input, children, name, kind, disabled, message, ask, done } = props;
   const command = props.command ?? formatCommand(op, input);

@@ -2,7 +2,7 @@ import { signal, useSignal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
 import { Icon } from "./labels.tsx";
 
-/** Puts a text on the clipboard, and says so. */
+/** Puts a string on the clipboard, and says so. */
 export function Copy({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
   const outcome = useSignal<string | undefined>(undefined);
   const copy = async () => {

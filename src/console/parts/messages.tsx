@@ -21,7 +21,7 @@ export const ProblemMessage = ({ problem }: { readonly problem: CallError }) => 
   </div>
 );
 
-/** Words of the emulator, in which what stands between backticks is to be typed. */
+/** Words of the emulator, in which what is between backticks is to be typed. */
 export const withCode = (text: string): ComponentChildren =>
   text.split("`").map((part, at) => (at % 2 === 0 ? part : <code key={part}>{part}</code>));
 

@@ -4,7 +4,7 @@ const unseen = /(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 /** `U+202E` */
 const codeOf = (letter: string): string => `U+${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
 
-/** A text of somebody else in which nothing hides: `invoice⟨U+202E⟩gnp.exe`. */
+/** A string of somebody else in which nothing hides: `invoice⟨U+202E⟩gnp.exe`. */
 export const revealInvisible = (text: string): string => text.replace(unseen, (letter) => `⟨${codeOf(letter)}⟩`);
 
 /** Letters of Hebrew, Arabic and their sisters, which are read from the right. */
@@ -16,7 +16,7 @@ export function isolateText(text: string): string {
   return fromTheRight.test(open) ? `\u2068${open}\u2069` : open;
 }
 
-/** A text cut where a letter stands that cannot be seen, which stands by itself then: `["a", "U+202E", "b"]`. */
+/** A string cut where a letter stands that cannot be seen, which stands by itself then: `["a", "U+202E", "b"]`. */
 export function splitInvisible(text: string): readonly { readonly words: string; readonly isCode: boolean }[] {
   const out = [];
   let from = 0;
@@ -53,6 +53,6 @@ const tones = new Map<string, Tone>([
 /** What a code of the emulator means for somebody who looks for trouble. */
 export const toneOf = (code: string): Tone => tones.get(code) ?? (code.startsWith("skipped") ? "bad" : "none");
 
-/** 2xx is good, no answer or 5xx is bad, 4xx is somebody's mistake. */
+/** 2xx is good, no response or 5xx is bad, 4xx is somebody's mistake. */
 export const toneOfStatus = (status: number | null): Tone =>
   status === null || status === 0 || status >= 500 ? "bad" : status >= 400 ? "warn" : "good";

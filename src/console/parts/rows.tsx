@@ -19,8 +19,8 @@ export interface Filter<Row> {
 const nameInAddress = (name: string): string => name.toLowerCase().replaceAll(" ", "-");
 
 /**
- * A long list, and chips that say how many rows each filter leaves of it. Which one is chosen stands in the address, by
- * its name; the first one needs none.
+ * A long list, and chips that say how many rows each filter leaves of it. Which one is chosen is in the address, by its
+ * name; the first one needs none.
  */
 export function FilteredRows<Row>(props: {
   readonly label: string;
@@ -69,7 +69,7 @@ export type Headings = readonly [id: string, title: string, sub: string, state: 
 
 const around = 8;
 
-/** Of a row, in pixels: one of a table; of two lines; and where the page is narrow its end stands below the rest. */
+/** Of a row, in pixels: one of a table; of two lines; and where the page is narrow its end is below the rest. */
 const heights = { table: 45, wide: 57, narrow: 96 };
 
 const windowWidth = signal(globalThis.innerWidth);

@@ -39,7 +39,7 @@ effect(() => {
   lastAction.value = { state: "done", outcome: { tone: "warn", words } };
 });
 
-/** Does what a person asked for; undefined where it failed, which the foot of the page says. */
+/** Does what a person asked for; undefined if it failed, which the foot of the page says. */
 export async function performAction<Id extends OperationId>(
   id: Id,
   input: OperationInput<Id>,
@@ -66,7 +66,7 @@ export async function performAction<Id extends OperationId>(
 }
 
 interface Loaded<Value> {
-  /** Undefined until the first answer. */
+  /** Undefined until the first response. */
   readonly value: ReadonlySignal<Value | undefined>;
   readonly problem: ReadonlySignal<CallError | undefined>;
   again(): void;
@@ -130,7 +130,7 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
 
 const quietly = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
 
-/** Reads everything anew: at the beginning, and whenever what is shown may be of another state. */
+/** Reads everything again: at the beginning, and whenever what is shown may be of another state. */
 export function readAll(): void {
   quietly(readClock());
   quietly(loadReadiness());

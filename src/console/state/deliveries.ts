@@ -65,7 +65,7 @@ export async function readDeliveries(): Promise<void> {
       return;
     }
     ({ items, total: all } = await callOperation("deliveries.list", { query: { limit: page, offset: found.size } }));
-    // Those that came meanwhile stand in the signal alone.
+    // Those that came meanwhile are in the signal alone.
     found = new Map([...found, ...deliveries.value]);
   }
 }
@@ -119,7 +119,7 @@ export const needsAttention = ({ failing, untouched, unsent }: WebhookHealth): b
 /** How many webhooks have a card on the timeline. */
 export const attentionCount = computed(() => [...healthByWebhook.value.values()].filter(needsAttention).length);
 
-/** The same of those that were deleted, of which deliveries are kept. */
+/** The same of those that were deleted, of which deliveries are stored. */
 export const healthOfDeleted = computed<ReadonlyMap<number, WebhookHealth>>(() => {
   const there = new Set((webhooks.value ?? []).map(({ id }) => id));
   return new Map(

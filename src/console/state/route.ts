@@ -17,7 +17,7 @@ export function parseRoute(hash: string): Route {
   return { view, id: id === "" ? undefined : decoded(id), query: new URLSearchParams(query) };
 }
 
-/** The address of a view, of one thing in it, and of the trace that lies open beside it. */
+/** The address of a view, of one thing in it, and of the trace that lies open next to it. */
 export const href = (view: string, id?: string | number, trace?: string): string => hrefOf(view, id, { trace });
 
 /** The address of a view that shows a part of what it has: what is undefined says nothing. */
@@ -42,7 +42,7 @@ export function withPart(part: Part): string {
   return hrefOf(view, id, { ...Object.fromEntries(query), ...part });
 }
 
-/** The address of the same view with another trace beside it, or with none. */
+/** The address of the same view with another trace next to it, or with none. */
 export const withTrace = (trace: string | undefined): string => withPart({ trace });
 
 export const navigate = (to: string): void => {
@@ -90,7 +90,7 @@ let isPlanned = false;
 /** How long changes are gathered: an advance brings hundreds in a moment. */
 const gatherMs = 60;
 
-/** Says that something has changed; those who show it read it again in a moment, once for many changes. */
+/** Reports that something has changed; those who show it read it again in a moment, once for many changes. */
 export function markChanged(...which: readonly Topic[]): void {
   for (const topic of which) changed.add(topic);
   if (isPlanned || changed.size === 0) return;

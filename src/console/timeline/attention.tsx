@@ -20,7 +20,7 @@ import {
 } from "../state/deliveries.ts";
 import { hrefOfPart, withTrace } from "../state/route.ts";
 
-/** So many have a card at first. */
+/** This many have a card at first. */
 const shownAtFirst = 6;
 
 /** A line for each webhook that fails, with what to press; opened, it says why. */

@@ -17,7 +17,7 @@ export interface Mark {
   readonly kind: "made" | "planned" | "supposed";
   readonly tone: Tone;
   readonly x: number;
-  /** From the top; marks of one moment stand below each other. */
+  /** From the top; marks of one moment are below each other. */
   readonly slot: number;
   /** More of the same moment than are drawn. */
   readonly more?: number;
@@ -41,7 +41,7 @@ type Moment = Omit<Mark, "x" | "slot">;
 
 /** More than this many of one moment in one track are a number. */
 const maxStacked = 3;
-/** Of so many deliveries that wait it is told how they may go on. */
+/** Of this many deliveries that wait it is told how they may continue. */
 const maxSupposed = 12;
 
 const toSecond = (at: string): number => Math.floor(Date.parse(at) / 1_000) * 1_000;
@@ -183,13 +183,13 @@ interface Axis {
   readonly width: number;
 }
 
-/** Half of a label that names its day stands before it. */
+/** Half of a label that names its day is before it. */
 const lead = 60;
-/** Marks beside each other do not touch. */
+/** Marks next to each other do not touch. */
 const step = 30;
 const collapsed = 84;
 
-/** How far apart two moments stand: seconds beside each other, and no idle time longer than a label. */
+/** How far apart two moments stand: seconds next to each other, and no idle time longer than a label. */
 const distance = (gap: number): number => (gap >= 60_000 ? collapsed : gap >= 10_000 ? step + 8 : step);
 
 /** Lays moments out from left to right, in milliseconds, each once; time in which nothing is collapses. */
@@ -205,7 +205,7 @@ export function layOutAxis(moments: readonly number[]): Axis {
   return { ticks, width: x + 2 * collapsed };
 }
 
-/** Of things in order, those that stand between two places: from this one on, and how many. */
+/** Of things in order, those that are between two places: from this one on, and how many. */
 export function sliceBetween<Thing extends { readonly x: number }>(
   all: readonly Thing[],
   from: number,

@@ -28,7 +28,7 @@ export function requestBody(operation: Operation, writer: SchemaWriter): Json | 
 /** As the emulator reads a request without a body: bytes may be none, and a form without fields is an empty one. */
 function mayBeAbsent(body: RequestBody, { noBody }: Service): boolean {
   if (!("schema" in body)) return true;
-  // What the handler refuses in words of its own, the metadata of the schema alone says.
+  // What the handler rejects in words of its own, the metadata of the schema alone says.
   const { required, oneOf, anyOf } = body.schema.meta() ?? {};
   if (required ?? oneOf ?? anyOf) return false;
   const readAsEmpty = body.kind === "form" || noBody === "empty";

@@ -4,7 +4,7 @@ import type { Failure } from "../../api/failure.ts";
 export type Json = Readonly<Record<string, unknown>>;
 export type SchemaNames = ReadonlyMap<z.ZodType, string>;
 
-/** `input`: what a caller may send, defaults left out. `output`: what a service answers. */
+/** `input`: what a caller may send, defaults omitted. `output`: what a service answers. */
 export type Direction = "input" | "output";
 
 /** Writes schemas as JSON Schema; those with a name become a reference and are described once, in `components`. */
@@ -40,7 +40,7 @@ export function schemaWriter(names: SchemaNames): SchemaWriter {
   };
 
   const reference = (schema: z.ZodType, direction: Direction): Json | undefined => {
-    // What is described anew at a place is the same schema with other words.
+    // What is described again at a place is the same schema with other words.
     const name = names.get(schema) ?? (schema._zod.parent && names.get(schema._zod.parent as z.ZodType));
     if (name === undefined) return undefined;
     // A schema that reads differently in the two directions is two schemas to OpenAPI.
@@ -84,7 +84,7 @@ const maxInt32 = 2 ** 31 - 1;
 /** Those of JSON Schema that the declarations use. */
 const standardFormats: ReadonlySet<unknown> = new Set(["date-time", "date", "email", "uri", "uuid"]);
 
-/** Generators stumble over tuples; a list of so many items of one form is all that a pair needs. */
+/** Generators stumble over tuples; a list of this many items of one form is all that a pair needs. */
 function asList(json: Record<string, unknown>, items: readonly unknown[]): void {
   const forms = [...new Set(items.map((item) => JSON.stringify(item)))].map((text) => JSON.parse(text));
   delete json.prefixItems;

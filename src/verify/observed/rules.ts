@@ -180,7 +180,7 @@ function mapFor(pairs: Pairs): Change | string {
   return { to: "map", pairs: [...map.values()] };
 }
 
-/** What errors quote: it stands in the same order in both texts. */
+/** What errors quote: it is in the same order in both strings. */
 const quoted = /"[^"]*"|'[^']*'|\b[A-Z]{1,5}-\d+\b|\d+|\bqx[a-x]{7}\b/gi;
 
 function templateFor(from: string, to: string): Change {

@@ -17,7 +17,7 @@ export const timeFormatOf = (time: string): string => time.replace(/\d/g, "9");
 export const isTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
 
-/** How a text of a replay differs from the recorded one; undefined: not at all. What may differ becomes a link. */
+/** How a string of a replay differs from the recorded one; undefined: not at all. What may differ becomes a link. */
 export function compareText(
   recorded: string,
   actual: string,

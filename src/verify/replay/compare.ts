@@ -132,7 +132,7 @@ function compareObjects(
   ];
 }
 
-/** The identifier of an item of a list, as text. */
+/** The identifier of an item of a list, as a string. */
 function idOf(item: unknown): string | undefined {
   if (!isObject(item)) return undefined;
   const id = item.id ?? Object.entries(item).find(([key]) => isIdKey(key))?.[1];

@@ -62,7 +62,7 @@ export class Links {
     return this.#urls.get(target);
   }
 
-  /** A text of a request with everything in it replaced that has a link. */
+  /** A string of a request with everything in it replaced that has a link. */
   translateText(text: string): string {
     const whole = this.#texts.get(text);
     if (whole !== undefined) return whole;

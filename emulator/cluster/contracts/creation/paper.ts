@@ -42,7 +42,7 @@ async function uploaded(route: "review" | "sign", body: PaperRequest, call: Pape
   const { store, blobs, pdfs, clock, settings, cluster, caller, fail, finding } = call;
   const { workspace, user } = caller;
   const checked = await checkPdf(body.file_base64, pdfs, fail);
-  // Looked at before the bytes are kept, so that a refused upload leaves nothing behind.
+  // Looked at before the bytes are stored, so that a rejected upload leaves nothing behind.
   const { type, file } = await store.read((view) => acceptable(view, workspace, route, body, checked, fail));
   noteUnknownAnswers(finding, "intake_form_data.", type.intake_form, body.intake_form_data ?? {});
   const blob = await storeFile(blobs, file);

@@ -150,7 +150,7 @@ function checkSignatories(
   problems: Problems,
 ): void {
   const known = new Set(partyNames);
-  // Told again for each signatory, so that many of both would make an answer of the square of their number.
+  // Told again for each signatory, so that many of both would make a response of the square of their number.
   const choices = partyNames.slice(0, namesShown).join(", ") + (partyNames.length > namesShown ? ", …" : "");
   given.forEach(({ is_counterparty_signatory, counterparty_name }, i) => {
     if (!is_counterparty_signatory) return;
@@ -168,7 +168,7 @@ function checkSignatories(
 
 /**
  * Who signs (DECISIONS.md, C10 and C11): those of the payload; else the contact of each counterparty, in order, then
- * the template's own slot. A slot that must be filled is filled by payload or template, or refused.
+ * the template's own slot. A slot that must be filled is filled by payload or template, or rejected.
  */
 function resolveSignatories(
   given: readonly TemplateSignatoriesDetails[],

@@ -29,7 +29,7 @@ export const signingMails = (invited: readonly Signatory[]): readonly Mail[] =>
     ...(is_counterparty && { invites: name }),
   }));
 
-/** The name of a counterparty's contact; of anybody else the address is all that is known. */
+/** The name of a counterparty's contact; of anyone else the address is all that is known. */
 function nameOfContact(contract: Contract, email: string): string {
   const poc = partyOfContact(contract, email)?.poc;
   return poc ? fullName(poc) : email;
@@ -41,7 +41,7 @@ export function redliningMails(contract: Contract, addressees?: Addressees): rea
     purpose: "redlining",
     recipient,
     mode,
-    // Whoever gets a copy may be anybody.
+    // Whoever gets a copy may be anyone.
     ...(mode === "to" && { invites: nameOfContact(contract, recipient) }),
   });
   return [

@@ -12,7 +12,7 @@ import type { FailureCode } from "../../../../src/api/failures.ts";
 import { isOneOf } from "../../../../src/base/object.ts";
 import type { Contract, Review, Signatory } from "../rows.ts";
 
-/** The moved contract and the row of the table that moved it, or the failure it is refused with. */
+/** The moved contract and the row of the table that moved it, or the failure it is rejected with. */
 export type TransitionResult =
   | { readonly refused?: undefined; readonly taken: Move; readonly contract: Contract }
   | { readonly refused: FailureCode; readonly data: unknown };
@@ -118,7 +118,7 @@ function oldestCompleted({ reviews }: Contract, at: number): Contract["reviews"]
   return reviews.map((review) => (review === done ? { ...review, completed_at: at } : review));
 }
 
-/** Everybody starts anew; those whose turn it is have the contract before them. */
+/** Everybody starts again; those whose turn it is have the contract before them. */
 function invited(signatories: readonly Signatory[], at: number): Signatory[] {
   const fresh = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
   return inviteNextSignatories(fresh, at);

@@ -30,7 +30,7 @@ export interface TransitionOptions {
 
 /**
  * Applies a trigger to a contract in the caller's transaction: moves it by the lifecycle table, stores it, ends and
- * starts its timers, and tells the subscriptions. Refuses with what the table says.
+ * starts its timers, and tells the subscriptions. Rejects with what the table says.
  */
 export async function transition<T extends Trigger>(
   tx: Transaction,
@@ -40,11 +40,12 @@ export async function transition<T extends Trigger>(
   options: TransitionOptions,
   fail: Fail<RefusalOf<T>>,
 ): Promise<Contract> {
-  // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared whatever it refuses with.
+  // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared whatever it rejects
+  // with.
   return applied(tx, world, contract, trigger, options, contract.status, fail as unknown as Refuse);
 }
 
-/** The same for a contract that is being created; creation is never refused by the table. */
+/** The same for a contract that is being created; creation is never rejected by the table. */
 export function createByTransition(
   tx: Transaction,
   world: LifecycleContext,

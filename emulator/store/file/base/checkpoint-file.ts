@@ -15,7 +15,7 @@ import { documentSlices } from "../document.ts";
 import { DocumentReader } from "../document-reader.ts";
 
 /**
- * A whole state as it stands in a file, on which the journals build: the state file itself is one. The first journal
+ * A whole state as it is in a file, on which the journals build: the state file itself is one. The first journal
  * generation that is not in it. (A snapshot is what a user keeps under a name.)
  */
 export interface Checkpoint {
@@ -23,7 +23,7 @@ export interface Checkpoint {
   readonly state: State;
 }
 
-/** A base that was read, and what its rows, and those of the journals that follow it, need to be of today. */
+/** A checkpoint that was read, and what its rows, and those of the journals that follow it, need to be of today. */
 export interface LoadedCheckpoint extends Checkpoint, CheckpointHead {
   readonly upgrade: Upgrade;
 }
@@ -39,12 +39,12 @@ interface Options extends CheckpointOptions {
 }
 
 /**
- * The base file behind lowdb's port: one JSON document, one row per line, read and written in slices. Its last
+ * The checkpoint file behind lowdb's port: one JSON document, one row per line, read and written in slices. Its last
  * member is a checksum of all bytes before that line, so that no damage goes unseen.
  */
 export class CheckpointFile implements Adapter<Checkpoint> {
   readonly #options: Options;
-  /** True once the new file stands in the place of the old one. */
+  /** True once the new file is instead of the old one. */
   renamed = false;
   /** Bytes of the document last read or written. */
   size = 0;
@@ -53,7 +53,7 @@ export class CheckpointFile implements Adapter<Checkpoint> {
     this.#options = options;
   }
 
-  /** The base; null when there is no file. Fails with StateFormatError, which names file and line. */
+  /** The checkpoint; null when there is no file. Fails with StateFormatError, which names file and line. */
   async read(): Promise<LoadedCheckpoint | null> {
     const { path, collections } = this.#options;
     const reader = new DocumentReader(collections);
@@ -83,7 +83,7 @@ export class CheckpointFile implements Adapter<Checkpoint> {
     }
   }
 
-  /** Puts a new file in the place of the old one, durably. */
+  /** Puts a new file instead of the old one, durably. */
   async write({ generation, state }: Checkpoint): Promise<void> {
     const { disk, path } = this.#options;
     this.renamed = false;
@@ -106,7 +106,7 @@ export class CheckpointFile implements Adapter<Checkpoint> {
   }
 }
 
-/** What a base says of itself, and how its picture is taken. */
+/** What a checkpoint says of itself, and how its picture is taken. */
 export interface CheckpointOptions {
   /** Called in the first step of the writing: what is committed before it is in the document. */
   readonly begin?: () => void;
@@ -114,7 +114,7 @@ export interface CheckpointOptions {
   readonly position?: () => LogPosition;
   /** Whether the document says that no journal follows it. */
   readonly closed?: boolean;
-  /** After which line this state was; left out: nothing led to it. */
+  /** After which line this state was; omitted: nothing led to it. */
   readonly past?: () => LogPosition | undefined;
   readonly moment?: () => Moment;
   /** Takes the picture at a moment when no transaction is open. */
@@ -169,7 +169,7 @@ function headFor(generation: number, { position, past, moment }: CheckpointOptio
 const WrittenPosition = z.object({ number: z.int(), checksum: z.int() });
 const WrittenMoment = z.object({ at: z.int().optional(), ids: z.unknown().optional() });
 
-/** What a base says of itself and of the journals that follow it. */
+/** What a checkpoint says of itself and of the journals that follow it. */
 export interface CheckpointHead {
   /** Of the first journal that is not in it. */
   readonly generation: number;
@@ -177,7 +177,10 @@ export interface CheckpointHead {
   readonly closed: boolean;
   /** Up to which line of the journals it holds everything. */
   readonly position: LogPosition;
-  /** The line after which this state was: its position, unless it replaced another state. Undefined where nothing led to it. */
+  /**
+   * The line after which this state was: its position, unless it replaced another state. Undefined if nothing led to
+   * it.
+   */
   readonly past: LogPosition | undefined;
   /** When it was written. */
   readonly moment: Moment;
@@ -198,10 +201,10 @@ export function parseCheckpointHead(members: Readonly<Record<string, unknown>>):
   };
 }
 
-/** How much of a base is looked at for what it says of itself. */
+/** How much of a checkpoint is looked at for what it says of itself. */
 export const maxHeadLength = 64 * 1024;
 
-/** What the first lines of a base say of it, without reading the rest; undefined where they are none. */
+/** What the first lines of a checkpoint say of it, without reading the rest; undefined if they are none. */
 export function findCheckpointHead(firstBlock: string): CheckpointHead | undefined {
   const members = firstBlock.slice(0, firstBlock.indexOf(',\n"sequences": '));
   try {

@@ -12,9 +12,9 @@ import { requireFormat, validateRow } from "../document.ts";
 import type { Header } from "./journal-file.ts";
 
 /*
- * What the last group of a journal lost as a whole cannot be seen in its own file, nor can a last journal that was cut at
- * the end of a line. It is seen from beside it: the next journal goes on with the next number; a journal that goes on in
- * another one says so in its last line; the base says whether a journal follows it.
+ * What the last group of a journal lost as a whole cannot be seen in its own file, nor can a last journal that was cut
+ * at the end of a line. It is seen from next to it: the next journal continues with the next number; a journal that
+ * continues in another one says so in its last line; the checkpoint says whether a journal follows it.
  */
 
 /** What a journal holds. */
@@ -24,11 +24,11 @@ export interface JournalContent extends Omit<LogEnd, "damage"> {
   readonly header: Header | undefined;
   /** Transactions in it. */
   readonly transactions: number;
-  /** The generation in which it says that it goes on. */
+  /** The generation in which it says that it continues. */
   readonly next: number | undefined;
 }
 
-/** Who takes what a journal holds, in order. Both may refuse with StateFormatError. */
+/** Who takes what a journal holds, in order. Both may reject with StateFormatError. */
 export interface JournalVisitor {
   /** Returns the position that the first line has to follow; undefined when any will do. */
   begin(header: Header): LogPosition | undefined;
@@ -87,10 +87,10 @@ function nextIn(value: unknown): number | undefined {
 
 const changesIn = (value: unknown): unknown => (value as { changes?: unknown } | null)?.changes;
 
-/** What the journals go on from; undefined where there is no base. */
+/** What the journals continue from; undefined if there is no base. */
 type Beginning = (Pick<CheckpointHead, "generation"> & { readonly position: LogPosition | undefined }) | undefined;
 
-/** Applies journals to the state of a base, oldest first. */
+/** Applies journals to the state of a checkpoint, oldest first. */
 export class Replay {
   /** Those that were read to their end. */
   readonly journals: JournalContent[] = [];

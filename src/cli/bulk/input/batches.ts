@@ -35,7 +35,7 @@ export interface BatchOptions {
   readonly kind: IdentifierKind;
   /** Counts those of the batches that are not finished. */
   readonly counter?: IdentifierCounter | undefined;
-  /** Batches that were finished before; they are passed over. */
+  /** Batches that were finished before; they are skipped. */
   readonly finished: FinishedBatches;
   /** A pipe has no other identity: each batch carries a rolling digest, compared where one is known. */
   readonly rolling: boolean;

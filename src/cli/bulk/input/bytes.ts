@@ -124,7 +124,7 @@ export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerat
 const encodingOf = (bytes: Buffer): string =>
   ["fffe", "feff"].includes(bytes.toString("hex", 0, 2)) ? "UTF-16" : "WINDOWS-1252";
 
-/** Where the last character begins, if it goes on in the next piece. */
+/** Where the last character begins, if it continues in the next piece. */
 function endOfCharacters(bytes: Buffer): number {
   const { length } = bytes;
   for (let back = 1; back <= 3 && back <= length; back += 1) {
@@ -145,7 +145,7 @@ function linesBeforeTrouble(bytes: Buffer): Buffer {
   }
 }
 
-/** The same in words, where it stands in that row; any other trouble as it is. */
+/** The same in words, where it is in that row; any other trouble as it is. */
 export function toUtf8Error(cause: unknown, row: number): unknown {
   if (!(cause instanceof NotUtf8)) return cause;
   const hint = `Convert it to UTF-8. From ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;

@@ -36,7 +36,7 @@ export async function* csvRecords(
     await parser.parsed(null);
   } catch (cause) {
     trouble = { cause };
-    // It keeps the last line until it sees what follows; and what is no whole line is no row.
+    // It keeps the last line until it sees what follows; and what is no whole line is not a row.
     if (!(cause instanceof CsvError)) {
       const isTaken = await parser.parsed(null).then(
         () => true,
@@ -93,7 +93,7 @@ function csvTrouble(cause: unknown, line: number): unknown {
     : createUnreadableInputError(message, { hint: otherFormats, cause });
 }
 
-/** The parser refuses nothing but quotes; its own words speak of what programs set. */
+/** The parser rejects nothing but quotes; its own words speak of what programs set. */
 const quoteTrouble = ({ message }: CsvError): string =>
   message.startsWith("Invalid Opening Quote")
     ? "a quote is inside an unquoted cell"

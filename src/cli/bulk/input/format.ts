@@ -25,7 +25,7 @@ const separators: ReadonlyMap<string, string> = new Map([
   [",", ","],
 ]);
 
-/** The separator of which a line has most, and what --delimiter calls it; undefined where it has none. */
+/** The separator of which a line has most, and what --delimiter calls it; undefined if it has none. */
 export function detectSeparator(line: string): { readonly character: string; readonly name: string } | undefined {
   const counts = [...separators].map(([character, name]) => ({
     character,
@@ -40,7 +40,7 @@ export function detectSeparator(line: string): { readonly character: string; rea
 export const splitCells = (line: string, separator: string): string[] =>
   line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 
-/** Refuses lines that are rows of a table, where nobody has said that they are lines. */
+/** Rejects lines that are rows of a table, where nobody has said that they are lines. */
 export function rejectTable(lines: readonly string[], columns: readonly string[]): void {
   const at = lines.findIndex((line) => line !== "");
   const line = lines[at] ?? "";
@@ -93,5 +93,5 @@ export const isHeadingText = (text: string): boolean => heading.test(text) || ca
 export const headingProblem = (text: string): string =>
   `the heading of its column. Select the column with --column "${text}"`;
 
-/** Whether a row was refused as the heading: who leaves it out takes the first column, whatever it holds. */
+/** Whether a row was rejected as the heading: who leaves it out takes the first column, whatever it holds. */
 export const isHeading = (problem: string): boolean => problem.includes("with --column");

@@ -3,16 +3,16 @@ import { addressKey, emailHash, isEmailHash } from "../../../schemes/email-hash.
 import { mask } from "../../connection/redact.ts";
 import { UsageError } from "../../failure.ts";
 
-/** What the rows of a table hold: whether a text is such an identifier, and what is sent for it. */
+/** What the rows of a table hold: whether a string is such an identifier, and what is sent for it. */
 export interface IdentifierKind {
   readonly noun: string;
   readonly problem: (text: string) => string | undefined;
   readonly value: (text: string) => string;
-  /** The same for texts of the same value, made with less work: repetitions are counted by it. */
+  /** The same for strings of the same value, made with less work: repetitions are counted by it. */
   readonly key: (text: string) => string;
   /** Where two forms have the same value, and not the same key: which of them it is. */
   readonly form?: (text: string) => "address" | "digest" | undefined;
-  /** What may be printed of it: plans and refusals end in logs. */
+  /** What may be printed of it: plans and rejections end in logs. */
   readonly shown: (text: string) => string;
 }
 
@@ -79,7 +79,7 @@ interface Options {
   readonly cause?: unknown;
 }
 
-/** From some row on the input cannot be gone on with. Whoever knows what was done before it says so. */
+/** From some row on the input cannot be continued with. Whoever knows what was done before it says so. */
 export class InputError extends UsageError {
   readonly code: string;
 

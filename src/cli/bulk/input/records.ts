@@ -16,9 +16,9 @@ export interface Notation {
   readonly text: (cell: string) => string;
   /** What reading failed with, in words; the row with the trouble begins in that line. */
   readonly trouble: (cause: unknown, line: number) => unknown;
-  /** The error for a first row that was read with the wrong separator; undefined where it was not. */
+  /** The error for a first row that was read with the wrong separator; undefined if it was not. */
   readonly other: (first: readonly string[], message: string | undefined) => OtherFormatError | undefined;
-  /** Whether a line says how the rest is written, and is no row. */
+  /** Whether a line says how the rest is written, and is not a row. */
   readonly isDirective: (raw: string) => boolean;
 }
 
@@ -75,7 +75,7 @@ function recordText(
   };
 }
 
-/** A row of empty cells is no blank line, also where nothing but blanks stands between them. */
+/** A row of empty cells is not a blank line, also where nothing but blanks is between them. */
 const rawText = (record: readonly string[], raw: string): string =>
   raw.trim() || (record.length > 1 ? raw.replace(/\r?\n$/, "") : "");
 

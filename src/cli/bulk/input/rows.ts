@@ -7,7 +7,7 @@ export interface RowReadOptions {
   readonly format: InputFormat;
   /** Whether nobody has named the format: lines may be something else then. */
   readonly format_guessed: boolean;
-  /** What stands between the cells of CSV; null: a comma. */
+  /** What is between the cells of CSV; null: a comma. */
   readonly delimiter: string | null;
   /** Names of columns or NDJSON fields, or one column number from 1; joined by a space. Empty: the first. */
   readonly columns: readonly string[];
@@ -62,7 +62,7 @@ function withoutEscapes(cell: string): string {
   });
 }
 
-/** Rows of JSON: a text, or an object with the fields that are named, else its first. */
+/** Rows of JSON: a string, or an object with the fields that are named, else its first. */
 async function* ndjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly string[]): AsyncGenerator<RowGroup> {
   for await (const { first, texts: lines } of lineRows(bytes)) {
     const problems = new Map<number, string>();

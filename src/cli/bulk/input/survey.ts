@@ -19,7 +19,7 @@ export interface Survey extends Fingerprint {
   readonly rows: number;
   /** The same of all shares. */
   readonly all: number;
-  /** Different identifiers among those that are valid; null where they could not be counted. */
+  /** Different identifiers among those that are valid; null if they could not be counted. */
   readonly distinct: number | null;
   /** Calls that are made for them. */
   readonly calls: number;
@@ -97,7 +97,7 @@ export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Prom
   return bytes.fingerprint();
 }
 
-/** Reads the whole input once, and refuses it before anything is sent when it is empty, or too much of it is wrong. */
+/** Reads the whole input once, and rejects it before anything is sent when it is empty, or too much of it is wrong. */
 export async function surveyInput(request: JobRequest, source: InputSource, context: Context): Promise<Survey> {
   const { work, shard, skip_invalid: skips, max_errors: maxErrors } = request;
   // A job that leaves them out writes them itself, with what else goes wrong.
@@ -140,7 +140,7 @@ function refusal(
   return new UsageError(message, { hint: hint || undefined });
 }
 
-/** What a survey refuses, as CSV: a file that is whole or not there. */
+/** What a survey rejects, as CSV: a file that is whole or not there. */
 function badRows(path: string | undefined, { host }: Context) {
   const rows = new PassThrough();
   // Told by who reads it.

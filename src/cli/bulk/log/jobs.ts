@@ -18,7 +18,7 @@ import type { Host } from "../../host.ts";
 import { JobPlan } from "../plan.ts";
 import { createLog, logName, type RowCounts, readJobLog } from "./log-file.ts";
 
-/** What stands in `job.json`: the plan, and the run it belongs to. */
+/** What is in `job.json`: the plan, and the run it belongs to. */
 const JobRecord = JobPlan.extend({
   id: z.string(),
   created_at: z.string(),
@@ -36,7 +36,7 @@ const killed = "The process was killed, or the machine went down.";
 
 export type JobStatus = "running" | "interrupted" | "done" | "partial";
 
-/** A job as it stands on disk. */
+/** A job as it is on disk. */
 export interface StoredJob extends RowCounts {
   readonly record: JobRecord;
   readonly folder: string;
@@ -67,7 +67,7 @@ export async function createJob(jobs: string, record: JobRecord): Promise<string
   const folder = join(jobs, record.id);
   await makeFolderDurably(systemDisk, folder);
   await createLog(systemDisk, folder, [JSON.stringify({ event: "started", at: record.created_at })]);
-  // A folder without a record is no job: it appears whole.
+  // A folder without a record is not a job: it appears whole.
   await writeFileAtomic(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
   return folder;
 }
@@ -117,7 +117,7 @@ function ifMissing(error: NodeJS.ErrnoException): undefined {
 }
 
 /**
- * Removes a job with its log and results: its record first, without which a folder is no job. What somebody else has
+ * Removes a job with its log and results: its record first, without which a folder is not a job. What somebody else has
  * put into the folder stays, and the folder with it.
  */
 export async function removeJob(folder: string): Promise<void> {

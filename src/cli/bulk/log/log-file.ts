@@ -67,14 +67,14 @@ export interface RowCounts {
   readonly rows: number;
   readonly invalid: number;
   readonly failed: number;
-  /** Null where the service did not say it of all. */
+  /** Null if the service did not say it of all. */
   readonly moved: number | null;
 }
 
 export const addCounts = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? null : a + b;
 
-/** One finished batch. Its rows with trouble stand in the results, whole, when its line stands here. */
+/** One finished batch. Its rows with trouble are in the results, whole, when its line stands here. */
 export interface BatchLine extends RowCounts {
   readonly batch: number;
   /** Every batch below this one is finished. */
@@ -82,7 +82,7 @@ export interface BatchLine extends RowCounts {
   /** Length of the results file that holds all finished batches, in bytes. */
   readonly results: number;
   readonly digest?: string;
-  /** Rows that cannot be looked up, under --verify; left out: none. */
+  /** Rows that cannot be looked up, under --verify; omitted: none. */
   readonly unverified?: number;
 }
 

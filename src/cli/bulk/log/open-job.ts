@@ -10,7 +10,7 @@ import { OpenResults } from "./results.ts";
 
 type Finished = Omit<BatchLine, "low" | "results">;
 
-/** So many finished batches may wait for the disk before the job waits too. */
+/** This many finished batches may wait for the disk before the job waits too. */
 const waitingMax = 64;
 /** How long lines may gather before they are made durable together: each flush costs as much as a call. */
 const gatherMs = 10;
@@ -18,7 +18,7 @@ const gatherMs = 10;
 interface Options {
   readonly wall: WallClock;
   readonly disk?: Disk;
-  /** Told what of the files was left out. */
+  /** Told what of the files was omitted. */
   readonly report: (message: string) => Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export class OpenJob {
     });
   }
 
-  /** Opens the files in a job's folder, and cuts them back to what is whole; the rest is kept beside, and told. */
+  /** Opens the files in a job's folder, and cuts them back to what is whole; the rest is stored next to, and told. */
   static async open(folder: string, { wall, report, disk = systemDisk }: Options): Promise<OpenJob> {
     const state = await writable(folder, disk, report);
     const file = await disk.open(state.file.path, "write");

@@ -18,7 +18,7 @@ export interface Tally {
   readonly moves: ReadonlyMap<string, number>;
 }
 
-/** Reasons that are told apart: services may word each refusal differently. */
+/** Reasons that are told apart: services may word each rejection differently. */
 const maxReasons = 100;
 const place = (name: (typeof resultColumns)[number]): number => resultColumns.indexOf(name);
 
@@ -47,7 +47,7 @@ export async function tallyResults(path: string): Promise<Tally> {
   return { reasons: [...reasons.values()].sort((a, b) => b.rows - a.rows), moves };
 }
 
-/** The identifiers of rows that a job moved, as they stand in its results, with the cluster that had them. */
+/** The identifiers of rows that a job moved, as they are in its results, with the cluster that had them. */
 export async function* movedRows(path: string): AsyncGenerator<{ readonly text: string; readonly from: string }> {
   for await (const records of csvRecords(fileBytes(path))) {
     for (const { record } of records) {

@@ -29,7 +29,7 @@ const waits = ({ polls }: ScenarioResult): readonly number[] =>
 
 export function assessInterval(result: ScenarioResult): Assessment {
   if (result.polls.length === 0) return notPolled(result);
-  // A response with tokens ends it: whatever follows is no poll.
+  // A response with tokens ends it: whatever follows is not a poll.
   const polls = result.polls.filter(({ step }) => step !== undefined);
   if (polls.length < 3)
     return { result: "not_checked", detail: `The client polled ${polls.length} times; ${describeState(result)}.` };

@@ -11,7 +11,7 @@ export interface OAuthRequest {
   readonly earliestAt: number;
   readonly method: string;
   readonly encoding: "form" | "json" | "other";
-  /** Of the body; undefined where that cannot be read. */
+  /** Of the body; undefined if that cannot be read. */
   readonly fields: Fields | undefined;
   readonly query: Fields;
   /** The client authenticates by a header, so client_id may be missing. */

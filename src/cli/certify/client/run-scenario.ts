@@ -25,7 +25,7 @@ const quietMs = 8_000;
 const lookMs = 50;
 /** For a client to end by itself after SIGTERM. */
 const terminationMs = 1_000;
-/** Polls after the end of the script that show that the client goes on. */
+/** Polls after the end of the script that show that the client continues. */
 const enoughPolls = 2;
 
 /** Runs the client against this server, and ends it when nothing more is to be seen. */
@@ -105,7 +105,7 @@ interface ClientProcess {
   kill(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
-/** Of what it prints: a code and an address stand at the beginning. */
+/** Of what it prints: a code and an address are at the beginning. */
 const maxOutputCharacters = 1_000_000;
 const outputGraceMs = 500;
 

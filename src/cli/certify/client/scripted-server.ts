@@ -22,7 +22,7 @@ export interface Observation {
   /** When the last request of the flow arrived. */
   lastAt?: number;
   hasTokens: boolean;
-  /** The command line that held a secret; null where none did, undefined where the machine does not say. */
+  /** The command line that held a secret; null if none did, undefined if the machine does not say. */
   exposedIn?: string | null;
 }
 
@@ -44,7 +44,7 @@ export interface ScriptedServer {
   close(): Promise<void>;
 }
 
-/** More is no request of a device. */
+/** More is not a request of a device. */
 const maxBodyBytes = 64 * 1024;
 const devicePath = createDeviceCode.path;
 /** The routing service redeems device codes at both (DECISIONS.md, R35). */
@@ -227,9 +227,9 @@ async function readBody(stream: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * The name of a running program that has one of these texts among its arguments, where every user of the machine can read
- * it; null where none has, undefined where the system does not show arguments as files. These files are in memory, and the
- * client waits: to read them at once takes milliseconds, by threads much longer on a busy machine.
+ * The name of a running program that has one of these strings among its arguments, where every user of the machine can
+ * read it; null if none has, undefined if the system does not show arguments as files. These files are in memory, and
+ * the client waits: to read them at once takes milliseconds, by threads much longer on a busy machine.
  */
 function findArguments(texts: readonly string[]): string | null | undefined {
   const pids = listProcesses();
@@ -249,7 +249,7 @@ function listProcesses(): readonly string[] {
   }
 }
 
-/** Empty where the process has ended or is another user's. */
+/** Empty if the process has ended or is another user's. */
 function readArguments(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");

@@ -173,8 +173,8 @@ async function writeReports(
 }
 
 /**
- * Writes what checks sent into a folder: the body of each delivery as `<check>.json`, or `<check>-2.json` for the second
- * one, and its headers beside it. The files of another run are replaced.
+ * Writes what checks sent into a folder: the body of each delivery as `<check>.json`, or `<check>-2.json` for the
+ * second one, and its headers next to it. The files of another run are replaced.
  */
 class SentFiles {
   readonly #folder: string;

@@ -18,7 +18,7 @@ export interface Check {
   readonly reason: string;
   /** Only what --probe prints shows it. */
   readonly requires?: "probe";
-  /** How it is found out; left out: by the only delivery. */
+  /** How it is found out; omitted: by the only delivery. */
   readonly run: (run: CheckRun) => Promise<CheckFinding>;
 }
 

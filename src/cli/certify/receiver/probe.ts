@@ -6,7 +6,7 @@ import type { Host } from "../../host.ts";
 export interface Probe {
   /** What it prints now. Fails where it does. */
   read(): Promise<string>;
-  /** What it prints once that differs from `before`; undefined where it stays the same for so long. */
+  /** What it prints once that differs from `before`; undefined if it stays the same for so long. */
   readChanged(before: string, patienceMs?: number): Promise<string | undefined>;
   /** What it prints once nothing is under way any more, by what earlier events took to show. */
   readSettled(): Promise<string>;

@@ -31,7 +31,7 @@ export interface RunOptions {
   readonly onChecked: (item: CheckedItem) => Promise<void>;
 }
 
-/** One response may take so long, and a slow receiver is sent so many deliveries at once. */
+/** One response may take so long, and a slow receiver is sent this many deliveries at once. */
 const responseTimeoutMs = 5_000;
 const slowerMs = 150;
 const concurrencyOfSlow = 16;
@@ -101,7 +101,7 @@ async function makeGenuine(options: RunOptions, pace: { bestMs: number; isSlow: 
   const made = await makeCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs });
   const [first] = made.exchanges;
   pace.bestMs = first?.reply.durationMs ?? 0;
-  // The first request of a program that has just started is no measure.
+  // The first request of a program that has just started is not a measure.
   if (pace.bestMs >= slowerMs && first?.reply.error === undefined) {
     const again = await makeCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs, further: 1 });
     pace.bestMs = Math.min(pace.bestMs, again.exchanges[0]?.reply.durationMs ?? pace.bestMs);
@@ -173,7 +173,7 @@ function reasonToSkip({ requires }: Check, items: ReadonlyMap<string, CheckedIte
   return probe.result === "not_checked" ? probe.detail : "the probe does not work";
 }
 
-/** Works through a list, so many at once, in its order. */
+/** Works through a list, this many at once, in its order. */
 async function inTurn<T>(
   list: readonly T[],
   concurrency: number,

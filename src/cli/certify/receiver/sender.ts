@@ -113,7 +113,7 @@ function openRequest(url: string, { headers, body, isChunked, hangsUp }: Deliver
   return request;
 }
 
-/** Resolves with true where the sender was to hang up, once that is due. */
+/** Resolves with true if the sender was to hang up, once that is due. */
 async function sendBody(
   request: ClientRequest,
   { body, pauseAt, isChunked, hangsUp }: Delivery,

@@ -131,7 +131,7 @@ async function startOf(text: string, client: Client, { signal, host }: Context):
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
 }
 
-/** So many contracts are listed in one request, and so many are read at a time. */
+/** This many contracts are listed in one request, and this many are read at a time. */
 const pageSize = 100;
 const maxConcurrent = 4;
 

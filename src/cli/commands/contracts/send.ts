@@ -96,7 +96,7 @@ async function untilStatus(context: Context, id: string, target: string, timeout
   });
 }
 
-/** Says by its exit code where a contract stands, for scripts that look again later (DECISIONS.md, L10). */
+/** Reports by its exit code where a contract stands, for scripts that look again later (DECISIONS.md, L10). */
 export const contractsStatus = defineCommand({
   words: ["contracts", "status"],
   summary: "Show a contract's status",

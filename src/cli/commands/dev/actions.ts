@@ -16,7 +16,7 @@ export interface ActionState {
 /** What an action may use. */
 export interface ActionTools {
   readonly state: ActionState;
-  /** Shows the command, runs it, and resolves with its answer; undefined where it failed, which was shown. */
+  /** Shows the command, runs it, and resolves with its response; undefined if it failed, which was shown. */
   run(argv: readonly string[]): Promise<Readonly<Record<string, unknown>> | undefined>;
   /** Shows the command, and all that it prints. */
   show(argv: readonly string[]): Promise<void>;

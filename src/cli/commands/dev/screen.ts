@@ -42,8 +42,8 @@ export class Screen {
   }
 
   /**
-   * Says what has happened to the session, but not twice in a row: several parts of it may notice the same thing. Programs
-   * get documents on standard output, and this on standard error.
+   * Reports what has happened to the session, but not twice in a row: several parts of it may notice the same thing.
+   * Programs get documents on standard output, and this on standard error.
    */
   notice(line: StyledLine): Promise<void> {
     const text = stripStyles(line);

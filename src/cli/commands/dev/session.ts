@@ -21,7 +21,7 @@ export interface SessionOptions {
 const resubscribeMs = 500;
 const tickMs = 1_000;
 
-/** What goes on from when everything is up until the end. */
+/** Events from when everything is up until the end. */
 export class Session {
   readonly #options: SessionOptions;
   /** Of the emulator of this folder. */
@@ -184,7 +184,7 @@ const untilAborted = (signal: AbortSignal): Promise<void> =>
 
 const probeMs = 300;
 
-/** Says when the app that webhooks are forwarded to refuses connections, and when it accepts them again. */
+/** Reports when the app that webhooks are forwarded to refuses connections, and when it accepts them again. */
 class AppWatch {
   readonly #url: string;
   readonly #context: Context;

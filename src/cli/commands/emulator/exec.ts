@@ -148,7 +148,7 @@ type Logged = ResultOf<typeof listRequests>["items"][number];
 
 /**
  * What a pipeline's person wants to see of an emulator that served a command: which operations were called, what was
- * refused, what only leniency let through. Under GitHub Actions alone; nothing otherwise.
+ * rejected, what only leniency let through. Under GitHub Actions alone; nothing otherwise.
  */
 async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<void> {
   if (!shouldAnnotate(host.env)) return;

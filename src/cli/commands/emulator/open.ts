@@ -7,17 +7,19 @@ import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/r
 import { CommandFailedError, UsageError } from "../../failure.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../terminal/programs.ts";
 
-/** So many processes of one store find a run file in one folder. */
+/** This many processes of one store find a run file in one folder. */
 const maxProcesses = 20;
 
 interface Surroundings {
   /** Is written later, and may not be one of the emulator's own files. */
   readonly readyFile?: string | undefined;
-  /** The state beside which the emulator tells of itself; undefined where it does not. */
+  /** The state next to which the emulator tells of itself; undefined if it does not. */
   readonly toldAt?: string | undefined;
-  /** Told the state beside which it does so instead, where another process of the same store has the first run file. */
+  /**
+   * Told the state next to which it does so instead, where another process of the same store has the first run file.
+   */
   readonly toldBeside?: ((state: string) => void) | undefined;
-  /** Takes what the emulator has to say while it runs; left out: warnings on standard error. */
+  /** Takes what the emulator has to say while it runs; omitted: warnings on standard error. */
   readonly log?: ((line: string) => void) | undefined;
 }
 
@@ -129,7 +131,7 @@ export const emulatorOpen = defineCommand({
   },
 });
 
-/** Refuses one file for two things, whatever links lead to it: each would overwrite the other. Throws UsageError. */
+/** Rejects one file for two things, whatever links lead to it: each would overwrite the other. Throws UsageError. */
 async function requireDifferentFiles(files: Readonly<Record<string, string | undefined>>): Promise<void> {
   const flagAt = new Map<string, string>();
   for (const [flag, path] of Object.entries(files)) {
@@ -143,7 +145,7 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
 
 const another = "Choose another port with --port, or use --port 0 for free ports.";
 
-/** What to say where an emulator runs on a state already and answers; undefined where none does. */
+/** What to say where an emulator runs on a state already and answers; undefined if none does. */
 async function createAlreadyRunningError(state: string, cause: unknown): Promise<CommandFailedError | undefined> {
   const running = await readRunFile(await resolveRunFile(state));
   if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
@@ -156,8 +158,8 @@ async function createAlreadyRunningError(state: string, cause: unknown): Promise
 }
 
 /**
- * What to say where a port is taken by something else than the emulator of this very state, beside which it would have told
- * of itself.
+ * What to say where a port is taken by something else than the emulator of this very state, next to which it would have
+ * told of itself.
  */
 async function createPortTakenError(
   { port = 0, state, cause }: { port: number | undefined; state: string | undefined; cause: unknown },

@@ -104,7 +104,7 @@ function line({
 
 type Resent = ResultOf<typeof resendDelivery>;
 
-/** Says by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
+/** Reports by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
 export const deliveriesResend = defineCommand({
   words: ["emulator", "deliveries", "resend"],
   summary: "Resend deliveries now, and show the results",
@@ -125,7 +125,7 @@ export const deliveriesResend = defineCommand({
     let hasFailed = false;
     try {
       for (const id of ids) {
-        // As the parser makes a number of a single one; what is none is refused in the usual words.
+        // As the parser makes a number of a single one; what is none is rejected in the usual words.
         const one = {
           ...input,
           positionals: { id: /^\d{1,15}$/.test(id) ? Number(id) : id },
@@ -160,7 +160,7 @@ async function silently({ call: one, client }: PreparedCall<Resent>, { signal }:
   return requireValidValue(await client.send(one, { signal })) as Resent;
 }
 
-/** Says by its exit code whether nothing is left that has not arrived. */
+/** Reports by its exit code whether nothing is left that has not arrived. */
 export const webhooksResend = defineCommand({
   words: ["emulator", "webhooks", "resend"],
   summary: "Resend the undelivered deliveries of a webhook",

@@ -166,13 +166,15 @@ export const emulatorStart = defineCommand({
 });
 
 /**
- * Lets garbage make the heap twice as large before it is collected, not up to four times: an emulator runs all day beside
- * somebody's other programs, and what busy requests leave behind would be most of what it holds. Half as much would save
- * ten megabytes, and cost a fifth of the time of the processor where a million rows come in.
+ * Lets garbage make the heap twice as large before it is collected, not up to four times: an emulator runs all day next
+ * to somebody's other programs, and what busy requests leave behind would be most of what it holds. Half as much would
+ * save ten megabytes, and cost a fifth of the time of the processor where a million rows come in.
  */
 const keepHeapSmall = (): void => setFlagsFromString("--heap-growing-percent=100");
 
-/** A line for each request, attempt and move of time; under --json and ndjson a document each. Nothing under --quiet. */
+/**
+ * A line for each request, attempt and clock advance; under --json and ndjson a document each. Nothing under --quiet.
+ */
 async function showActivity(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
   if (globals.quiet) return async () => {};
   const { activityLine } = await import("./start/activity-lines.ts");

@@ -106,7 +106,7 @@ interface Waiting {
   readonly client: Client;
   readonly query: Query;
   readonly context: Context;
-  /** Wall milliseconds. */
+  /** Wall-clock milliseconds. */
   readonly deadline: number;
 }
 
@@ -192,7 +192,7 @@ interface Unmet {
   readonly isVain: boolean;
 }
 
-/** Says what was waited for, and what came near. */
+/** Reports what was waited for, and what came near. */
 function notReached(query: Query, met: Met, { waited, disabled, isVain }: Unmet): CommandFailedError {
   const status =
     met.contract && `${met.contract.composite_id} is ${met.contract.contract_status}, not ${query.contract_status}`;

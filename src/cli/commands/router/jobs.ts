@@ -197,7 +197,7 @@ type ResumeInput = CommandInputOf<
   readonly [typeof id, { readonly name: "file"; readonly optional: true }]
 >;
 
-/** In `resume --last FILE` no id stands before the file. */
+/** In `resume --last FILE` no id is before the file. */
 const isFileAlone = ({ positionals: { job }, flags }: JobInput): boolean =>
   job === "-" || (flags.last === true && job !== undefined && !isJobId(job));
 

@@ -92,7 +92,7 @@ async function namedClusters(context: Context, identifier: string): Promise<Owne
   ];
 }
 
-/** What the control plane knows, where the router that is asked is an emulator; undefined where it is not. */
+/** What the control plane knows, where the router that is asked is an emulator; undefined if it is not. */
 async function emulatorOwners(context: Context, identifier: string, file: string | undefined) {
   if (!(await isEmulator(context, file))) return undefined;
   const { listOwners } = await import("../../../api/emulator/owners.ts");

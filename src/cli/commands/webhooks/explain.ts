@@ -59,7 +59,7 @@ interface Examined {
   readonly signature: string;
 }
 
-/** What keeps a text from being a signature in any encoding that is tried; undefined: nothing. */
+/** What keeps a string from being a signature in any encoding that is tried; undefined: nothing. */
 function malformation(signature: string): string | undefined {
   if (signature === "") return "it is empty";
   const foreign = /[^\w+/=-]/.exec(signature);
@@ -69,7 +69,7 @@ function malformation(signature: string): string | undefined {
   return lengths.includes(signature.length) ? undefined : `it has ${pluralize(signature.length, "character")}`;
 }
 
-/** The hash whose result has so many characters, in hexadecimal digits or in base64, with its padding or without. */
+/** The hash whose result has this many characters, in hexadecimal digits or in base64, with its padding or without. */
 function hashOfLength(signature: string): { readonly digits: string; readonly hash: string } | undefined {
   const isHex = /^[0-9a-f]+$/i.test(signature);
   const hash = (isHex ? hexLengths : base64Lengths)[trimTrailing(signature, "=").length];

@@ -17,7 +17,7 @@ type Keyed = CommandInputOf<readonly [typeof keyFlag]>;
 
 /**
  * The base64 text of the key that was given by file or environment, or else is that of the emulator that runs here;
- * undefined where there is none. Never printed.
+ * undefined if there is none. Never printed.
  */
 export async function resolveKey({ globals, host, output }: Context, { flags }: Keyed): Promise<string | undefined> {
   const file = flags["key-file"];
@@ -38,7 +38,7 @@ export async function readKeyFile(host: Context["host"], file: string, flag: str
   return checkedKey(keyIn(text), `${flag}: ${file}`);
 }
 
-/** The key of SVC_WEBHOOK_HMAC_KEY; undefined where it is not set. */
+/** The key of SVC_WEBHOOK_HMAC_KEY; undefined if it is not set. */
 export function givenByEnvironment(host: Context["host"]): string | undefined {
   const found = webhookKeySetting(host);
   const text = found?.value.trim();

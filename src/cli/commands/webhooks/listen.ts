@@ -161,7 +161,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
     await output.document({ type: "version", ui: "1.0" });
     await output.document({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
   }
-  // The key of a real workspace stands in no scrollback unless it is asked for.
+  // The key of a real workspace is in no scrollback unless it is asked for.
   const shown = (await isLocalService(context)) ? key : "to print it, run svc webhooks listen --print-secret";
   await output.note(`Webhook signing key: ${shown}`);
   await output.note(`Listening on ${receiver.url} (press Ctrl-C to stop)`);

@@ -8,7 +8,7 @@ import { formatPostResult, isSuccessfulPost, type PostResult } from "./post.ts";
 export interface VerifiedDelivery {
   /** From 1. */
   readonly number: number;
-  /** Wall time, ISO 8601. */
+  /** Wall-clock time, ISO 8601. */
   readonly at: string;
   readonly path: string;
   readonly bytes: number;

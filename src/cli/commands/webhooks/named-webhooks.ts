@@ -6,12 +6,12 @@ import { CommandFailedError, UsageError } from "../../failure.ts";
 
 export type ControlAccess = Pick<Context, "signal"> & { readonly client: Client };
 
-/** So many are named beside each other. */
+/** This many are named next to each other. */
 const mostNamed = 5;
 
 /**
  * The webhooks that an argument means: by id, URL, title, or workspace. A number that is the id of none may be that of
- * one that was deleted: undefined where no title or workspace is called so either.
+ * one that was deleted: undefined if no title or workspace is called so either.
  */
 export async function findNamedWebhooks(
   asked: string,
@@ -55,7 +55,7 @@ export async function findNamedWebhooks(
   );
 }
 
-/** Says that there is none, and what was probably meant. */
+/** Reports that there is none, and what was probably meant. */
 export const createMissingWebhookError = (message: string, hint: string | undefined): CommandFailedError =>
   new CommandFailedError("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
 

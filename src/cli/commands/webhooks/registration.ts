@@ -29,8 +29,8 @@ export function parseActivity(text: string): Activity {
 }
 
 /**
- * Subscribes a receiver until the run ends, where the service can reach it: an address of this machine needs a
- * service on this machine. Returns the id of the webhook; undefined where nothing was subscribed.
+ * Subscribes a receiver until the run ends, where the service can reach it: an address of this machine needs a service
+ * on this machine. Returns the id of the webhook; undefined if nothing was subscribed.
  */
 export async function subscribe(
   context: Context,
@@ -68,7 +68,7 @@ function idOf(answer: ApiResponse): number {
   return typeof id === "number" ? id : requireValidValue(answer as ApiResponse<{ id: number }>).id;
 }
 
-/** Says that a webhook stays, why, and how to delete it. */
+/** Reports that a webhook stays, why, and how to delete it. */
 export async function reportLeft(id: number, error: unknown, context: Context): Promise<void> {
   if (error instanceof ServiceError && error.status === 404) return;
   const { explainError } = await import("../../exit.ts");

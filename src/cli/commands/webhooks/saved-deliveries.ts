@@ -16,13 +16,13 @@ export interface SavedDelivery {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Headers that belong to a connection or to one length of body; sending again makes them anew. */
+/** Headers that belong to a connection or to one length of body; sending again makes them again. */
 const ofTheConnection =
   /^(host|connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|accept-encoding)$/;
 
 /**
  * A folder of deliveries. Each is a file with the raw body (`0007-CONTRACT_SIGNED.json`, so that it can be read,
- * verified and replayed as it is) and one with its headers beside it (`.headers`), a line each.
+ * verified and replayed as it is) and one with its headers next to it (`.headers`), a line each.
  */
 export class SavedDeliveries {
   readonly #folder: string;
@@ -33,7 +33,7 @@ export class SavedDeliveries {
     this.#next = next;
   }
 
-  /** Refuses a folder that cannot be one, before anything is sent. */
+  /** Rejects a folder that cannot be one, before anything is sent. */
   static async check(folder: string, flag: string): Promise<void> {
     try {
       await access(await nearestFolder(folder), constants.W_OK);
@@ -45,7 +45,7 @@ export class SavedDeliveries {
 
   /** Makes the folder where there is none, and counts on from what lies in it. */
   static async open(folder: string): Promise<SavedDeliveries> {
-    // What people write to each other stands in payloads, and custom headers may be secrets.
+    // What people write to each other is in payloads, and custom headers may be secrets.
     await makeFolder(folder);
     const numbers = (await readdir(folder)).map((name) => Number(/^(\d{4,})-/.exec(name)?.[1] ?? 0));
     const last = numbers.reduce((most, number) => Math.max(most, number), 0);
@@ -70,7 +70,7 @@ export class SavedDeliveries {
   }
 }
 
-/** The sender keeps what it has sent; waiting for the disk would only delay its answer. */
+/** The sender keeps what it has sent; waiting for the disk would only delay its response. */
 const notDurable = { durable: false };
 
 /** The bodies in a folder, oldest first. */
@@ -94,14 +94,14 @@ export async function readReceivedPayloads({ host }: Context, path: string): Pro
   return lines.filter((line) => line.trim() !== "").map((line) => Buffer.from(line));
 }
 
-/** A body from a file or standard input, with the headers that lie beside the file. */
+/** A body from a file or standard input, with the headers that lie next to the file. */
 export async function readDelivery({ host }: Context, path: string, name: string): Promise<SavedDelivery> {
   const body = await readInput(host, path, name);
   if (body.length === 0) throw new UsageError(`${name}: ${path} is empty, expected the body of a delivery`);
   return { body, headers: path === "-" ? {} : await readSavedHeaders(host, path) };
 }
 
-/** The headers that lie beside a saved body; none where there is no such file. */
+/** The headers that lie next to a saved body; none if there is no such file. */
 export const readSavedHeaders = async ({ cwd }: Host, path: string): Promise<Record<string, string>> =>
   parseHeaders(await readFile(resolve(cwd, headersPath(path)), "utf8").catch(() => ""));
 

@@ -22,7 +22,7 @@ interface WatchOptions {
   readonly onDeleted?: (() => void) | undefined;
 }
 
-/** For an answer of the control plane. */
+/** For a response of the control plane. */
 const timeoutMs = 3_000;
 /** How often it looks whether the emulator is back. */
 const emulatorProbeMs = 1_000;
@@ -190,7 +190,7 @@ class SubscriptionWatch {
     }
   }
 
-  /** Whether the emulator is back; false where another one has taken its address, which rejects the credentials. */
+  /** Whether the emulator is back; false if another one has taken its address, which rejects the credentials. */
   async #untilBack(): Promise<boolean> {
     const ended = `The emulator at ${this.#emulator.url} has ended. To start it again`;
     await this.#report("emulator_ended", `${ended}: svc emulator start`);

@@ -205,7 +205,7 @@ export const webhooksTrigger = defineCommand({
   },
 });
 
-/** In the place of an answer, where no attempt was made. */
+/** In the place of a response, where no attempt was made. */
 function unsent(outcome: WholeDelivery["outcome"], status: WholeDelivery["webhook_status"]): string {
   if (outcome === "waiting") return "waiting for the first attempt";
   return `${outcome === "skipped_not_allowed" ? "host not allowed" : status}: nothing was sent`;
@@ -226,7 +226,7 @@ async function urlsOf(deliveries: readonly WholeDelivery[], client: Client, { si
   return new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url] as const));
 }
 
-/** What each receiver said. Nobody to be told is a failure: a trigger without an answer proves nothing. */
+/** What each receiver said. Nobody to be told is a failure: a trigger without a response proves nothing. */
 async function report(
   contract: string,
   deliveries: readonly WholeDelivery[],

@@ -116,7 +116,7 @@ async function signedHeaders(
   });
 }
 
-/** Before anything is said of its signature: its headers are looked for beside it. */
+/** Before anything is said of its signature: its headers are looked for next to it. */
 async function bodyIsThere({ host }: Context, { positionals: { body } }: HeadedInput): Promise<void> {
   if (body !== "-") await requireFile(host, body, "<body>");
 }

@@ -8,7 +8,7 @@ export type Goal =
   | { readonly kind: "delivery"; readonly webhook: Action; readonly seen: LoggedDelivery; readonly until: number };
 
 /**
- * What went wrong last: a request that was refused, or a delivery that was not made. `about`: the reference of another
+ * What went wrong last: a request that was rejected, or a delivery that was not made. `about`: the reference of another
  * one, `request:12` or `delivery:3`.
  */
 export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): Goal {

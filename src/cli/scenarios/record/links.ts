@@ -55,7 +55,7 @@ export function findLinks(actions: readonly Action[], results: ReadonlyMap<numbe
   return links;
 }
 
-/** What a field holds the number of; undefined where it is no number of anything. */
+/** What a field holds the number of; undefined if it is no number of anything. */
 function kindOf(path: string, { operation }: Action): string | undefined {
   const names = path.split(".").filter((name) => !/^\d+$/.test(name));
   const name = names.at(-1) ?? "";

@@ -82,8 +82,9 @@ const nameOf = (goal: Goal): string =>
 type Holds = (actions: readonly Action[]) => Promise<boolean>;
 
 /**
- * The requests that matter: none of them can be left out. First those that the last one depends on by what they made,
- * if that is enough; else halves, quarters and so on are left out, as in delta debugging. Undefined: not even all of them do.
+ * The requests that matter: none of them can be omitted. First those that the last one depends on by what they made, if
+ * that is enough; else halves, quarters and so on are omitted, as in delta debugging. Undefined: not even all of them
+ * do.
  */
 async function shrink(
   actions: readonly Action[],

@@ -37,8 +37,8 @@ export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
 export const leadershipRegainedLines = ["This process is the leader of its store again."];
 
 /**
- * What people read when everything is up, line by line: where, how to use it, how to end it. `toldAt` is the state beside
- * which commands find it; undefined where no file tells of it.
+ * What people read when everything is up, line by line: where, how to use it, how to end it. `toldAt` is the state next
+ * to which commands find it; undefined if no file tells of it.
  */
 export function formatBanner(emulator: Emulator, toldAt: string | undefined, host: Host): string[] {
   const { routerUrl, controlUrl, clusters, file, store } = emulator;
@@ -97,7 +97,7 @@ type Level = "info" | "warn" | "error";
 
 /** The log of an emulator for programs that collect such: a document on a line of standard error for each thing. */
 export interface JsonLog {
-  /** Something that an emulator did: its `at` is virtual time, `time` is that of the wall. */
+  /** Something that an emulator did: its `at` is virtual time, `time` is that of the wall clock. */
   event(event: EmulatorEvent): Promise<void>;
   /** That it is up, or about to end. */
   lifecycle(event: "ready" | "stopping" | "stopped", about?: object): Promise<void>;

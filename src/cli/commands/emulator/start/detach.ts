@@ -71,7 +71,7 @@ export async function startDetached(
   }
 }
 
-/** Beside the state; in memory, where the state would be. */
+/** Next to the state; in memory, where the state would be. */
 async function logOf({ file, ephemeral }: PlaceFlags, host: Host): Promise<string> {
   const state = stateFile(host, ephemeral ? undefined : file);
   await makeStateFolder(state);
@@ -146,7 +146,10 @@ function startAgain({ host, argv }: Context, log: number, isPiped: boolean): Chi
   return child;
 }
 
-/** What it tells when it is up, or its exit code as shells have it. A signal to us goes on to it, and it is waited for. */
+/**
+ * What it tells when it is up, or its exit code as shells have it. A signal to us continues to it, and it is waited
+ * for.
+ */
 async function firstWord(
   child: ChildProcess,
   { host, signal, cut, atForcedEnd }: Context,

@@ -52,7 +52,7 @@ async function contentOf(path: string): Promise<string | undefined> {
   return found?.isFile() ? readFile(path, "utf8").catch(() => undefined) : undefined;
 }
 
-/** Whether the emulator that a ready line tells of answers. */
+/** Whether the emulator that a ready line tells of responses. */
 async function isRunning(line: string): Promise<boolean> {
   const { router_url: routerUrl, instance_id: instanceId, pid } = fieldsOf(JSON.parse(line));
   if (typeof routerUrl !== "string" || !URL.canParse(routerUrl) || !isOnThisMachine(routerUrl)) return false;
@@ -70,12 +70,12 @@ function isReadyLine(text: string): boolean {
   }
 }
 
-/** Says in the log how many lines of it are missing. */
+/** Reports in the log how many lines of it are missing. */
 type Missing = (lines: number) => string;
 
 /**
- * The same context with an output for what runs all day: a log on a full disk must not end what it tells of. Lines of a file
- * for which there is no room are left out and counted, and the log says how many once it takes lines again.
+ * The same context with an output for what runs all day: a log on a full disk must not end what it tells of. Lines of a
+ * file for which there is no room are omitted and counted, and the log says how many once it takes lines again.
  */
 export function withResilientOutput(context: Context, isJsonLog: boolean): Context {
   const { host, globals, output } = context;
