@@ -28,7 +28,7 @@ type Waiting =
   | { readonly delivery: DeliveryUpdate }
   | { readonly move: Move };
 
-/** In each of these this many are told, which is more than anyone reads; what comes beyond is counted. */
+/** Each listener gets at most this many entries, which is more than anyone reads; further ones are counted. */
 const everyMs = 100;
 const atMost = 250;
 

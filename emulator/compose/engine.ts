@@ -32,12 +32,12 @@ interface Setup {
   readonly wall: WallClock;
   readonly settings: Settings;
   readonly faults: Faults;
-  /** Told what becomes of deliveries. */
+  /** Notified of the outcome of deliveries. */
   readonly deliveries: DeliveryNotifier;
   readonly links: CausePropagator;
   readonly causeRow: MakeCauseRow;
   readonly instanceId: string;
-  /** Where the router listens, once it takes requests: clusters report to it. */
+  /** Address of the router, once it accepts requests: clusters report to it. */
   readonly routerUrl: Promise<string>;
   readonly graceMs: number | undefined;
   /** Aborted: nothing is waited for any more. */
@@ -96,11 +96,11 @@ export function startEngine(setup: Setup): Engine {
 /** Wall-clock time: a report takes some milliseconds. */
 const longestMs = 1_000;
 const lookEveryMs = 5;
-/** Of what is due, this many entries are looked at: reports begin at once, and are in front. */
+/** At most this many due entries are examined: reports begin at once, and are in front. */
 const looked = 256;
 
 /**
- * When an emulator closes: lets what clusters have to report go out while the router still takes it. What remains is
+ * When an emulator closes: lets the reports of clusters go out while the router still accepts them. The rest is
  * reported after the next start.
  */
 export async function flushReports(
@@ -113,7 +113,7 @@ export async function flushReports(
     wall,
     longestMs,
     untilNothingIsDue().catch(() => {}),
-  ); // A disk that rejects keeps nobody from closing.
+  ); // A disk that rejects writes does not prevent closing.
   enough.abort("enough");
 
   async function untilNothingIsDue(): Promise<void> {
@@ -133,7 +133,7 @@ interface Sources {
   readonly log: (line: string) => void;
 }
 
-/** Sends spans where the variables say; undefined if they name nobody. */
+/** Sends spans where the variables say; undefined if they name no address. */
 export function createTraceExport(
   { otel, deterministic = false }: EmulatorOptions,
   { store, wall, requestLog, log }: Sources,

@@ -9,11 +9,11 @@ import { type LoadedState, StateFormatError, type Store } from "../store/port.ts
 import { Head } from "../travel/snapshots.ts";
 import { collections } from "./state/collections.ts";
 
-/** What an emulator begins with instead of a seed. */
+/** Contents that an emulator begins with instead of a seed. */
 export interface StateSource {
   /** Its state, in memory, and what a snapshot says next to it. Fails with StateFormatError. */
   load(wall: WallClock): Promise<{ readonly store: Store; readonly kept: Head | undefined }>;
-  /** Where the uploads lie that it names. */
+  /** Folder of the uploads that it names. */
   readonly uploads: Pick<Blobs, "open">;
 }
 

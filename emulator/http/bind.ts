@@ -24,12 +24,12 @@ export interface BoundOperation {
   readonly authenticate: Authenticate<object> | undefined;
 }
 
-/** What becomes of the requests of an operation before and after its handler, by its declaration alone. */
+/** Handles the requests of an operation before and after its handler, by its declaration alone. */
 export interface Steps {
   readonly dialect: Dialect;
   /** The checks that have something to do, in the order of the service. */
   readonly checks: readonly Check[];
-  /** What becomes of the body. */
+  /** How the body is read. */
   readonly reads: "nothing" | "bytes" | "stream";
   /** Where the listener's own limit does not hold. */
   readonly maxBodyBytes: number | undefined;

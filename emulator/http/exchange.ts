@@ -18,7 +18,7 @@ import type { Finding, RequestLog } from "./request-log/request-log.ts";
 import type { ResponseWriter } from "./sending/response-writer.ts";
 import { send, withCors } from "./sending/send.ts";
 
-/** What all requests of one listener share. */
+/** Resources that all requests of one listener share. */
 export interface ListenerContext {
   /** `router`, or the id of the cluster. */
   readonly name: string;
@@ -36,14 +36,14 @@ export interface ListenerContext {
 
 const noFindings: readonly Finding[] = [];
 
-/** One request and the response to it, from its arrival to its line in the log; and the reason for what it changes. */
+/** One request and the response to it, from its arrival to its line in the log; it is the cause of its changes. */
 export class Exchange implements Cause {
   readonly received: IncomingRequest;
   readonly #response: ServerResponse;
   readonly #running: ListenerContext;
   readonly #service: string;
   readonly #operation: string | undefined;
-  /** To the request of another listener that was sent on as this one. */
+  /** Link to the request of another listener that was sent on as this one. */
   readonly #link: CauseLink | undefined;
   readonly #number: number;
   readonly #at: number;
@@ -96,7 +96,7 @@ export class Exchange implements Cause {
       what: this.#fault === undefined ? what : `${what}; scripted: ${this.#fault}`,
       at: this.#at,
       wallAt: this.#wallAt,
-      // Who called the first of them is not who called this one.
+      // The caller of the first request is not the caller of this one.
       caller: before === undefined ? caller : undefined,
       before,
     });
@@ -110,7 +110,7 @@ export class Exchange implements Cause {
     return this.#running.arrivals;
   }
 
-  /** For whoever is to know nothing else of the exchange. */
+  /** For code that must not see the rest of the exchange. */
   readonly finding = (code: string, detail?: string): void => {
     this.#findings ??= [];
     this.#findings.push({ code, detail });
@@ -156,7 +156,7 @@ export class Exchange implements Cause {
    */
   toStoreErrorResponse(error: unknown, dialect: Dialect): HttpResponse | undefined {
     const answer = this.#createStoreErrorResponse(error, dialect);
-    // By this a client knows that it may send the request again.
+    // Clients recognize by this that they may send the request again.
     return answer && { ...answer, headers: [...answer.headers, "x-svc-unchanged", "true"] };
   }
 

@@ -70,7 +70,7 @@ export async function serve(
   }
 }
 
-/** What a service answers where a check or the handler has thrown. @throws what there is no response to here. */
+/** The service's response to an error of a check or the handler. @throws errors that have no response here. */
 function refusalOf(
   error: unknown,
   { steps: { declared, dialect }, operation }: BoundOperation,
@@ -89,8 +89,8 @@ function refusalOf(
 }
 
 /**
- * The rejection of a request with a method that its path does not have, where the service looks at credentials before
- * anything else: a stranger is not told which methods there are. Undefined: the caller may be told.
+ * The rejection of a request with a method that its path does not have, if the service checks credentials before
+ * anything else: an unauthenticated caller does not learn which methods exist. Undefined: the caller may learn it.
  */
 export async function rejectUnauthenticated(
   bound: BoundOperation,
@@ -108,7 +108,10 @@ export async function rejectUnauthenticated(
   }
 }
 
-/** What one call brings, with the world behind it: a copy of the world for each request would cost more than the rest. */
+/**
+ * The context of one request, with the world behind it: a copy of the world for each request would cost more than the
+ * rest.
+ */
 function contextOf(world: object, { request, caller, fail, finding }: Call<FailureCode, unknown>): object {
   const context = Object.create(world) as { -readonly [Name in keyof Call<FailureCode, unknown>]: unknown };
   context.request = request;

@@ -20,19 +20,19 @@ export type Fallback = (
   finding: ReportFinding,
 ) => Promise<Passthrough | undefined> | Passthrough | undefined;
 
-/** A request that no operation takes: its path is wrong, or its method, or a parameter of it is empty. */
+/** A request that matches no operation: its path is wrong, or its method, or a parameter of it is empty. */
 export interface UnmatchedRequest {
   readonly raw: IncomingMessage;
   readonly target: RequestTarget;
-  /** Where it was looked for. */
+  /** Where the operation was searched. */
   readonly operations: OperationTable;
-  /** What its path has, of other methods. */
+  /** Operations of its path with other methods. */
   readonly atPath: readonly BoundOperation[];
   readonly dialect: Dialect;
   readonly fallback: Fallback | undefined;
 }
 
-/** What to say to it: first whatever still helps it, then 405 or 404. */
+/** The response to it: first a hint that still helps, then 405 or 404. */
 export async function respondUnmatched(unmatched: UnmatchedRequest, exchange: Exchange): Promise<HttpResponse> {
   const { atPath } = unmatched;
   return (
@@ -128,7 +128,7 @@ const maxDistance = 0.5;
 const longestSegment = 100;
 
 /**
- * The operation that a request for an unknown path probably meant; undefined when none is like it. Paths are compared
+ * The operation that a request for an unknown path probably meant; undefined if none is similar. Paths are compared
  * segment by segment, and a name in braces may stand for any segment.
  */
 export function nearestOperation(
@@ -185,7 +185,7 @@ const segmentDistance = (a: string, b: string): number =>
       ? 1
       : editDistance([...a], [...b], (x, y) => (x === y ? 0 : 1)) / Math.max(a.length, b.length);
 
-/** Levenshtein's, with a cost of 1 for what is there on one side only. */
+/** Levenshtein distance, with a cost of 1 for an extra character on one side. */
 function editDistance(from: readonly string[], to: readonly string[], swap: Distance): number {
   let row = to.map((_, i) => i + 1);
   row.unshift(0);

@@ -23,7 +23,7 @@ export class BlobTooLargeError extends Error {
   override readonly name = "BlobTooLargeError";
 }
 
-/** The bytes that come in, passed on; `measured` tells what they were once all have come. */
+/** Forwards the incoming bytes; `measured` has their size and hash once all have come. */
 export function measureBlob(bytes: AsyncIterable<Uint8Array>, maxBytes: number) {
   const sha256 = createHash("sha256");
   const md5 = createHash("md5");

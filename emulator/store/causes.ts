@@ -49,7 +49,7 @@ export const readLastRequestNumber = (store: Store): Promise<number> =>
 const fromOutside = /^(?:request|advance):(\d+)$/;
 const numberOf = (id: string): number => Number(fromOutside.exec(id)?.[1] ?? 0);
 
-/** What a cause knows of itself. */
+/** Fields of a cause. */
 export interface CauseDetails {
   readonly id: string;
   readonly what: string;
@@ -57,7 +57,7 @@ export interface CauseDetails {
   readonly at: number;
   /** On the wall; without it, now. */
   readonly wallAt?: number;
-  /** What the caller said of itself. */
+  /** The caller's description of itself. */
   readonly caller?: TraceContext | undefined;
   readonly before?: CauseRow | undefined;
   readonly movedBy?: string | undefined;
@@ -68,7 +68,7 @@ export type MakeCauseRow = (happened: CauseDetails) => CauseRow;
 /** Anyone may send long paths. */
 const longest = 300;
 
-/** Makes rows of causes. `seed`: with --deterministic, what all ids follow from. */
+/** Creates rows of causes. `seed`: with --deterministic, the seed of all ids. */
 export function createCauseRowFactory({
   wall,
   seed,

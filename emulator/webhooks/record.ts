@@ -114,7 +114,7 @@ export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend
   });
 }
 
-/** The success of a resend ends the delivery: what the schedule still had in mind for it is called off. */
+/** The success of a resend ends the delivery: the remaining attempts of the schedule are canceled. */
 export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
   const waiting = tx.getSync(schedule, entry_id);
   if (waiting?.kind === "deliver" && waiting.ref === String(id)) dequeue(tx, waiting);

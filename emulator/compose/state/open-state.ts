@@ -31,18 +31,18 @@ export interface OpenedState {
   readonly store: Store;
   readonly blobs: Blobs;
   readonly snapshotStore: SnapshotStore;
-  /** In the order of the seed. */
+  /** Clusters in the order of the seed. */
   readonly clusters: readonly ClusterRow[];
-  /** Of a state that several processes share; undefined if this one has it for itself. */
+  /** Context of a state that several processes share; undefined if this one has it for itself. */
   readonly leadership?: Leadership | undefined;
-  /** What the document says next to the state; undefined if it did not begin with one. */
+  /** Other fields of the document next to the state; undefined if it did not begin with one. */
   readonly kept: Head | undefined;
 }
 
 interface Opening {
   /** Undefined: in a database, or in memory. */
   readonly file: string | undefined;
-  /** Where the state is in PostgreSQL, and who wants to lead there. */
+  /** The database of a state in PostgreSQL, and the process that competes to lead there. */
   readonly database?: DatabaseOptions | undefined;
   readonly seed: Seed;
   readonly ids: RenewableIds;
@@ -50,11 +50,11 @@ interface Opening {
   readonly report: (line: string) => void;
   /** Whether this process still has the file for itself. */
   readonly isHeld?: (() => Promise<boolean>) | undefined;
-  /** How much is stored at most of what led to the present state. */
+  /** Limit of the stored history that led to the present state. */
   readonly historyBytes?: number | undefined;
-  /** What is written down with each commit, for whoever goes back to it. */
+  /** Metadata that is written with each commit, for a later rewind. */
   readonly moment: () => Moment;
-  /** What it begins with instead of the seed. */
+  /** Contents that it begins with instead of the seed. */
   readonly origin?: StateSource | undefined;
 }
 
@@ -70,13 +70,13 @@ export async function openState(opening: Opening): Promise<OpenedState> {
   if (origin) return openCopy(origin, opening);
   const parts = await openParts(opening);
   return begun(parts, opening).catch(async (error) => {
-    // Whoever waits may lead then.
+    // A waiting process may lead then.
     await parts.store.close().catch(() => {});
     throw error;
   });
 }
 
-/** Goes on with what is there, or begins with the seed. */
+/** Continues with the stored state, or begins with the seed. */
 async function begun(parts: Parts, { seed, ids, wall, report }: Opening): Promise<OpenedState> {
   const { store } = parts;
   const known = await clustersOf(store);
@@ -152,11 +152,11 @@ const inMemory = (store: Store, uploads?: Pick<Blobs, "open">): Parts => ({
   snapshotStore: memorySnapshotStore(),
 });
 
-/** What a state consists of, where it is stored. */
+/** Parts of a state, where it is stored. */
 async function openParts({ file, database, ...opening }: Opening): Promise<Parts> {
   const { historyBytes = defaultHistoryBytes } = opening;
   if (database) {
-    // Its client is of use to nobody else.
+    // Its client is of no use to any other caller.
     const { openPostgresStore } = await import("../../store/postgres/open.ts");
     const parts = await openPostgresStore({ ...opening, ...database, collections, historyBytes });
     return { ...parts, collect: (named) => parts.blobs.collect(named, referencedBlobsOfHistory) };
@@ -205,11 +205,11 @@ const clustersOf = (store: Store): Promise<readonly ClusterRow[]> =>
 const everyMs = 2_000;
 
 /**
- * Looks now and then whether the files of the state are still there: who removes a folder does not think of the emulator that
- * keeps its state in it. Returns the function that ends it, after a last look.
+ * Checks now and then whether the files of the state still exist: users remove folders without thinking of the emulator
+ * that stores its state there. Returns the function that ends it, after a last look.
  */
 export function watchFiles(store: Store, wall: WallClock): () => Promise<void> {
   if (store.check === undefined) return async () => {};
-  // What cannot be looked at may be there.
+  // A file that cannot be examined may exist.
   return pollEvery(wall, everyMs, () => store.check!().catch(() => {}));
 }

@@ -58,7 +58,7 @@ export function decoderFor(
   strictBodies: boolean,
 ): DecodeBody | undefined {
   if (body === undefined || body.kind === "raw" || body.kind === "stream") return undefined;
-  // Whoever may send longer documents than is usual may send heavier ones.
+  // Callers that may send longer documents than usual may send more complex ones.
   const mayBeHeavy = body.kind === "json" && body.maxBytes !== undefined;
   const json = dialect === "fastapi" ? jsonOrText : jsonOnly(mayBeHeavy);
   if (body.kind === "json") return json;
@@ -75,14 +75,14 @@ export function decoderFor(
   };
 }
 
-/** FastAPI: what is not sent as JSON reaches validation as one string (DECISIONS.md, P13). */
+/** FastAPI: a body that is not sent as JSON reaches validation as one string (DECISIONS.md, P13). */
 const jsonOrText: DecodeBody = (bytes, type) => {
   if (bytes.length === 0) return nothing;
   if (isJsonType(type)) return readJson(bytes, decodeJsonBytes);
   return plain(readText(bytes, decodeUtf8), bytes.length);
 };
 
-/** Others reject what is not sent as JSON. */
+/** Others reject a body that is not sent as JSON. */
 const jsonOnly =
   (mayBeHeavy: boolean): DecodeBody =>
   (bytes, type) => {
@@ -146,8 +146,8 @@ class EncodingError extends Error {
 }
 
 /**
- * Decodes JSON bytes as Python's json.loads does: UTF-8, -16 or -32, told by a byte order mark or by the zero bytes
- * among the first four. Fails with EncodingError.
+ * Decodes JSON bytes as Python's json.loads does: UTF-8, -16 or -32, recognized by a byte order mark or by the zero
+ * bytes among the first four. Fails with EncodingError.
  */
 function decodeJsonBytes(bytes: Buffer): string {
   // All of the other encodings show a zero or a byte above 0xEE among the first two bytes.

@@ -27,7 +27,7 @@ export function formFields({ headers, body }: Parsed): Readonly<Record<string, s
   }
 }
 
-/** A JSON object, whatever the type of the body says; undefined when it is none, or too much to be read. */
+/** A JSON object, whatever the type of the body says; undefined if it is not one, or too large to be read. */
 export function parseJsonObject(
   body: Buffer | string | null | undefined,
 ): Readonly<Record<string, unknown>> | undefined {

@@ -15,13 +15,13 @@ export interface DecodedBody {
   readonly isForm?: boolean;
 }
 
-/** Of a longer document, numbers are quoted as JavaScript writes them: as written they weigh ten times as much. */
+/** In a longer document, numbers are quoted as JavaScript writes them: as written they weigh ten times as much. */
 const longestAsWritten = 1_000_000;
 
 /**
  * Parses JSON text. V8 does the work; the exact parser looks only at what V8 rejects (for CPython's words, or because
  * it is NaN) and at what may break one of Python's limits. Fails with JsonSyntaxError or JsonLimitError. `mayBeHeavy`:
- * from somebody who may send more than is usual.
+ * from a caller that may send more than usual.
  */
 export function parseJson(text: string, mayBeHeavy = false): DecodedBody {
   const heavy = mayBeHeavy ? undefined : exceededBodyLimit(text);

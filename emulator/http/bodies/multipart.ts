@@ -16,16 +16,16 @@ export class MultipartError extends StacklessError {
 const malformed = "Invalid multipart data.";
 const crlf = "\r\n";
 
-/** Of python-multipart. */
+/** A limit of python-multipart. */
 const longestBoundary = 256;
 const mostHeaders = 8;
 const longestHeader = 4_096 + 128;
-/** Of Starlette, in bytes. */
+/** A limit of Starlette, in bytes. */
 const largestField = 1_024 * 1_024;
 
 /**
- * The parts of a `multipart/form-data` body, as python-multipart and Starlette see them: one that has no end is none.
- * Fails with MultipartError.
+ * The parts of a `multipart/form-data` body, as python-multipart and Starlette see them: a part without an end does not
+ * count. Fails with MultipartError.
  */
 export function parseMultipart(body: Buffer, contentType: string): readonly (readonly [string, string | FilePart])[] {
   const boundary = parameterOf(contentType, "boundary");
@@ -55,7 +55,7 @@ export function parseMultipart(body: Buffer, contentType: string): readonly (rea
   return parts;
 }
 
-/** Where the headers of the first part begin; undefined if there is none. */
+/** Offset of the headers of the first part; undefined if there is none. */
 function firstPart(body: Buffer, delimiter: string): number | undefined {
   const begins = body[0] === 0x0d || body[0] === 0x0a ? body.indexOf("-") : 0;
   const rest = begins < 0 ? "" : body.toString("latin1", begins, begins + delimiter.length + 2);
@@ -70,7 +70,7 @@ function firstPart(body: Buffer, delimiter: string): number | undefined {
 interface Head {
   readonly name: string;
   readonly filename: string | undefined;
-  /** Where the content begins. */
+  /** Offset of the content. */
   readonly end: number;
 }
 
@@ -97,7 +97,7 @@ function headOf(body: Buffer, begin: number): Head | undefined {
   return { name, filename: parameterOf(disposition, "filename"), end: at + 2 };
 }
 
-/** Where a part ends, and where the next one begins (undefined: it was the last); undefined if the body ends first. */
+/** The end of a part, and the start of the next one (undefined: it was the last); undefined if the body ends first. */
 function endOfPart(body: Buffer, from: number, delimiter: string) {
   for (let at = body.indexOf(delimiter, from, "latin1"); at >= 0; at = body.indexOf(delimiter, at + 1, "latin1")) {
     let after = at + delimiter.length;
@@ -124,7 +124,7 @@ function parameterOf(header: string, name: string): string | undefined {
   return found;
 }
 
-/** What is between the semicolons of a header, but for those in quotes. */
+/** The parts between the semicolons of a header, except semicolons in quotes. */
 function fieldsOf(header: string): string[] {
   const fields = [""];
   let isQuoted = false;

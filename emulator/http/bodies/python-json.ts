@@ -1,6 +1,6 @@
 import { lookupTable } from "../../../src/base/object.ts";
 
-// By hand: errors quote numbers, messages and positions as Python does, and JSON.parse keeps none of the three.
+// By hand: errors quote numbers, messages and positions as Python does, and JSON.parse preserves none of the three.
 
 /** A number as it was written: `1.0`, `1e3`, `-0`, or any length of digits. */
 export class SourceNumber {
@@ -11,7 +11,7 @@ export class SourceNumber {
   }
 }
 
-/** A JSON document that lost nothing: objects keep their order, numbers their digits. */
+/** A JSON document without loss: objects preserve their order, numbers their digits. */
 export type SourceValue =
   | string
   | boolean
@@ -20,7 +20,7 @@ export type SourceValue =
   | readonly SourceValue[]
   | ReadonlyMap<string, SourceValue>;
 
-/** What CPython's decoder says about a document, and the index (UTF-16 units) of the character where it says so. */
+/** The message of CPython's decoder about a document, and the index (UTF-16 units) of the character it is about. */
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";
   readonly at: number;
@@ -60,7 +60,7 @@ const escapes = lookupTable<string>({
   t: "\t",
 });
 
-/** What values are made of as they are read. */
+/** Builds values as they are read. */
 interface Making<Value> {
   number(text: string): Value;
   object(members: ReadonlyMap<string, Value>): Value;

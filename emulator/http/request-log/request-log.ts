@@ -8,7 +8,7 @@ export interface Finding {
 
 /** One request that a listener received, and what came of it. Secrets are still in it: see redact.ts. */
 export interface LoggedRequest {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly id: number;
   /** `router`, or the id of the cluster whose listener it was. */
   readonly listener: string;
@@ -25,7 +25,7 @@ export interface LoggedRequest {
   readonly failure: string | undefined;
   /** Name of who called, where the credentials say so. */
   readonly caller: string | undefined;
-  /** What made another listener of this emulator send it. */
+  /** The request to another listener of this emulator that made it send this one. */
   readonly cause?: string | undefined;
   readonly findings: readonly Finding[];
   /** The scripted trouble that it met, in a few words, and what scripted it. */
@@ -39,7 +39,7 @@ export interface LoggedRequest {
   left?: true;
 }
 
-/** What an entry holds next to its strings: an estimate. */
+/** Estimated size of an entry without its strings. */
 const entryBytes = 250;
 
 /** Requests received, in memory, in the order in which they were answered, the oldest dropped first. One log serves all listeners of an emulator. */

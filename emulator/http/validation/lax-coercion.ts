@@ -14,10 +14,10 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ...["false", "f", "no", "n", "off", "0"].map((word) => [word, false] as const),
 ]);
 
-/** Reads one string as pydantic would; what cannot be read stays a string, for validation to reject. */
+/** Reads one string as pydantic would; an unreadable one stays a string, for validation to reject. */
 export type CoerceString = (text: string) => unknown;
 
-/** By kind of schema (`kindOf`); any other kind takes the text as it is. */
+/** By kind of schema (`kindOf`); any other kind accepts the text as it is. */
 export const stringCoercers = lookupTable<CoerceString>({
   int: (text) => (integer.test(text) ? Number(text.replaceAll("_", "")) : text),
   number: (text) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text),
@@ -74,10 +74,10 @@ export type RelaxedChecks = (params: unknown, decoded: DecodedBody | undefined, 
 
 type Walk = (value: unknown, place: string, note: ReportFinding) => void;
 
-/** Of one request; more say nothing new. */
+/** Limit per request; further ones add nothing new. */
 const maxFindings = 10;
 
-/** Of bodies that may be forms none: OAuth ignores parameters that it does not know (RFC 6749, 3.2). */
+/** For bodies that may be forms, none: OAuth ignores unknown parameters (RFC 6749, 3.2). */
 export function relaxedChecksOf({ request, service }: Operation): RelaxedChecks {
   const { params, body } = request;
   const isControl = service.dialect === "control";

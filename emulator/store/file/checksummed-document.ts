@@ -8,8 +8,8 @@ import { documentEnd, formatVersion } from "./document.ts";
 import { DocumentReader } from "./document-reader.ts";
 
 /*
- * A sealed document is one as the store exports it, and its last member is a checksum of all bytes before that line: no
- * damage goes unseen, and where the checksum fits, a row that does not is not a damage.
+ * A checksummed document is one as the store exports it, and its last member is a checksum of all bytes before that
+ * line: no damage goes unseen, and if the checksum fits, an invalid row is not damage.
  */
 
 /** Seals what `export` gives. */
@@ -90,7 +90,7 @@ const closedMark = (isClosed: boolean): Buffer => Buffer.from(isClosed ? "1" : "
 export const lastMember = (checksum: number): string => `"checksum": "crc32:${toHex(checksum)}"${documentEnd}`;
 const lastMemberLength = lastMember(0).length;
 
-/** Takes the bytes of a checkpoint, block by block, and tells whether the checksum at their end is theirs. */
+/** Reads the bytes of a checkpoint, block by block, and verifies the checksum at their end. */
 class DocumentChecksum {
   #value = 0;
   #started = false;

@@ -91,7 +91,7 @@ export function parseState(document: unknown, collections: readonly Collection[]
   return state;
 }
 
-/** Whoever has edited the document may have forgotten its sequences: the next number would be that of another row. */
+/** A user who edited the document may have forgotten its sequences: the next number would be that of another row. */
 function goOnBehind(state: State, table: RowTable): void {
   for (const [sequence, numbersIn] of Object.entries(table.declaration.numbers ?? {})) {
     let last = state.sequences.get(sequence) ?? 0;
@@ -196,7 +196,7 @@ export function requireFormat(found: unknown, by?: string): void {
 /** How every state begins, in whatever form it is stored. */
 const beginningOfAny = /^\s*\{\s*"svc_state":/;
 
-/** How a document begins that was exported: what a state file says of its journals is not in it. */
+/** The beginning of an exported document: it lacks the journal fields of a state file. */
 const beginning = /^\s*\{\s*"svc_state":\s*\d+,\s*"written_by":/;
 
 /** How a snapshot begins (document-head.ts). */

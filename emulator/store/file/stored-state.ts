@@ -48,7 +48,10 @@ export async function readStoredState({ path, collections, wall, disk = systemDi
 /** How often a state is read whose files another process changes meanwhile. */
 const attempts = 3;
 
-/** What is durable of a state that an emulator may be working on: where files went while they were read, it reads again. */
+/**
+ * The durable part of a state that an emulator may be writing to: files that disappear while they are read are read
+ * again.
+ */
 async function unmoved(disk: Disk, path: string, collections: readonly Collection[], attempt = 1): Promise<State> {
   try {
     return (await recover(disk, path, collections)).state;
@@ -90,19 +93,19 @@ export async function resolveStatePath(path: string): Promise<string> {
   return real;
 }
 
-/** What has become of files that one process alone writes: they are gone, or others have their names. */
+/** Reports changes to files that one process alone writes: they are gone, or others have their names. */
 interface FileTampering {
   readonly path: string;
   readonly isGone: boolean;
 }
 
-/** Which files on the disk those of a state are, so that it is noticed when somebody removes or replaces one. */
+/** The identity of the files of a state on the disk, so that their removal or replacement is noticed. */
 export class FileIdentityWatch {
   #known = new Map<string, string>();
 
   /**
-   * Looks at all of them, each by a name that no other one gets; one that is looked at for the first time is ours. The file
-   * called `unchanging` is compared by its time and size as well: a copy that is written over it keeps its inode.
+   * Checks all of them, each by a unique name; a file that is checked for the first time is ours. The file called
+   * `unchanging` is compared by its time and size as well: a copy that is written over it keeps its inode.
    */
   async check(files: Readonly<Record<string, string>>, unchanging: string): Promise<FileTampering | undefined> {
     const found = new Map<string, string>();

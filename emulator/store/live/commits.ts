@@ -5,7 +5,7 @@ import { type History, StoreChangedError, StoreFailedError } from "../port.ts";
 import type { LiveTransaction } from "./live-transaction.ts";
 import type { Change, State } from "./state.ts";
 
-/** Where committed changes become durable. */
+/** Makes committed changes durable. */
 export interface CommitLog {
   /**
    * Takes changes in the order of their commits, and the id of their cause, where they have one. Resolves once they, and
@@ -19,11 +19,11 @@ export interface CommitLog {
    * which of its lines the new state was; `moment`: when, where that is not now.
    */
   replace(state: State, past: LogPosition | undefined, moment?: Moment): Promise<void>;
-  /** What led to the present state; undefined if nothing of it is stored. */
+  /** History of the present state; undefined if none is stored. */
   readonly history?: History | undefined;
   /** Why nothing can be written; undefined while all is well. */
   readonly failure: StoreFailedError | undefined;
-  /** Names who is told of a failure at once, before anyone whose changes are lost by it. */
+  /** Sets the listener that is notified of a failure at once, before the callers whose changes are lost. */
   onFailure(failed: () => void): void;
   /** Tries to write again after a failure. `state` is without what was lost, and nothing changes it meanwhile. */
   retryWrite(state: State): Promise<boolean>;
@@ -45,7 +45,7 @@ interface Options {
   readonly state: () => State;
   /** Runs work while no transaction and no read is open. */
   readonly alone: (work: () => void) => Promise<void>;
-  /** Told when it can be written again. */
+  /** Called when writing works again. */
   readonly mended: () => void;
 }
 
@@ -82,7 +82,7 @@ export class Commits {
   /** Resolves once the transaction is durable; rejects once it, and all that waits, is taken back. */
   add(tx: LiveTransaction): Promise<void> {
     const { changes } = tx;
-    // What it has read may still be on its way to the disk.
+    // Data that it has read may still be on its way to the disk.
     if (changes.length === 0) return this.flushed();
     this.#unsure.push(tx);
     return this.#confirm(tx, this.#log.append(changes, tx.cause?.id));
@@ -138,7 +138,7 @@ export class Commits {
     await takenBack;
     const { first, last } = writeRetryBackoffMs;
     for (let delay: number = first; ; delay = Math.min(2 * delay, last)) {
-      // Also where it has begun to close meanwhile: what it holds may be nowhere else.
+      // Also if it has begun to close meanwhile: its data may be stored nowhere else.
       if (await this.#log.retryWrite(state())) return mended();
       if (this.#closing.signal.aborted) return;
       await this.#wall.sleep(delay, this.#closing.signal);
@@ -170,7 +170,7 @@ export class Watchdog {
     if (!this.#sleeping) void this.#watch();
   }
 
-  /** The same, but what is being guarded already stays so. */
+  /** The same, but existing guards stay. */
   guardUnlessGuarded(expire: () => void): void {
     if (this.#current === undefined) this.guard(expire);
   }

@@ -5,7 +5,7 @@ import type { State } from "./state.ts";
 class Overtaken extends Error {}
 
 interface Options {
-  /** What is compacted, for people. */
+  /** Description of the compacted data, for people. */
   readonly name: string;
   /** The journal is compacted when it is longer than this and than the checkpoint. */
   readonly compactAfterBytes: number;
@@ -60,7 +60,7 @@ export class Compaction {
     await this.#running;
   }
 
-  /** Another state takes the place of this one, or the log is closed: a compaction under way gives up. */
+  /** Another state replaces this one, or the log is closed: a running compaction gives up. */
   overtake(): void {
     this.#era += 1;
   }
@@ -76,14 +76,14 @@ export class Compaction {
 /** How many rows are written down at a time. */
 export const sliceRows = 4_000;
 
-/** What a state holds, for whoever writes it down piece by piece; to be gone through once. */
+/** Contents of a state, to be written piece by piece; read once. */
 export interface Contents extends Omit<ConsistentContents, "end"> {
   readonly collections: readonly Collection[];
 }
 
 /**
- * What the state holds now, however it is written to until `end`. Rows are frozen, so a list of them is all that it takes;
- * of mappings, what is changed meanwhile is kept as it was.
+ * Contents of the present state, however it is written to until `end`. Rows are frozen, so a list of them is enough; of
+ * mappings, the former values of those that change meanwhile are retained.
  */
 export function consistentSnapshot(state: State): Contents & ConsistentContents {
   const pictures = [...state.mappings].map(([name, table]) => [name, table.takeSnapshot()] as const);

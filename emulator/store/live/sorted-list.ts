@@ -1,12 +1,12 @@
 import type { IndexValue } from "../port.ts";
 
-/** What a sorted list orders: by its value, then by `ordinal`, which no two items of a list share. */
+/** The order of a sorted list: by its value, then by `ordinal`, which no two items of a list share. */
 interface OrderedItem {
   readonly ordinal: number;
 }
 
 const max = 512;
-/** So near the front a place is emptied from the front. */
+/** Positions this near the front are emptied from the front. */
 const nearFront = 64;
 /** This many places at the front may stay empty. */
 const emptyMax = 64;
@@ -85,8 +85,8 @@ export class SortedBlock<Item extends OrderedItem> {
   }
 
   /**
-   * Halves it, or, where the items of a value that continues growing end, cuts it there, so that they stay at an end.
-   * Returns what came behind.
+   * Halves it, or, if a growing value ends in it, cuts it there, so that its items stay at an end. Returns the second
+   * part.
    */
   split(place: number, value: IndexValue): SortedBlock<Item> {
     this.#dropEmpty();

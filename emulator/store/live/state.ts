@@ -5,8 +5,8 @@ import { RowTable } from "./row-table.ts";
 import { checkMigrations } from "./versions.ts";
 
 /**
- * One thing that a transaction did, with absolute values: a list of them, applied again to a state that already
- * holds some of it, ends in the same state. A line of the journal holds such a list (`journal-changes.ts`).
+ * One change of a transaction, with absolute values: a list of them, applied again to a state that already holds some
+ * of it, ends in the same state. A line of the journal holds such a list (`journal-changes.ts`).
  */
 export type Change =
   | readonly ["put", collection: string, row: object]

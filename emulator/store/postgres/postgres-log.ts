@@ -37,16 +37,16 @@ interface Options {
   readonly database: Database;
   readonly leadership: Leadership;
   readonly documents: Documents;
-  /** Where the lines in the database end. */
+  /** The end of the lines in the database. */
   readonly position: LogPosition;
   /** Bytes of the lines behind the checkpoint. */
   readonly journalBytes: number;
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
-  /** How many bytes are stored at most of what led to the present state. */
+  /** Limit in bytes of the stored history. */
   readonly historyBytes: number;
   readonly base: CheckpointDocument;
-  /** What each line says next to its changes. */
+  /** Fields of each line in addition to its changes. */
   readonly moment: () => Moment;
   readonly now: () => number;
   /** A checkpoint is written when the lines behind the last one are more than this and than that one. */
@@ -68,7 +68,7 @@ export class PostgresLog implements CommitLog {
   /** How many bytes had been written when the checkpoint was: those of before are negative. */
   #baseAt: number;
   readonly #compaction: Compaction;
-  /** Whoever changes which checkpoints there are, or reads them: one at a time. */
+  /** Reads and changes of the list of checkpoints: one at a time. */
   readonly #placing = new Mutex();
   /** Whether a response is missing to a statement that put another state instead of this one. */
   #isUncertain = false;
@@ -117,7 +117,7 @@ export class PostgresLog implements CommitLog {
     );
   }
 
-  /** Tells how to look at the state while no transaction is open; before anything else. */
+  /** Sets how to read the state while no transaction is open; call it before anything else. */
   attach(inspect: Inspect): void {
     this.#inspect = inspect;
   }
@@ -142,7 +142,7 @@ export class PostgresLog implements CommitLog {
 
   async replace(state: State, past: LogPosition | undefined, moment = this.#options.moment()): Promise<void> {
     this.#compaction.overtake();
-    // Of no change: so that no line stands for two states, the one that is left and the one that is put in.
+    // A line without changes: so that no line stands for two states, the replaced one and the new one.
     await this.#journal.append(commitLine([], undefined, this.#options.moment()));
     let isPlacing = false;
     try {
@@ -153,14 +153,14 @@ export class PostgresLog implements CommitLog {
       if (this.failure) throw this.failure;
       const reason = `The store ${this.#options.database.shown} cannot be replaced: ${(cause as Error).message}`;
       if (!isPlacing) throw new StoreFailedError(reason, { cause });
-      // Nobody knows which of the two states is there: the one that continues is written again before anything follows
-      // it.
+      // It is unknown which of the two states was stored: the one that continues is written again before anything
+      // follows it.
       this.#isUncertain = true;
       throw this.#journal.fail(reason, cause, true);
     }
   }
 
-  /** What no response came of is cut off, in a new epoch, in which nothing of the one before can arrive any more. */
+  /** Lines without a response are cut off, in a new epoch, in which lines of the previous one can no longer arrive. */
   async retryWrite(state: State): Promise<boolean> {
     const { leadership, database, report } = this.#options;
     if (leadership.isLost) return false;
@@ -207,7 +207,7 @@ export class PostgresLog implements CommitLog {
     });
   }
 
-  /** `isOther`: it is not what the checkpoint and the lines of before tell. */
+  /** `isOther`: it differs from the checkpoint and its lines. */
   async #writeCheckpoint(
     state: State,
     { isOther = false, ...options }: CheckpointOptions & { readonly isOther?: boolean } = {},
@@ -253,9 +253,7 @@ async function* withEnd(
   await atEnd();
 }
 
-/**
- * What the history of a state is made of in its tables, oldest first; the last one is that of the present checkpoint.
- */
+/** Tables of the history of a state, oldest first; the last one is that of the present checkpoint. */
 async function postgresSegments({ pool, shown }: Pick<Database, "pool" | "shown">): Promise<Segment[]> {
   const bases = await pool`
     select id, left(lines, ${maxHeadLength}) as beginning from documents join pieces on document = id and piece = 0
@@ -282,7 +280,7 @@ async function postgresSegments({ pool, shown }: Pick<Database, "pool" | "shown"
   });
 }
 
-/** All strings of the history, and of the present state: what they name may be gone back to. */
+/** All strings of the history, and of the present state: a rewind may need the uploads that they name. */
 export async function* readHistoryStrings({ pool }: Pick<Database, "pool">): AsyncGenerator<string, void> {
   const bases = await pool`select id from documents where kind = 'base' and whole order by id`;
   for (const { id } of bases) for await (const bytes of documentBytes(pool, id)) yield bytes.toString("utf8");

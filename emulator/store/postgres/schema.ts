@@ -2,7 +2,7 @@ import { svcVersion } from "../../../src/base/version.ts";
 import { StateAccessError, StateFormatError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 
-/** The first PostgreSQL that the store works on: what it needs is there in all that are still supported. */
+/** The first supported PostgreSQL: all versions that are still maintained have what it needs. */
 const oldestServer = 13;
 
 /**
@@ -13,7 +13,7 @@ export async function prepareSchema(database: Database): Promise<void> {
   await requireServer(database);
   if ((await versionIn(database.pool, database.schema)) === migrations.length) return;
   await database.pool.begin(async (tx) => {
-    // Those who start at the same time wait for each other.
+    // Processes that start at the same time wait for each other.
     await tx`select pg_advisory_xact_lock(hashtextextended(${`svc-migrations ${database.schema}`}, 0))`;
     await migrate(database, tx);
   });
@@ -71,7 +71,7 @@ async function migrate({ shown, schema }: Database, tx: Tx): Promise<void> {
     );
   }
   if (version === 0) {
-    // Who may not make one may be given one.
+    // A user who may not create a schema may be given one.
     const [given] = await tx`select from pg_namespace where nspname = ${schema}`;
     if (!given) await tx.unsafe(`create schema "${schema}"`);
     await tx.unsafe(`create table svc_store (one boolean primary key default true check (one),

@@ -1,6 +1,6 @@
 import { fieldsOf } from "../../base/object.ts";
 
-/** Why a call failed, in words for people. */
+/** Its path; undefined in memory. */
 export class CallError extends Error {
   /** 0: the emulator could not be reached. */
   readonly status: number;

@@ -15,8 +15,8 @@ import { documentSlices } from "../document.ts";
 import { DocumentReader } from "../document-reader.ts";
 
 /**
- * A whole state as it is in a file, on which the journals build: the state file itself is one. The first journal
- * generation that is not in it. (A snapshot is what a user keeps under a name.)
+ * A whole state in a file, from which the journals continue: the state file itself is one. Its number is that of the
+ * first journal generation that it does not contain. (A snapshot is a state that a user saves under a name.)
  */
 export interface Checkpoint {
   readonly generation: number;
@@ -69,8 +69,8 @@ export class CheckpointFile implements Adapter<Checkpoint> {
   }
 
   /**
-   * Feeds the file to a reader; when it fails with StateFormatError, the reader holds what was good. A row that does not fit
-   * is damage unless the checksum says that it stands there as it was written.
+   * Feeds the file to a reader; when it fails with StateFormatError, the reader holds the rows before the damage. An
+   * invalid row is damage unless the checksum shows that it was written so.
    */
   async readInto(reader: DocumentReader): Promise<void> {
     await readChecksummedInto(reader, this.#blocks());
@@ -106,11 +106,11 @@ export class CheckpointFile implements Adapter<Checkpoint> {
   }
 }
 
-/** What a checkpoint says of itself, and how its picture is taken. */
+/** Metadata of a checkpoint, and how its picture is taken. */
 export interface CheckpointOptions {
-  /** Called in the first step of the writing: what is committed before it is in the document. */
+  /** Called in the first step of the writing: the document contains everything that was committed before. */
   readonly begin?: () => void;
-  /** Where the journals stood then; the default is the beginning. */
+  /** Position of the journals at that time; the default is the beginning. */
   readonly position?: () => LogPosition;
   /** Whether the document says that no journal follows it. */
   readonly closed?: boolean;
@@ -169,9 +169,9 @@ function headFor(generation: number, { position, past, moment }: CheckpointOptio
 const WrittenPosition = z.object({ number: z.int(), checksum: z.int() });
 const WrittenMoment = z.object({ at: z.int().optional(), ids: z.unknown().optional() });
 
-/** What a checkpoint says of itself and of the journals that follow it. */
+/** Metadata of a checkpoint and of the journals that follow it. */
 export interface CheckpointHead {
-  /** Of the first journal that is not in it. */
+  /** Generation of the first journal that it does not contain. */
   readonly generation: number;
   /** Whether it holds everything, so that no journal need follow it. */
   readonly closed: boolean;
@@ -201,10 +201,10 @@ export function parseCheckpointHead(members: Readonly<Record<string, unknown>>):
   };
 }
 
-/** How much of a checkpoint is looked at for what it says of itself. */
+/** Number of bytes of a checkpoint that are read for its metadata. */
 export const maxHeadLength = 64 * 1024;
 
-/** What the first lines of a checkpoint say of it, without reading the rest; undefined if they are none. */
+/** The metadata in the first lines of a checkpoint, without reading the rest; undefined if it is not one. */
 export function findCheckpointHead(firstBlock: string): CheckpointHead | undefined {
   const members = firstBlock.slice(0, firstBlock.indexOf(',\n"sequences": '));
   try {

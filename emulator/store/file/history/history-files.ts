@@ -27,9 +27,9 @@ interface Segment {
 const fileName = /^(base|journal)\.(\d+)$/;
 
 /**
- * The files that a state has left behind: checkpoints (`base.7`: the one that generation 7 followed) and journals
- * (`journal.7`). They are kept up to a limit in bytes, the newest; a journal without its checkpoint is worth nothing.
- * What becomes of them never hinders what is written now: without them there is less to go back to.
+ * The former files of a state: checkpoints (`base.7`: the one that generation 7 followed) and journals (`journal.7`).
+ * The newest are retained up to a limit in bytes; a journal without its checkpoint is useless. Errors here never
+ * prevent a write: without history, a rewind reaches less far back.
  */
 export class HistoryFiles {
   readonly folder: string;
@@ -42,7 +42,7 @@ export class HistoryFiles {
     this.folder = historyFolder(options.path);
   }
 
-  /** Looks what is there, and removes what is over the limit. */
+  /** Lists the files, and removes those over the limit. */
   static async open(options: Options): Promise<HistoryFiles> {
     const files = new HistoryFiles(options);
     const names = await options.disk.list(files.folder).catch(() => []);
@@ -63,7 +63,7 @@ export class HistoryFiles {
     return join(this.folder, `journal.${generation}`);
   }
 
-  /** What lies there, oldest first. */
+  /** The files, oldest first. */
   get segments(): readonly Segment[] {
     const of = (kind: string) =>
       [...this.#sizes.keys()].flatMap((name) => {
@@ -160,8 +160,8 @@ const namesOf = (base: number, journals: readonly number[]): string[] => [
 ];
 
 /*
- * A line of a journal: `{"at":…,"cause":"request:12","ids":…,"changes":[…]}`. The changes stand last, so that what is
- * before them is read without them.
+ * A line of a journal: `{"at":…,"cause":"request:12","ids":…,"changes":[…]}`. The changes come last, so that the fields
+ * before them can be read without them.
  */
 
 const changesAt = ',"changes":[';
@@ -173,7 +173,7 @@ export function commitLine(changes: readonly Change[], cause: string | undefined
   return `{"at":${at ?? null}${why}${drawn},"changes":${JSON.stringify(toJournalChanges(changes))}}`;
 }
 
-/** What the text of a line says next to its changes; undefined if it has none. */
+/** The fields of a line in addition to its changes; undefined if it has none. */
 export function parseCommitLine(json: string): Omit<Commit, "number"> | undefined {
   const end = json.indexOf(changesAt);
   if (end === -1 || !json.startsWith('{"at":')) return undefined;

@@ -34,15 +34,15 @@ interface Options {
   readonly flushed: () => Promise<void>;
   /** All that are stored, oldest first; the last one is that of the present checkpoint. */
   readonly segments: () => Promise<Segment[]>;
-  /** Runs work while no base takes the place of another, and none goes. */
+  /** Runs work while no checkpoint is replaced or removed. */
   readonly undisturbed: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /**
- * The history of a state, as its checkpoints and the lines between them tell it. They are in the order in which they
- * were written; a checkpoint says after which line its state was. Where another state was put in, that is a line
- * further back, or none: so the way back leads from the present checkpoint over that line to the checkpoint before it,
- * past all that belongs to states which were left.
+ * The history of a state: its checkpoints and the lines between them. They are in the order in which they were written;
+ * a checkpoint names the line after which its state was. After a restore, that is an earlier line, or none: so the way
+ * back leads from the present checkpoint over that line to the checkpoint before it, past everything that belongs to
+ * replaced states.
  */
 export class StoredHistory implements History {
   readonly #options: Options;
@@ -98,7 +98,7 @@ export class StoredHistory implements History {
   }
 }
 
-/** Where the line of that number, or the checkpoint, stands; undefined if the lines before it are not all there. */
+/** Position of the line of that number, or of the checkpoint; undefined if the lines before it are not complete. */
 async function placeOf({ head: { position }, lines }: Segment, number: number): Promise<LogPosition | undefined> {
   if (position.number === number) return position;
   let found: LogPosition | undefined;
@@ -133,16 +133,14 @@ interface StateFiles {
   readonly files: HistoryFiles;
 }
 
-/**
- * What the history of a state is made of in its files, oldest first; the last one is that of the present checkpoint.
- */
+/** Files of the history of a state, oldest first; the last one is that of the present checkpoint. */
 export async function fileSegments({ disk, path, files }: StateFiles): Promise<Segment[]> {
   const own = await headAt(disk, path);
   const generations = (await journalGenerations(disk, path)).filter((each) => each >= (own?.generation ?? 0));
   const kept = await Promise.all(
     files.segments.map(async ({ base, journals }) => {
       const head = await headAt(disk, files.checkpointPath(base));
-      // That of the present one is a second name of it, of a replacement that did not come about.
+      // The file of the present one is a second name of it, left by a replacement that failed.
       if (!head || head.generation === own?.generation) return [];
       const paths = journals.map((each) => files.journalPath(each));
       return [segmentOf(disk, { path: files.checkpointPath(base), head, journals: paths })];
@@ -207,5 +205,5 @@ async function headAt(disk: Disk, path: string): Promise<CheckpointHead | undefi
 const gone = (cause: unknown): unknown =>
   isMissing(cause) ? new StateFormatError((cause as Error).message, { cause }) : cause;
 
-/** Nothing more is wanted of a file that is being read. */
+/** The reader of a file needs nothing more of it. */
 class Enough extends Error {}
