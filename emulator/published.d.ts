@@ -1,5 +1,6 @@
-// The types of svc-toolkit/emulator. The code imports them from here, and the package publishes this file as it is, so it
-// stands alone. Functions and classes are compared with what emulator/index.ts exports (test/packaged/published.types.ts).
+// The types of svc-toolkit/emulator. The code imports them from here, and the package publishes this file as it is, so
+// it has no imports. Functions and classes are compared with the exports of emulator/index.ts
+// (test/packaged/published.types.ts).
 
 declare global {
   // Known to newer compilers and to the types of Node; the same words again do no harm.
@@ -32,7 +33,7 @@ export type AdvanceTarget =
   | { readonly next: true }
   | { readonly untilIdle: true };
 
-/** What an advance ran on its way; times are virtual milliseconds. */
+/** Entries that an advance ran on its way; times are virtual milliseconds. */
 export interface AdvanceResult {
   readonly from: number;
   readonly to: number;
@@ -65,9 +66,9 @@ export type EmulatorEvent =
       /** 0: the connection ended without a response. */
       readonly status: number;
       readonly failure: string | null;
-      /** Name of the token that the control plane was asked with; null: nobody said. */
+      /** Name of the caller's control token; null: no token. */
       readonly caller: string | null;
-      /** Codes of what was accepted by leniency. */
+      /** Codes of findings in accepted requests. */
       readonly findings: readonly string[];
       readonly duration_ms: number;
     }
@@ -99,7 +100,7 @@ export type EmulatorEvent =
       readonly from: string;
       readonly to: string;
     }
-  /** This many more than could be told. */
+  /** Number of further ones that are not listed. */
   | { readonly event: "dropped"; readonly count: number };
 
 /** A kept state of an emulator. */
@@ -126,14 +127,14 @@ export interface Emulator {
   readonly clusters: readonly RunningCluster[];
   /** Token of the control plane. */
   readonly token: string;
-  /** Where the state is stored; undefined in memory. */
+  /** Path of the stored state; undefined in memory. */
   readonly file: string | undefined;
-  /** Where the state is stored in PostgreSQL, without a password; undefined elsewhere. */
+  /** URL of the PostgreSQL database of the state, without a password; undefined for other stores. */
   readonly store: string | undefined;
   readonly clock: {
     /** Virtual milliseconds since the epoch. */
     now(): number;
-    /** `real` passes with a speed, `manual` stands until moved, `auto` leaps to what is due. */
+    /** `real` passes with a speed, `manual` stands still until it is advanced, `auto` jumps to the next due entry. */
     readonly mode: "real" | "manual" | "auto";
     /** Virtual seconds per second, in mode `real`. */
     readonly speed: number;
@@ -141,8 +142,8 @@ export interface Emulator {
     advance(target: AdvanceTarget): Promise<AdvanceResult>;
   };
   /**
-   * Keeps the state as it is now: rows, virtual time, what is scheduled, scripted faults. Left out, the name is snapshot-1,
-   * snapshot-2 and so on. Fails with SnapshotExistsError where the name is taken, unless `replace`.
+   * Saves the present state: rows, virtual time, scheduled entries, scripted faults. The default name is snapshot-1,
+   * snapshot-2 and so on. Fails with SnapshotExistsError if the name is taken, unless `replace`.
    */
   snapshot(name?: string, options?: { readonly replace?: boolean }): Promise<Snapshot>;
   /**
@@ -163,12 +164,12 @@ export interface Emulator {
    */
   fork(): Promise<Emulator>;
   /**
-   * Tells of every request, attempt to deliver and clock advance from now on, in batches; a flood is cut, and counted.
-   * The next batch comes once the listener is done with the last one. Returns the function that ends it, which resolves
-   * after the last batch.
+   * Calls the listener with every request, delivery attempt and clock advance from now on, in batches; a flood is cut,
+   * and counted. The next batch comes once the listener is done with the last one. Returns the function that ends it,
+   * which resolves after the last batch.
    */
   watch(tell: (events: readonly EmulatorEvent[]) => Promise<void> | void): () => Promise<void>;
-  /** Resolves when it has ended, whoever ended it. */
+  /** Resolves when it has ended, no matter which call ended it. */
   readonly closed: Promise<void>;
   /**
    * Stops accepting, lets requests and deliveries that are due end, for 900 ms at most (see `graceMs`), and leaves the rest
@@ -188,50 +189,50 @@ export interface EmulatorOptions {
   /** Names that the Host header may have next to those of this machine. */
   readonly allowedHosts?: readonly string[];
   /**
-   * Where the state is stored. It is made where it is not there, with its folders. Omitted: in memory, and gone at the
+   * Path of the stored state. It is created if it does not exist, with its folders. Omitted: in memory, and gone at the
    * end.
    */
   readonly file?: string | undefined;
   /**
-   * Where the state is stored in PostgreSQL, instead of a `file`: `postgres://user@host/database`. Processes with the
-   * same store share one state: the start resolves once this one leads, after those that came before have ended. A
-   * password may are in it; else it is that of PGPASSWORD.
+   * PostgreSQL database of the state, instead of a `file`: `postgres://user@host/database`. Processes with the same
+   * store share one state: the start resolves once this one leads, after earlier ones have ended. A password may be in
+   * it; else it is that of PGPASSWORD.
    */
   readonly store?: string | undefined;
   /** The schema that the `store` has for itself; default: `svc`. */
   readonly schema?: string | undefined;
   /**
-   * Told each time another process leads: what comes to the router's address here, and to those of the clusters, is
+   * Called each time another process leads: requests to the addresses of the router and of the clusters here are
    * forwarded to that one.
    */
   readonly onLeaderChange?: ((at: { readonly routerUrl: string; readonly leader: string }) => void) | undefined;
-  /** Told whenever this process leads again after another one did. */
+  /** Called whenever this process leads again after another one did. */
   readonly onLeadershipRegained?: (() => void) | undefined;
   /**
-   * How long the process that leads a `store` may take itself for that after it was last told so, wall-clock
-   * milliseconds; the same in all processes of it. One that is killed is replaced after that time. Default: 3,000.
+   * How long the leader of a `store` may consider itself the leader after its last confirmation, wall-clock
+   * milliseconds; the same in all processes of it. A killed one is replaced after that time. Default: 3,000.
    */
   readonly leaseMs?: number;
   /** Ends a start that waits for another process. */
   readonly signal?: AbortSignal | undefined;
   /** Keeps everything in memory even when a file is named. */
   readonly ephemeral?: boolean;
-  /** Where to write the run file too. That of a file stands next to it, always: it is the lock. */
+  /** Additional path of the run file. A `file` always has one next to it: it is the lock. */
   readonly runFile?: string | undefined;
   /** The starting state of a new file: a name, or the document itself. A file that has a state keeps it. */
   readonly seed?: "demo" | "empty" | object;
   /**
-   * Begins with a copy of the state in this file, which stays as it is: a snapshot, the state of another emulator, or an
-   * exported one. A `file` must have no state yet. The seed is what a reset goes back to.
+   * Begins with a copy of the state in this file, which stays unchanged: a snapshot, the state of another emulator, or
+   * an exported one. A `file` must have no state yet. A reset restores the seed.
    */
   readonly from?: string | undefined;
   /**
-   * How many bytes are stored at most next to a `file` of what led to the present state, to go back to; 0: nothing. The
-   * default is 256 MiB. In memory nothing is stored.
+   * Limit in bytes of the history that is stored next to a `file` for rewinds; 0: none. The default is 256 MiB. In
+   * memory nothing is stored.
    */
   readonly historyBytes?: number;
   readonly clock?: {
-    /** `real` passes with a speed, `manual` stands until moved, `auto` leaps to what is due. */
+    /** `real` passes with a speed, `manual` stands still until it is advanced, `auto` jumps to the next due entry. */
     readonly mode?: "real" | "manual" | "auto";
     /** Virtual seconds per second, in mode `real`. */
     readonly speed?: number;
@@ -248,18 +249,18 @@ export interface EmulatorOptions {
   /** Leniencies to turn off: bodies, keys, paths, pkce, storage, receivers, signatures. */
   readonly strict?: Iterable<string>;
   /**
-   * A corpus of `svc verify`: what it observes of the service replaces what is assumed. Observations that contradict the
+   * A corpus of `svc verify`: observations of the service replace assumptions. Observations that contradict the
    * specification are reported to `log`, and not applied.
    */
   readonly observed?: string | undefined;
-  /** Told about bugs and warnings, a line each; default: nobody. */
+  /** Called with bugs and warnings, a line each; default: none. */
   readonly log?: (line: string) => void;
   /**
    * Variables of the OpenTelemetry standard, such as `process.env`: where they name a collector, all that happens is sent to
    * it as spans. Default: nothing is sent.
    */
   readonly otel?: Readonly<Record<string, string | undefined>> | undefined;
-  /** What clients believe the router's URL to be, without a slash at the end: the issuer, links, signature bases. */
+  /** The router's URL for clients, without a slash at the end: the issuer, links, signature bases. */
   readonly publicUrl?: string;
   /**
    * Origins at which clients find the listeners of clusters, by cluster id, as `publicUrl` says it of the router.
@@ -295,19 +296,19 @@ export interface EmulatorOptions {
   readonly workerTick?: boolean;
   /** Sign webhooks by these schemes, too: `standard`, which is Standard Webhooks. */
   readonly webhookSchemes?: readonly "standard"[];
-  /** Add a W3C `traceparent` to webhooks, so that receivers continue in the trace of what led to them. */
+  /** Add a W3C `traceparent` to webhooks, so that receivers continue the trace of their cause. */
   readonly traceWebhooks?: boolean;
   /** How the JSON of webhooks is written; `mixed`: in turn. Default: `compact`. */
   readonly webhookJson?: "compact" | "spaced" | "escaped" | "mixed";
   /** Let every signatory sign by itself after this much virtual time; undefined: none does. */
   readonly autoSignMs?: number | undefined;
-  /** Of an attempt, on the wall clock; default: 5 seconds. */
+  /** Limit of an attempt by the wall clock; default: 5 seconds. */
   readonly webhookConnectTimeoutMs?: number;
   /** The same for the whole response; default: 60 seconds. */
   readonly webhookResponseTimeoutMs?: number;
-  /** How much of the requests received is stored in memory; default: 4 MiB. */
+  /** Bytes of received requests that are stored in memory; default: 4 MiB. */
   readonly requestLogBytes?: number;
-  /** How much of what is forwarded to each emulated cluster is stored in memory; default: 4 MiB. */
+  /** Bytes of requests to each emulated cluster that are stored in memory; default: 4 MiB. */
   readonly inboxBytes?: number;
   /** How long a caller may take nothing of its response before it is cut off; default: two minutes. */
   readonly unreadAnswerTimeoutMs?: number;
@@ -320,36 +321,36 @@ export interface EmulatorOptions {
  */
 export function startEmulator(options?: EmulatorOptions): Promise<Emulator>;
 
-/** What a repair did. */
+/** Result of a repair. */
 export interface Repair {
   /** False: nothing was damaged and nothing was changed. */
   readonly repaired: boolean;
-  /** What was wrong, with file and line; one entry per damaged file. */
+  /** The damage, with file and line; one entry per damaged file. */
   readonly damage: readonly string[];
-  /** What the state holds now. */
+  /** Contents of the repaired state. */
   readonly kept: { readonly rows: number; readonly mappings: number; readonly transactions: number };
   /** Journals that were not read, since they come after the damage. */
   readonly dropped: readonly string[];
-  /** Where the damaged and dropped files are now. */
+  /** Present paths of the damaged and dropped files. */
   readonly aside: readonly string[];
 }
 
 /**
- * Repairs a damaged state while no emulator uses it: what is before the damage is stored, damaged files are moved
- * aside. Fails with StateLockedError under a running emulator, with StateFormatError where there is nothing to repair
- * from, and with StateAccessError where the file system rejects.
+ * Repairs a damaged state while no emulator uses it: everything before the damage is retained, damaged files are moved
+ * aside. Fails with StateLockedError under a running emulator, with StateFormatError if there is nothing to repair
+ * from, and with StateAccessError if the file system rejects the write.
  */
 export function repairState(path: string): Promise<Repair>;
 
 /** The JSON Schema of seeds, for editors and for those who generate them. */
 export function seedSchema(): object;
 
-/** The options say what no emulator can be, or what is asked of one cannot be meant so. */
+/** The options are invalid, or the arguments of a call are. */
 export class InvalidOptionsError extends Error {
   private constructor();
 }
 
-/** The emulator has been closed: it neither moves time nor keeps, restores or copies a state any more. */
+/** The emulator has been closed: it no longer advances time, nor stores, restores or copies a state. */
 export class EmulatorClosedError extends Error {
   private constructor();
 }
@@ -375,7 +376,7 @@ export class InvalidSnapshotError extends Error {
   readonly reason: string;
 }
 
-/** Nothing is stored of what led to the present state. */
+/** The history of the present state is not stored. */
 export class HistoryUnavailableError extends Error {
   private constructor();
 }
@@ -392,7 +393,7 @@ export class RewindTargetInFutureError extends Error {
   readonly now: number;
 }
 
-/** The state is in use by somebody who lives or may live. */
+/** The state is in use by a process that lives or may live. */
 export class StateLockedError extends Error {
   private constructor();
   readonly pid: number;
@@ -401,7 +402,7 @@ export class StateLockedError extends Error {
 /** A file that holds no state, or a damaged one. */
 export class StateFormatError extends Error {
   private constructor();
-  /** False when nothing is damaged: it is of another version, or somebody else's. */
+  /** False if nothing is damaged: it is of another version, or a user's. */
   readonly repairable: boolean;
 }
 

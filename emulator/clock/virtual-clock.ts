@@ -5,8 +5,8 @@ import { rows, type Store } from "../store/port.ts";
 import { lastMoment, storedTime } from "../store/stored-time.ts";
 
 /**
- * `real`: time passes, `speed` times as fast as on the wall. `manual`: it stands still until it is moved.
- * `auto`: it stands still while something runs, else jumps to the next due entry of the schedule.
+ * `real`: time passes, `speed` times as fast as by the wall clock. `manual`: it stands still until it is advanced.
+ * `auto`: it stands still while entries run, else jumps to the next due entry of the schedule.
  */
 export const ClockMode = z.enum(["real", "manual", "auto"]);
 export type ClockMode = z.infer<typeof ClockMode>;
@@ -21,7 +21,7 @@ const ClockState = z.strictObject({
 });
 export type ClockState = z.infer<typeof ClockState>;
 
-/** One row: what the clock needs to go on after a restart. */
+/** One row: the data of the clock for a restart. */
 export const clockState = rows<ClockState>({ name: "clock", schema: ClockState, key: () => "clock", indexes: {} });
 
 export interface ClockSettings {
@@ -40,8 +40,8 @@ interface Unsure {
 }
 
 /**
- * Virtual time. It never goes backwards, but with the state: `takeOver` sets it back, and a change that the disk
- * rejects is taken back as all of its transaction is.
+ * Virtual time. It never goes backwards, except with the state: `takeOver` sets it back, and a change that the disk
+ * rejects is rolled back with its transaction.
  */
 export class VirtualClock implements Clock {
   readonly #store: Store;
@@ -108,7 +108,7 @@ export class VirtualClock implements Clock {
     for (const changed of this.#watchers) changed();
   }
 
-  /** Moves time to `ms` at once, never back. Resolves once that is durable, and only then it is told. */
+  /** Sets the time to `ms` at once, never back. Resolves once that is durable, and only then is it published. */
   async jump(ms: number, cause?: Cause): Promise<void> {
     const from = this.now();
     const to = Math.max(ms, from);
@@ -122,12 +122,12 @@ export class VirtualClock implements Clock {
     return this.#movedBy;
   }
 
-  /** Resolves once the last change of the clock until now is durable, or has failed, as the store then tells. */
+  /** Resolves once the last change of the clock until now is durable, or has failed, as the store then reports. */
   async durable(): Promise<void> {
     await this.#written;
   }
 
-  /** Time stands still in any mode, while it is advanced step by step. Says at what time. */
+  /** Time stands still in any mode, while it is advanced step by step. Returns the time. */
   hold(): number {
     const now = this.now();
     this.#state = this.#at(now);
@@ -161,7 +161,7 @@ export class VirtualClock implements Clock {
     return { mode, speed, offset: aheadOf(this.#wallNow(), mode, begin), manual_now: begin };
   }
 
-  /** Goes on as the clock of a state that takes the place of the present one. */
+  /** Continues as the clock of a state that replaces the present one. */
   replaceState(state: ClockState): void {
     const from = this.now();
     this.#state = state;
@@ -209,7 +209,7 @@ export class VirtualClock implements Clock {
     return written;
   }
 
-  /** What came after it stands as it is, unless it is taken back, too. */
+  /** Later changes stay, unless they are rolled back, too. */
   #undoWrite(unsure: Unsure): void {
     const at = this.#unsure.indexOf(unsure);
     // Another state has taken the place of the one that it was of.
@@ -225,12 +225,12 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** The virtual time by what is stored of a clock, while nobody moves it. */
+/** The virtual time of a stored clock, while it is not advanced. */
 export const computeVirtualTime = ({ mode, speed, offset, manual_now }: ClockState, wallNow: number): number =>
   mode === "real"
     ? Math.min(lastMoment, Math.floor(manual_now + (wallNow - (manual_now - offset)) * speed))
     : manual_now;
 
-/** Where time stands still the wall plays no part, and leaves no trace in the state. */
+/** If time stands still the wall clock is irrelevant, and leaves no trace in the state. */
 const aheadOf = (wallNow: number, mode: ClockMode, now: number): number =>
   mode === "real" ? now - Math.floor(wallNow) : 0;

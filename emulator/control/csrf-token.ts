@@ -5,8 +5,8 @@ import type { ControlContext } from "./context.ts";
 type Keeping = Pick<ControlContext, "instance">;
 
 /**
- * What a page puts into its form and no other site can know: it binds the form to this emulator and to one thing, such
- * as a user code (DECISIONS.md, E7).
+ * A value that a page puts into its form and that no other site can know: it binds the form to this emulator and to one
+ * object, such as a user code (DECISIONS.md, E7).
  */
 export const csrfToken = ({ instance }: Keeping, about: string): string =>
   hmac("sha256", instance.formKey, about).toString("base64url");

@@ -164,7 +164,7 @@ const faultRecord = (fault: AttemptFault | null) => fault && { effect: fault.eff
 /** This many characters of a response are shown in lists. */
 const shownOfAnswer = 200;
 
-/** In a line; null if there is nothing to read. */
+/** As one line; null if there is nothing to read. */
 function beginningOf(body: string | null): string | null {
   const line = (body ?? "")
     .slice(0, 4 * shownOfAnswer)

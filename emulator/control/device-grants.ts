@@ -17,7 +17,7 @@ import type { User } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { csrfToken, requireCsrfToken } from "./csrf-token.ts";
 
-/** More than anyone looks through. */
+/** More than anyone reads. */
 const mostListed = 500;
 
 const why: Readonly<Record<Unapproved, string>> = {
@@ -92,7 +92,7 @@ const outcome = {
 
 const about = (userCode: string): string => `device ${userCodeKey(userCode)}`;
 
-/** The page that asks for a code; what was typed stays, to be corrected. */
+/** The page that asks for a code; the input stays, to be corrected. */
 const entry = (problem?: string, typed?: string): HtmlPage =>
   createPage(
     "Connect a device",
@@ -101,7 +101,7 @@ const entry = (problem?: string, typed?: string): HtmlPage =>
 <p><button>Continue</button></p></form>`,
   );
 
-/** What the form says already, of what it asks for. */
+/** Values of the form for its fields. */
 type Filled = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
 /** The page that asks whether the device of a code may continue; the other one when the code is good for nothing. */
@@ -140,7 +140,7 @@ async function question(
   );
 }
 
-/** What a person says about the device that shows a user code. */
+/** A person's decision about the device that shows a user code. */
 interface DeviceDecision {
   readonly user_code: string;
   readonly status: "AUTHORIZED" | "DENIED";

@@ -35,7 +35,7 @@ export const toFaultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault
 type ProviderWorld = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
 type Submitted = InputOf<typeof submitProviderPage>["body"];
 
-/** What a form of this page is bound to. */
+/** The object that a form of this page is bound to. */
 const about = ({ flow, provider, state, destination = "" }: ProviderVisit): string =>
   `provider ${flow} ${provider} ${destination} ${state}`;
 

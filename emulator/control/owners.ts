@@ -40,7 +40,9 @@ export const ownerHandlers = {
     }),
 } satisfies ControlHandlers;
 
-/** What an identifier of unknown kind may be, in the order in which the router would look (DECISIONS.md, R14). */
+/**
+ * Possible kinds of an identifier of unknown kind, in the order in which the router looks them up (DECISIONS.md, R14).
+ */
 function candidates(given: string) {
   const identifier = isEmailHash(given) ? given.toLowerCase() : given;
   const keys = [
@@ -61,7 +63,7 @@ function candidates(given: string) {
 
 type MoveWorld = HandlerContext & LifecycleContext;
 
-/** What the API does with a key of the workspace, for whoever controls the emulator (DECISIONS.md, E7). */
+/** The API's actions with a key of the workspace, for the operator of the emulator (DECISIONS.md, E7). */
 export const ownerMoveHandlers = {
   "emulator-contracts.send": ({ params, body }, call) =>
     moved("send", params.id, call, async (tx, contract) =>
@@ -144,7 +146,7 @@ async function person(view: View, contract: Contract, email: string | undefined)
   return by;
 }
 
-/** An active member of the contract's workspace: the owner where nobody is named. */
+/** An active member of the contract's workspace; default: the owner. */
 async function asked(
   view: View,
   contract: Contract,

@@ -67,7 +67,7 @@ async function ownOf({ caller: { token }, store }: Pick<ControlContext, "store">
     rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === "client-id" && rawHeaders[i + 1] === key);
 }
 
-/** Only reads the control plane: nothing continues by it, and whoever follows events reads again at each event. */
+/** Only reads the control plane and causes no events; followers read again at each event. */
 export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
   service === "emulator" && method === "GET";
 
@@ -96,7 +96,7 @@ async function* watched(log: RequestLog, wanted: (entry: LoggedRequest) => boole
   }
 }
 
-/** JSON that was sent, without the values that go by the name of a secret; undefined if it is none. */
+/** The JSON of a request, without the values of secret fields; undefined if it is not JSON. */
 function shownBody(body: Buffer | undefined): unknown {
   return body === undefined ? undefined : redactBody(tryParseJson(body.toString("utf8")));
 }
@@ -130,7 +130,7 @@ export function toRequestRecord(entry: LoggedRequest) {
   };
 }
 
-/** A cluster has more than its API, such as the pages of contracts: what it answered by one of these was meant so. */
+/** A cluster has more than its API, such as the pages of contracts: responses of these are intended. */
 const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
   listener !== "router" && [200, 303].includes(status) && findings.every(({ code }) => code !== "unknown-path");
 

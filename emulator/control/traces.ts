@@ -42,7 +42,7 @@ export const traceHandlers = {
 const named = (ref: string, fail: Fail<"malformed-ref">): TraceRef =>
   parseTraceRef(ref) ?? fail("malformed-ref", { ref });
 
-/** What belongs to a workspace is not found by others. Requests, timers and clock advances belong to none. */
+/** Causes of one workspace are hidden from others. Requests, timers and clock advances belong to none. */
 function requireOwn(
   { by }: TraceRef,
   ref: string,
@@ -59,7 +59,7 @@ async function look(store: Store, runner: Runner, ref: TraceRef) {
   return { ...buildTrace(rows, { only, does: (kind) => runner.describeKind(kind) }), more: rows.more };
 }
 
-/** What is there, then whatever is new or has changed, until the signal is aborted. */
+/** Existing entries, then new and changed ones, until the signal is aborted. */
 function changes<Node extends { readonly id: string }>(
   store: Store,
   signal: AbortSignal,

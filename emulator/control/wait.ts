@@ -13,7 +13,7 @@ import { requireContractById } from "./contracts/contracts.ts";
 type Awaited = InputOf<typeof wait>["query"];
 type ContractNamed = Awaited & { readonly contract_id: number | undefined };
 
-/** What there is at one moment: whether it is enough, and what to show. */
+/** The situation at one moment: whether it is enough, and what to show. */
 interface Found {
   readonly reached: boolean;
   readonly events?: readonly WebhookEvent[];
@@ -22,7 +22,7 @@ interface Found {
 }
 type Status = NonNullable<Awaited["contract_status"]>;
 
-/** How many that came near are shown. */
+/** Number of near matches that are shown. */
 const nearAtMost = 10;
 
 export const waitHandlers = {
@@ -71,12 +71,12 @@ export const waitHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** Whether a subscription is there, or was and deliveries to it are stored. */
+/** Whether a webhook exists, or existed and has stored deliveries. */
 const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.get(subscriptions, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
-/** Looks again after every change, until it is enough, the time is over or the caller goes away. */
+/** Checks again after every change, until it is enough, the time is over or the caller goes away. */
 async function until(
   store: Store,
   wall: WallClock,

@@ -66,7 +66,7 @@ type World = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | "setti
   readonly fail: Fail<"no-such-webhook">;
 };
 
-/** Oldest first, one after another: whoever is not there for one is spared the others. */
+/** Oldest first, one after another: if the receiver is down for one, the others are not sent. */
 async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: World) {
   const unsent = await store.read(async (view) => {
     const webhook = (await view.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
@@ -80,7 +80,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
     if (wall.monotonicNow() - begun > longestMs) break;
     const asked = await store.transaction("emulator-webhooks.resend", async (tx) => {
       const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(subscriptions, id)];
-      // What the schedule sent meanwhile is not sent twice.
+      // Deliveries that the schedule sent meanwhile are not sent twice.
       if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
       return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
     });

@@ -30,7 +30,7 @@ export function hostGuard(allowed: readonly string[]): (request: IncomingMessage
     !isRepeated(rawHeaders);
 }
 
-/** Node keeps the first of several Host headers; two are never honest. */
+/** Node reports the first of several Host headers; two are never honest. */
 function isRepeated(rawHeaders: readonly string[]): boolean {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -72,7 +72,7 @@ export function isCrossSite(
   return origin === "null" || ![`http://${own}`, `https://${own}`, ...publicOrigins].includes(origin);
 }
 
-/** As much of a request as says where it comes from. */
+/** The headers of a request that name its origin. */
 interface Asking {
   readonly method?: string | undefined;
   readonly headers: {

@@ -8,7 +8,7 @@ import type { Store } from "../store/port.ts";
 import type { EventFrames, JsonPieces, Passthrough, ReplyTo } from "./reply.ts";
 import type { Resync } from "./sending/event-stream.ts";
 
-/** What every handler of one emulator may use. */
+/** Resources of every handler of one emulator. */
 export interface HandlerContext {
   readonly store: Store;
   readonly clock: Clock;
@@ -45,9 +45,9 @@ export interface ReceivedRequest {
 export type ReportFinding = (code: string, detail?: string) => void;
 
 /**
- * What one call brings next to its input. `Caller` is whom the credentials named. The world stands behind it as its
- * prototype: it is asked by name, and a spread copy is without it. The world's store knows there what is written for:
- * the request is the cause of all its transactions.
+ * The context of one request, in addition to its input. `Caller` is the caller that the credentials identify. The world
+ * is its prototype: it is read by name, and a spread copy lacks it. The world's store knows the cause of writes: the
+ * request is the cause of all its transactions.
  */
 export interface Call<Code extends FailureCode, Caller> {
   readonly request: ReceivedRequest;
@@ -85,7 +85,7 @@ export type Handlers<Ids extends OperationId, W extends HandlerContext, Caller> 
   readonly [Id in Ids]: Handler<OperationById<Id>, W, Caller>;
 };
 
-/** What an authenticator may use next to the request. */
+/** Resources of an authenticator in addition to the request. */
 export interface AuthenticationCall<W extends object = HandlerContext> {
   readonly operation: Operation;
   readonly world: W;

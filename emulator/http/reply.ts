@@ -55,9 +55,7 @@ export class Passthrough {
   }
 }
 
-/**
- * Frames of an event stream as they go over the wire, with ids or comments: made by whoever knows how streams continue.
- */
+/** Frames of an event stream as they are sent, with ids or comments: made by code that knows how streams continue. */
 export class EventFrames {
   readonly text: string;
 
@@ -81,7 +79,7 @@ export const requestTimeoutResponse = (isControl: boolean): HttpResponse =>
     "close",
   ]);
 
-/** What is sent: the last stage before the socket. */
+/** The bytes to send: the last stage before the socket. */
 export interface HttpResponse {
   readonly status: number;
   /** Name, value, name, value, … without length, date and virtual time. */
@@ -189,7 +187,7 @@ export const notReadyResponse: HttpResponse = jsonResponse(503, { detail: "The e
   "1",
 ]);
 
-/** Nothing of it was stored; sent again, it meets the state that is there now. */
+/** Nothing of it was stored; sent again, it meets the present state. */
 export const stateReplacedResponse = (isControl: boolean): HttpResponse =>
   jsonResponse(
     503,

@@ -2,7 +2,7 @@ import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.
 
 import type { CauseRow } from "../store/cause.ts";
 
-/** This many of the newest answers are known to whoever asks after they were given. */
+/** Number of the newest responses that are remembered. */
 const mostKnown = 2_048;
 
 /** Requests whose rows are there and whose responses are to come: a row is durable before its request is answered. */
@@ -11,10 +11,10 @@ export class PendingResponses {
   readonly #unwatch: () => void;
   readonly #awaited = new Set<string>();
   readonly #known = new Map<number, RequestOutcome>();
-  /** What came before this one, and is not known, has been answered long ago. */
+  /** An earlier request that is not stored was answered long ago. */
   #longAgo: number;
 
-  /** Tells of each that was waited for, with its response; of those that are left at the end, without one. */
+  /** Publishes each awaited request with its response; the remaining ones at the end without one. */
   constructor(log: RequestLog, tell: (name: string, answered: RequestOutcome | undefined) => void) {
     this.#tell = tell;
     this.#longAgo = log.lastNumber;
@@ -28,7 +28,7 @@ export class PendingResponses {
     return this.#awaited.size;
   }
 
-  /** False: it is not a request, or nothing will be heard of it any more. Its response may be told at once. */
+  /** False: it is not a request, or its response is already known. It may be published at once. */
   wait(name: string): boolean {
     const number = Number(/^request:(\d+)$/.exec(name)?.[1] ?? 0);
     const answered = this.#known.get(number);
@@ -63,7 +63,7 @@ export class PendingResponses {
   }
 }
 
-/** What came of a request, as its line in the log has it. */
+/** Result of a request, as its line in the log has it. */
 export type RequestOutcome = Pick<LoggedRequest, "id" | "at" | "wallAt" | "status" | "durationMs">;
 
 /**

@@ -32,11 +32,11 @@ interface Options {
   readonly only?: string | undefined;
   /** Reports what an entry of the schedule does when it is due. */
   readonly does: (kind: string) => string | undefined;
-  /** What came of requests: rows do not say. Omitted: it is told of none. */
+  /** Results of requests: rows do not have them. Omitted: none are shown. */
   readonly findAnswer?: FindRequestOutcome | undefined;
 }
 
-/** The tree of what happened and why, made of rows: the same rows give the same tree, also after a restart. */
+/** The tree of events and causes, made of rows: the same rows give the same tree, also after a restart. */
 export function buildTrace(rows: TraceRows, { only, does, findAnswer }: Options): Trace {
   const make = new Nodes(rows, findAnswer);
   const all = [
@@ -54,7 +54,7 @@ export function buildTrace(rows: TraceRows, { only, does, findAnswer }: Options)
   return { nodes, planned: planned.filter(({ parent }) => there.has(parent)).sort((a, b) => a.due - b.due) };
 }
 
-/** Makes nodes; those of what never was, or is not so, are null. */
+/** Creates nodes; absent fields are null. */
 class Nodes {
   readonly #rows: TraceRows;
   readonly #findAnswer: FindRequestOutcome | undefined;
@@ -151,14 +151,14 @@ class Nodes {
     };
   }
 
-  /** Those of the schedule and those that a person asked for are counted apart: the id of each counts all. */
+  /** Scheduled and requested ones are counted separately: the id of each counts all. */
   #turn({ delivery_id, number, resend }: Attempt): string {
     const made = this.#rows.made.get(delivery_id) ?? [];
     const place = made.filter((one) => one.resend === resend && one.number <= number).length;
     return `${resend ? "resend" : "attempt"} ${place}`;
   }
 
-  /** Undefined if there is none, or it is not kept. */
+  /** Undefined if there is none, or it is not stored. */
   #cause(id: string | null | undefined): CauseRow | undefined {
     return id ? this.#rows.causes.get(id) : undefined;
   }
@@ -166,7 +166,7 @@ class Nodes {
 
 type Position = Pick<TraceNode, "id" | "parent" | "trace" | "span" | "parent_span">;
 
-/** Where a node stands, by its name and what it follows from, which may be of another trace. */
+/** Position of a node, by its name and its cause, which may be of another trace. */
 const positionOf = (id: string, trace: string, parent: Pick<CauseRow, "id" | "trace"> | undefined): Position => ({
   id,
   parent: parent?.id ?? null,
@@ -217,13 +217,13 @@ function inTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
 
 const inTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || inNumber(a.id, b.id);
 
-/** `attempt:3.2` before `attempt:3.10`; what has no common number stays in its order. */
+/** `attempt:3.2` before `attempt:3.10`; names without a common number stay in their order. */
 function inNumber(a: string, b: string): number {
   return numberOf(a) - numberOf(b);
 }
 const numberOf = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/) + 1));
 
-/** One thing that happened, and why. Times are milliseconds. */
+/** One event and its cause. Times are milliseconds. */
 interface TraceNode {
   readonly id: string;
   readonly kind: "request" | "advance" | "timer" | "event" | "delivery" | "attempt";
@@ -263,7 +263,7 @@ interface Trace {
   readonly planned: readonly Planned[];
 }
 
-/** A node as the control plane tells it. */
+/** A node in the control plane's form. */
 export const toShownNode = ({ at, wall_at, ...node }: TraceNode): ShownNode => ({
   ...node,
   at: isoMillis(at),

@@ -42,13 +42,13 @@ interface World {
   readonly clusters: readonly Cluster[];
   readonly tokens: ControlTokens;
   readonly settings: Pick<Settings, "deterministic">;
-  /** Told a line for each thing that was under way at a restore. */
+  /** Called with a line for each running entry at a restore. */
   readonly report: (line: string) => void;
 }
 
 /** A snapshot as a list shows it. */
 export interface SnapshotInfo extends StoredSnapshot {
-  /** Virtual milliseconds; undefined if the document does not say: it is none, or damaged. */
+  /** Virtual milliseconds; undefined if the document has none: it is not a snapshot, or damaged. */
   readonly at: number | undefined;
   /** ISO time of the wall clock; undefined under --deterministic. */
   readonly savedAt: string | undefined;
@@ -57,7 +57,7 @@ export interface SnapshotInfo extends StoredSnapshot {
 export interface RestoreResult {
   /** The name under which the state that was left is stored; undefined if nothing of it was taken back. */
   readonly backupSnapshot: string | undefined;
-  /** What of the schedule was under way: nothing of its outcome was stored. */
+  /** Running entries of the schedule: their outcomes were not stored. */
   readonly dropped: readonly ScheduledEntry[];
 }
 
@@ -72,18 +72,18 @@ export interface Diff extends DiffReport {
   readonly to: string | null;
 }
 
-/** What the state that is left is stored as: `before-1`, `before-2`, … */
+/** Name under which the present state is saved: `before-1`, `before-2`, … */
 const beforeName = /^before-(\d+)$/i;
 /** This many of these stay, the newest. */
 const beforesKept = 10;
 
-/** How long a snapshot waits for what is under way, wall-clock time: a receiver may hang. */
+/** How long a snapshot waits for running entries, wall-clock time: a receiver may hang. */
 const patienceMs = 1_000;
 
 /** The snapshots of one emulator: kept states with a name. */
 export class Snapshots {
   readonly #world: World;
-  /** Whoever changes which snapshots there are: one at a time, for a name is looked for before it is taken. */
+  /** Changes of the list of snapshots: one at a time, for a free name is found before it is taken. */
   #changing: Promise<unknown> = Promise.resolve();
   readonly #watchers = new Set<() => void>();
 
@@ -91,7 +91,7 @@ export class Snapshots {
     this.#world = world;
   }
 
-  /** Keeps the state as it is now. Nobody waits for it. Fails with SnapshotExistsError unless `replace`. */
+  /** Saves the present state. Requests do not wait for it. Fails with SnapshotExistsError unless `replace`. */
   save(name: string, { replace = false }: { readonly replace?: boolean } = {}): Promise<SnapshotInfo> {
     return this.#runExclusive(() => this.#save(name, replace));
   }
@@ -144,7 +144,10 @@ export class Snapshots {
     return this.#world.collections;
   }
 
-  /** What is different in another snapshot, or now. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
+  /**
+   * Differences of another snapshot, or of the present state. Fails with SnapshotNotFoundError and
+   * InvalidSnapshotError.
+   */
   async diff(from: string, to: string | undefined): Promise<Diff> {
     const { store, faults, runner } = this.#world;
     const before = await this.load(from);
@@ -154,7 +157,7 @@ export class Snapshots {
     return { from, to: to ?? null, ...describeDiff(changes, ...scripted, (kind) => runner.describeKind(kind)) };
   }
 
-  /** Who may come in is no part of what goes back. */
+  /** Control tokens are not restored. */
   get #compared(): readonly Collection[] {
     return this.collections.filter((one) => one !== controlTokens);
   }
@@ -236,7 +239,7 @@ export class Snapshots {
       return { backupSnapshot: undefined, undone: 0, dropped: [] };
     const { store: next, past } = await history.stateAfter(first ? first.number - 1 : present.line);
     const kept = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
-    // Only what came of it later is in the history.
+    // Only later results are in the history.
     if (before !== undefined && kept.has(before)) throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
     const begun = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
     await next.transaction("time of the rewind", async (tx) => {
@@ -283,7 +286,7 @@ export class Snapshots {
     if (!isKept) return { backupSnapshot: undefined, dropped };
     const befores = names.filter((name) => beforeName.test(name));
     for (const old of befores.slice(0, Math.max(0, befores.length + 1 - beforesKept))) {
-      // The state is put in: what cannot be removed goes the next time.
+      // The state is replaced: files that cannot be removed are removed the next time.
       await snapshotStore.remove(old).catch(() => {});
     }
     return { backupSnapshot: backupSnapshot, dropped };
@@ -338,10 +341,10 @@ const sizesIn = (store: Store, collections: readonly Collection[]): Promise<numb
     ),
   );
 
-/** The number that the last request had before these came; undefined if none of them has a number. */
+/** The number of the last request before these; undefined if none of them has a number. */
 function lastNumberBefore(taken: readonly string[], kept: ReadonlySet<string>): number | undefined {
   const lastKept = [...kept].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
-  // What was stored continues to have effects: it is older.
+  // Stored causes continue to have effects: they are older.
   const numbers = taken.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastKept);
   return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }
@@ -350,9 +353,9 @@ function lacks(name: string, what: string): never {
   throw new InvalidSnapshotError(name, `it has no ${what}`);
 }
 
-/** What the document of a snapshot says of itself. */
+/** Metadata in the document of a snapshot. */
 const About = z.object({
-  /** Its own, so that a file which somebody renamed is known. */
+  /** Its own name, so that a renamed file is recognized. */
   name: z.string(),
   /** Virtual milliseconds. */
   at: z.int(),
@@ -361,13 +364,13 @@ const About = z.object({
 });
 type About = z.infer<typeof About>;
 
-/** What an emulator has in memory next to the state, and a snapshot keeps with it. */
+/** Data that an emulator has in memory next to the state, and a snapshot stores with it. */
 const Beside = z.object({
   faults: StoredFaults,
   ids: IdPosition.nullable(),
   /** The number of the last request. */
   requests: z.int(),
-  /** Which line of the store's history came last, where one is stored. */
+  /** Last line of the store's history, if one is stored. */
   place: z.object({ number: z.int(), checksum: z.int() }).nullish(),
 });
 
@@ -376,8 +379,8 @@ export const Head = z.object({ snapshot: About, beside: Beside });
 export type Head = z.infer<typeof Head>;
 
 /**
- * What the first lines of a document say of it, without reading the rest; undefined if they do not. Its members are on
- * a line each.
+ * Metadata in the first lines of a document, without reading the rest; undefined if it has none. Its members are on a
+ * line each.
  */
 function aboutIn(firstBlock: string): About | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];

@@ -41,7 +41,7 @@ export const subscriptions = rows<Subscription, "workspace" | "wants">({
   },
 });
 
-/** Finds the subscriptions of a workspace that want an activity. */
+/** The text of a JSON document, in pieces that the reader joins. */
 export const subscriptionKey = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
 
 /** The attempts of a webhook share a capacity of `6 − counter` in the schedule (DECISIONS.md, C18). */

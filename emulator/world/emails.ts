@@ -16,9 +16,9 @@ const Email = z.strictObject({
   purpose: z.enum(emailPurposes),
   recipient: z.string(),
   mode: z.enum(["to", "cc"]),
-  /** Of the link in it, at the cluster where it is about a contract, else at the router. */
+  /** Token of the link in it, at the cluster if it is about a contract, else at the router. */
   path: z.string().nullable(),
-  /** By which whoever has read it continues: of a signup or an invitation. */
+  /** Token with which its reader continues: of a signup or an invitation. */
   token: z.string().nullable(),
   /** Virtual milliseconds. */
   sent_at: storedTime(z.number()),
@@ -93,7 +93,7 @@ export async function purgeEmails(tx: Transaction, now: number, limit = 50): Pro
   return over.length;
 }
 
-/** What the Metadata of an event says of the e-mail that it is about. */
+/** The Metadata of an event about its e-mail. */
 export interface EmailSelector {
   readonly email_id?: string | undefined;
   readonly cluster_id?: string | undefined;

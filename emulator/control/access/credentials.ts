@@ -9,10 +9,10 @@ import { type ControlTokens, findCookie, localToken } from "../../world/control-
 import { consoleCookieName, type Sessions } from "../console/sessions.ts";
 import type { Bearer } from "./bearer.ts";
 
-/** Who calls the control plane: whoever has a token of it, or a browser that was signed in with one. */
+/** The caller of the control plane: a holder of a token of it, or a browser that was signed in with one. */
 export interface ControlCaller {
   readonly token: Bearer;
-  /** The token of its session; undefined for who has the token itself. */
+  /** The token of its session; undefined for a caller that has the token itself. */
   readonly session: string | undefined;
 }
 
@@ -58,7 +58,7 @@ async function callerOf(
   return { token: { name, role, hash, ...bound }, session: undefined };
 }
 
-/** As `tokens.create` makes them, and as those are that the emulator makes for itself. */
+/** As `tokens.create` creates them, and the emulator for itself. */
 const createdTokens = /svc_[\w-]{43}/g;
 const ownTokens = /(?<![\w-])[\w-]{43}(?![\w-])/g;
 const mask = "[redacted]";
@@ -71,7 +71,7 @@ export const controlTokenMask =
       .replace(createdTokens, mask)
       .replace(ownTokens, (run) => (run === token || sessions.endOf(run) ? mask : run))
       .replace(/^(bearer\s+)(\S+)(\s*)$/i, (whole, scheme, given) => (given === token ? `${scheme}${mask}` : whole));
-    // One that somebody chose; a short one may be part of any word.
+    // A token that a user chose; a short one may be part of any word.
     return token.length < 16 ? shown : shown.replaceAll(token, mask);
   };
 /** Whether who was let in would be again. */

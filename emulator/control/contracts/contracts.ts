@@ -28,7 +28,7 @@ interface MoveInput {
   readonly body: { readonly email?: string | undefined; readonly note?: string | undefined };
 }
 
-/** What people do in the application: each moves the contract by the lifecycle table (DECISIONS.md, E7). */
+/** Actions of users in the application: each moves the contract by the lifecycle table (DECISIONS.md, E7). */
 export const controlContractHandlers = {
   "emulator-contracts.sign": (input, call) =>
     acted("sign", input, call, (tx, contract) => sign(tx, call, contract, input.body, call.fail)),
@@ -96,7 +96,7 @@ export async function requireContractById(view: View, id: string, fail: Fail<"no
   return named && row.deleted_at === null ? row : fail("no-such-contract", { id });
 }
 
-/** The member of the contract's workspace with that address, or a person who has nothing but it. */
+/** The member of the contract's workspace with that address, or a person with only that address. */
 export async function resolvePerson(
   view: View,
   contract: Contract,
@@ -110,7 +110,7 @@ export async function resolvePerson(
   return member ? { name: member.name, email: member.email, userId: member.id } : { name: email, email };
 }
 
-/** Who reviews or approves, and which approval it is. */
+/** The reviewer or approver, and the approval. */
 interface PersonInTurn {
   readonly by: Performer;
   readonly approval?: number;
@@ -118,7 +118,7 @@ interface PersonInTurn {
   readonly approver?: number | undefined;
 }
 
-/** Whoever is named; where nobody is, the first of those whose turn it is, else the contract's owner. */
+/** The named user; otherwise the first of those whose turn it is, else the contract's owner. */
 async function personInTurn(
   view: View,
   contract: Contract,

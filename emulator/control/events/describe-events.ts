@@ -21,10 +21,7 @@ export type EventDescription = Without<z.input<(typeof followEvents.responses)[2
 
 type World = Pick<ControlContext, "store" | "clock" | "runner" | "faults" | "snapshots" | "settings" | "clusters">;
 
-/**
- * What the control plane says of each thing that continued, in order; what stands for the present is said once, at the
- * end.
- */
+/** The control plane's description of each event, in order; entries about the present state come once, at the end. */
 export async function describeEvents(world: World, all: readonly ActivityItem[]): Promise<readonly EventDescription[]> {
   const out: EventDescription[] = [];
   for (const news of all) {
@@ -54,7 +51,7 @@ async function presentEvents(world: World, news: ReadonlySet<ActivityItem>): Pro
   return out;
 }
 
-/** What one transaction did. Each thing is told once, as it was left; what is gone is told no more. */
+/** Changes of one transaction. Each row is reported once, with its last value; deleted rows are not reported. */
 async function rowEvents(
   world: World,
   changes: readonly RowChange[],

@@ -5,6 +5,6 @@ import type { EventFrames } from "../../http/reply.ts";
 export interface FollowableEvents {
   /** Everything after the event of an id, until the signal is aborted. */
   follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventFrames>;
-  /** How many follow it, and what is stored for those who come back. */
+  /** The number of followers, and the events stored for those who reconnect. */
   readonly amount: BufferUsage & { readonly streams: number };
 }

@@ -71,7 +71,7 @@ function counted({ requests, durations, attempts, outcomes }: Counters): Family[
   ];
 }
 
-/** What is so now: the state is asked how many, and goes through nothing. */
+/** Present values: the state returns counts, without reading the rows. */
 async function present({ store, runner, requestLog }: Scraped): Promise<Family[]> {
   const { now, mode, speed, next_due, pending } = await runner.status();
   const unsettled = deliveryOutcomes.filter((outcome) => outcome === "waiting" || outcome === "retrying");
@@ -108,7 +108,7 @@ async function present({ store, runner, requestLog }: Scraped): Promise<Family[]
   ];
 }
 
-/** Nothing if no store is shared. A standby forwards the scrape, so this is always the leader. */
+/** Empty if no store is shared. A standby forwards the scrape, so this is always the leader. */
 function standing({ instance }: Scraped): Family[] {
   const { instance_id, role, leader } = instance.readiness();
   if (role === undefined || leader === undefined) return [];
@@ -122,7 +122,7 @@ function standing({ instance }: Scraped): Family[] {
   ];
 }
 
-/** One for all emulators of a process. It is begun by the first who asks: nobody else pays for it. */
+/** One for all emulators of a process. The first request starts it: without requests it costs nothing. */
 let delay: IntervalHistogram | undefined;
 
 function ofProcess(): Family[] {
@@ -199,8 +199,8 @@ interface Range {
 }
 
 /**
- * Whether a scraper wants OpenMetrics, and no less than the text format: by the most specific range that fits each
- * (RFC 9110, 12.5.1). Who takes everything alike gets the text, as from exporters of others.
+ * Whether a scraper prefers OpenMetrics to the text format: by the most specific range that fits each (RFC 9110,
+ * 12.5.1). A scraper that accepts everything alike gets the text, as from exporters of others.
  */
 function takesOpenMetrics(accept: string | undefined): boolean {
   const ranges = rangesOf(accept ?? "");
@@ -210,7 +210,7 @@ function takesOpenMetrics(accept: string | undefined): boolean {
   return open >= (plain ?? 0);
 }
 
-/** Of those of the type that take the version, whether they name it or none. */
+/** Ranges of the type that accept the version, whether they name it or none. */
 function weightOf(ranges: readonly Range[], type: string, version?: string): number | undefined {
   const weights = ranges
     .filter((range) => range.type === type && [undefined, version].includes(range.parameters.get("version")))

@@ -23,7 +23,10 @@ import { emails } from "../../world/emails.ts";
 import * as world from "../../world/workspaces.ts";
 import { readWorkspaceRouting } from "./workspace-routing.ts";
 
-/** What goes with a workspace: rows that name it, one of its contracts or one of its people. A test knows all fields. */
+/**
+ * Rows that are removed with a workspace: they name it, one of its contracts or one of its people. A test knows all
+ * fields.
+ */
 export const rowsOfWorkspace = {
   workspace_id: [
     world.users,
@@ -50,13 +53,13 @@ export const rowsOfWorkspace = {
 } as const satisfies Readonly<Record<string, readonly AnyRows[]>>;
 
 /**
- * The log of deliveries with what waits in the queue, which may be long: it goes after the rest, this many rows in a
+ * The log of deliveries with its waiting entries, which may be long: it is removed after the rest, this many rows in a
  * transaction.
  */
 export const longRowsOfWorkspace = [deliveries, webhookEvents, schedule] as const;
 const atOnce = 2_000;
 
-/** How many of what went with it. */
+/** Numbers of removed rows. */
 export interface WorkspaceRemovalResult {
   readonly workspace: world.Workspace;
   readonly contracts: number;
@@ -65,9 +68,9 @@ export interface WorkspaceRemovalResult {
 }
 
 /**
- * Removes a workspace with all that is its own; bytes that nothing names then are collected as others are
- * (DECISIONS.md, E20). `check` rejects, told the workspace, if there is one, and whether it is the last of its cluster.
- * Its key is rejected before the log of its deliveries has gone.
+ * Removes a workspace with all its rows; unreferenced bytes are collected as others are (DECISIONS.md, E20). `check`
+ * may reject; it gets the workspace, if it exists, and whether it is the last of its cluster. Its key is rejected
+ * before the log of its deliveries is removed.
  */
 export async function removeWorkspace(
   store: Store,
@@ -101,7 +104,7 @@ async function drop(tx: Transaction, from: AnyRows, field: string, values: Reado
   }
 }
 
-/** Its routing data; what leads to another workspace, too, stays. */
+/** Its routing data; entries that also lead to another workspace stay. */
 async function unmap(tx: Transaction, workspace: world.Workspace): Promise<void> {
   const { cluster_id } = workspace;
   const { signatories: hashes, ...routing } = await readWorkspaceRouting(tx, workspace);

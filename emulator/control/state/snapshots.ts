@@ -88,7 +88,7 @@ function targetIn({ to, before, steps = 0 }: RewindRequest): RewindTarget {
   return { before: ref?.by === "cause" ? ref.id : before };
 }
 
-/** What the history lacks of what was asked for. */
+/** The part of the request that is missing in the history. */
 function lackingOf({ to, before, steps }: RewindRequest, counted: number | undefined): string {
   if (to !== undefined) return `to ${to}: the history does not include that time`;
   if (before !== undefined) return `to before ${before}: the history does not include it`;

@@ -49,7 +49,7 @@ export const stateHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** What every seed writes, and nothing takes away: without these no listener could answer. */
+/** Rows that every seed writes, and nothing removes: without these no listener could answer. */
 const alwaysThere = [clusterRows.name, appRows.name, clockState.name];
 
 const rowsOf = ({ rows }: Readonly<Record<string, unknown>>, name: string): readonly unknown[] =>

@@ -39,12 +39,12 @@ export class Deadlines<Waiting> {
   readonly #wall: WallClock;
   readonly #afterMs: number;
   readonly #late: (waiting: Waiting) => void;
-  /** In the order in which they were set, which is the order in which they come. */
+  /** In the order in which they were set, which is the order in which they expire. */
   readonly #end = new Waiter<Waiting>(undefined, Number.POSITIVE_INFINITY);
   readonly #stop = new AbortController();
   #sleeping = false;
 
-  /** `late` is told of each that did not leave in time. */
+  /** `late` is called with each that did not leave in time. */
   constructor(wall: WallClock, afterMs: number, late: (waiting: Waiting) => void) {
     this.#wall = wall;
     this.#afterMs = afterMs;
@@ -94,14 +94,14 @@ export class Deadlines<Waiting> {
  */
 export class TimeoutPool {
   readonly #wall: WallClock;
-  /** By how long: settings say it, so there are few. */
+  /** Lists by duration: durations come from settings, so there are few. */
   readonly #deadlines = new Map<number, Deadlines<() => void>>();
 
   constructor(wall: WallClock) {
     this.#wall = wall;
   }
 
-  /** What `work` gives, or `late` when that takes longer than `ms`. The work itself continues. */
+  /** Result of `work`, or `late` if that takes longer than `ms`. The work itself continues. */
   withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
       const leave = this.#deadlinesOf(ms).enter(() => resolve(timedOut));
@@ -115,7 +115,7 @@ export class TimeoutPool {
     });
   }
 
-  /** Nothing is late any more. */
+  /** Removes all deadlines. */
   stop(): void {
     for (const deadlines of this.#deadlines.values()) deadlines.stop();
   }

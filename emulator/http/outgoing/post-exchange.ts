@@ -6,7 +6,7 @@ import { hasNoBody } from "../../../src/base/response-quirks.ts";
 /** This much of a response's body is read and kept (DECISIONS.md, P21). */
 export const maxResponseBodyBytes = 65_536;
 
-/** The head of a response may have this much: four times what Node takes, since others are not so strict. */
+/** Limit of the head of a response: four times Node's, since other clients are less strict. */
 export const maxHeadBytes = 65_536;
 
 /** How a POST ended: with a response of any status, or with what kept it from one. */
@@ -45,7 +45,8 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   onHeaders(status: number): boolean {
     // An informational answer comes before the one that counts, which overwrites it.
     this.#status = status;
-    // What a receiver sends next to a 204 is no part of it: undici takes a length or bytes for a broken answer.
+    // Any data that a receiver sends after a 204 is not part of it: undici treats a length or bytes as a broken
+    // response.
     if (hasNoBody(status)) this.#endWithResponse();
     return true;
   }
@@ -118,7 +119,7 @@ interface Limits {
   readonly responseTimeoutMs: number;
 }
 
-/** What kept a POST to that origin from being answered. */
+/** The reason why a POST to that origin got no response. */
 export function describeResponseFailure(
   error: unknown,
   origin: string,

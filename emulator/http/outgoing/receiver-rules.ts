@@ -47,7 +47,10 @@ const isIn = (list: BlockList, address: string): boolean => list.check(address, 
 const leadsInto = (list: BlockList, address: string): boolean =>
   isIn(list, address) || (isIP(address) === 6 && ipv4Within(address).some((within) => isIn(list, within)));
 
-/** What is embedded in it: by NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or at its end. */
+/**
+ * The address embedded in it: by NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or at its
+ * end.
+ */
 function ipv4Within(address: string): readonly string[] {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groupsOf(address);
   const text = (high: number, low: number) => [high >> 8, high & 255, low >> 8, low & 255].join(".");
@@ -86,7 +89,7 @@ export function findForbiddenUrlReason(text: string, rules: ReceiverRules): Forb
   return known || isListed(url, rules) ? undefined : notAllowed(host, host);
 }
 
-/** Why nothing may be sent to the address that the host of a URL stands for. */
+/** The reason why nothing may be sent to the address of the host of a URL. */
 export function findForbiddenAddressReason(
   address: string,
   url: URL,

@@ -86,7 +86,7 @@ export function redactBody(value: unknown, name = ""): unknown {
  */
 export function redactTarget(target: string, operation: string | undefined): string {
   const declared = declaredOf(operation);
-  // Credentials, and places behind which a secret stands.
+  // Credentials, and positions after which a secret follows.
   const [, path = "", query = ""] = /^([^?#]*)(\?[^#]*)?/s.exec(redactUrl(target)) ?? [];
   return shownPath(path, declared) + shownQuery(query, declared);
 }
@@ -126,7 +126,7 @@ function shownPath(path: string, declared: Declared | undefined): string {
   return inPath(path, (segment, before) => isPlain(segment) && !isSecretName(before) && !secretPlaces.has(before));
 }
 
-/** Leaves what may be shown. A slash may be encoded: the router takes it for one. */
+/** Keeps the parts that may be shown. A slash may be encoded: the router accepts it as one. */
 function inPath(path: string, isShown: (segment: string, before: string) => boolean): string {
   let before = "";
   return path
@@ -167,7 +167,7 @@ const words =
 /** The letters of user codes (device-grant.ts): no word has eight of them. */
 const userCode = /^[b-df-hj-np-tv-xz]{4}-?[b-df-hj-np-tv-xz]{4}$/i;
 
-/** What is issued has 16 characters of base64url or more, or is a user code. */
+/** Issued secrets have 16 characters of base64url or more, or are a user code. */
 function looksIssued(text: string, mayBeHash: boolean): boolean {
   if (text.length < 8 || uuid.test(text) || (mayBeHash && /^[\da-f]{64}$/i.test(text))) return false;
   if (userCode.test(text)) return true;

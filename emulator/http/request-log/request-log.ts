@@ -6,7 +6,7 @@ export interface Finding {
   readonly detail?: string | undefined;
 }
 
-/** One request that a listener received, and what came of it. Secrets are still in it: see redact.ts. */
+/** One request that a listener received, and its outcome. Secrets are still in it: see redact.ts. */
 export interface LoggedRequest {
   /** In order of arrival. */
   readonly id: number;

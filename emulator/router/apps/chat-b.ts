@@ -37,7 +37,7 @@ async function publishedKey(
   return (await store.read(publicChatBKeys)).find((key) => key.kid === kid);
 }
 
-/** Where an activity names its tenant, in the order that decides. */
+/** Fields in which an activity names its tenant, in order of precedence. */
 function tenantsOf(activity: Readonly<Record<string, unknown>>): Identifier[] {
   const named = [stringAt(activity, "channelData", "tenant", "id"), stringAt(activity, "conversation", "tenantId")];
   return named.flatMap((id) => (id === undefined ? [] : [{ table: "external_integrations", key: `CHAT_B:${id}` }]));
@@ -62,7 +62,7 @@ const emulatorIssuers = new Set(
 
 interface TokenCheck {
   readonly authorization: string | undefined;
-  /** Undefined: the body is none. */
+  /** Undefined: the body is not one. */
   readonly activity: Readonly<Record<string, unknown>> | undefined;
   readonly app: Pick<Apps["chat_b"], "app_id" | "issuer">;
   /** Wall-clock time: the tokens of real issuers carry it (DECISIONS.md, P24). */

@@ -43,7 +43,7 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
     expires_in: lifetimeSeconds,
     interval: intervalSeconds,
   };
-  // RFC 8628, 3.2: who has the device code gets the tokens.
+  // RFC 8628, 3.2: a holder of the device code gets the tokens.
   return reply(200, codes, noStoreHeaders);
 };
 
@@ -54,7 +54,7 @@ async function freeUserCode(tx: Transaction, ids: RouterContext["ids"]): Promise
   }
 }
 
-/** In characters (DECISIONS.md, E11). */
+/** Number of characters (DECISIONS.md, E11). */
 const longestName = 1_000;
 
 /** DECISIONS.md, R31 */

@@ -74,7 +74,7 @@ async function tokensFor(call: RouterCall, grant: DeviceGrant, request: Forwarda
   return answerFrom(call, cluster.id, await requestCluster(call, cluster, own));
 }
 
-/** What the cluster itself may reject with; its other words for "no" all mean that the code is of no use. */
+/** Errors that the cluster itself may return; all its other rejections mean that the code is invalid. */
 const refusals = lookupTable<Refused>({
   authorization_pending: "authorization-pending",
   slow_down: "authorization-pending",
@@ -111,7 +111,7 @@ function tokensIn(body: Readonly<Record<string, unknown>>) {
   return { tokens: TokenResponse.safeParse({ scope: "", ...Object.fromEntries(rest) }).data, dropped };
 }
 
-/** By how much an early poll makes the interval longer, in seconds (RFC 8628, 3.5). */
+/** Seconds that an early poll adds to the interval (RFC 8628, 3.5). */
 const slowDownBy = 5;
 
 interface Now {
@@ -121,7 +121,7 @@ interface Now {
   readonly wall_at: number;
 }
 
-/** What a poll comes to: an error, or the question to the cluster. `grant` is the row as it is to be stored. */
+/** Result of a poll: an error, or the request to the cluster. `grant` is the row to store. */
 type Polled =
   | {
       readonly kind: "refused";
@@ -135,7 +135,7 @@ type Polled =
 
 /**
  * Checks a poll in the order of DECISIONS.md, P2: unknown code, wrong client, expired, early, denied, pending,
- * authorized. Whoever polls while the cluster is being asked already is told to wait.
+ * authorized. A poll during a request to the cluster has to wait.
  */
 export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: Now): Polled {
   if (!grant || grant.client_id !== clientId || grant.redeemed) return { kind: "refused", code: "invalid-grant" };

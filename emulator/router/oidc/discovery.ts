@@ -17,7 +17,7 @@ const own = {
 /** RFC 8628, 3.4. The router redeems device codes itself, whatever grants the cluster knows. */
 export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** What a configuration means that names no grants (RFC 8414, 2). */
+/** The meaning of a configuration that names no grants (RFC 8414, 2). */
 const usualGrants = ["authorization_code", "implicit"];
 
 /**
@@ -50,7 +50,7 @@ const ofOAuth: ReadonlySet<string> = new Set([
   ]),
 ]);
 
-/** Whether the metadata of an OAuth server stands there: the path of the issuer is appended (RFC 8414, 3.1). */
+/** Whether the metadata of an OAuth server is there: the path of the issuer is appended (RFC 8414, 3.1). */
 export function isServerMetadata(path: string, issuer: string): boolean {
   const wellKnown = "/.well-known/oauth-authorization-server";
   return path === wellKnown || path === wellKnown + trimTrailing(new URL(issuer).pathname, "/");

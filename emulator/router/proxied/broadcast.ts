@@ -5,16 +5,16 @@ import type { Cluster } from "../../world/clusters.ts";
 import type { CallToAll } from "../context.ts";
 import { withOwnCredentials } from "./credentials.ts";
 
-/** What came of asking one cluster. */
+/** Result of the request to one cluster. */
 interface ClusterResult {
   readonly cluster: Cluster;
   readonly sent: ForwardResult | typeof timedOut;
 }
 
 /**
- * Sends the whole request to several clusters at once and aborts none while the caller is there. Gives the first status below 400 that comes in
- * time; else the lowest status, ties in seed order. On a manual clock or under --deterministic all are awaited, and
- * seed order decides between successes too (DECISIONS.md, R13).
+ * Sends the whole request to several clusters at once and aborts none while the caller waits. Returns the first status
+ * below 400 that comes in time; else the lowest status, ties in seed order. On a manual clock or under --deterministic
+ * all are awaited, and seed order decides between successes too (DECISIONS.md, R13).
  */
 export async function broadcast(
   call: CallToAll,
@@ -61,7 +61,7 @@ function best(all: readonly ClusterResult[]): ClusterResult | undefined {
   );
 }
 
-/** Lets a response that nobody gets run out, and notes it. */
+/** Reads an unused response to its end, and logs it. */
 function drop({ finding }: CallToAll, { cluster, sent }: ClusterResult, why: string): void {
   if (sent === timedOut) return;
   if (sent.kind === "unreachable") {
@@ -77,7 +77,7 @@ async function runOut(body: Passthrough["body"]): Promise<void> {
   try {
     for await (const _ of body);
   } catch {
-    // It broke off; nobody waits for it.
+    // It broke off; it is no longer awaited.
   }
 }
 
@@ -90,13 +90,15 @@ const apart = [
   "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts allow-top-navigation",
 ] as const;
 
-/** What no browser ever takes for a page. */
+/** Types that no browser treats as a page. */
 const json = /^application\/json\s*(?:;\s*charset\s*=\s*"?[\w-]+"?\s*)?$/i;
 
-/** The response of a cluster as it is handed on: as it came, but a page of an external one is kept from our origin. */
+/**
+ * The response of a cluster as it is forwarded: unchanged, but a page of an external cluster gets an origin of its own.
+ */
 export function sandboxExternalPage({ external }: Pick<Cluster, "external">, answer: Passthrough): Passthrough {
   if (!external || isJson(answer.rawHeaders)) return answer;
-  // One more policy: browsers keep to it and to those of the cluster.
+  // One more policy: browsers apply it and those of the cluster.
   return new Passthrough(answer.status, [...answer.rawHeaders, ...apart], answer.body);
 }
 

@@ -38,7 +38,7 @@ async function pending(
   const known = await findSignupByEmail(tx, signup.email);
   if (known?.workspace || (await isEmailTaken(tx, world, known ?? signup))) world.fail("account-exists");
   const made = known
-    ? // Whoever comes back by way of a provider is known better than before.
+    ? // A user who comes back from a provider is better identified than before.
       { ...known, ...(signup.oauth_provider && signup), email: known.email }
     : {
         id: tx.next("trial_signup"),
@@ -54,7 +54,7 @@ async function pending(
   return made;
 }
 
-/** Whoever signs up by e-mail continues with the token in it; no page of the emulator asks for it. */
+/** A user who signs up by e-mail continues with the token in it; no page of the emulator asks for it. */
 async function sendTrialEmail(tx: Transaction, at: number, { email, token }: TrialSignup): Promise<void> {
   sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: at });
   await evictOldestTrials(tx);

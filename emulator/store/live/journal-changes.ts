@@ -64,7 +64,7 @@ class Deletes implements Run {
   }
 }
 
-/** Rows with the same fields. */
+/** Of several content types browsers choose by rules of their own. */
 class Puts implements Run {
   readonly #first: Put;
   /** The first item; most stay alone. */

@@ -5,7 +5,7 @@ import { nextTurn } from "../../../src/base/timing.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
 import type { AnyRows, Collection, ConsistentContents, Mapping, Store } from "../../store/port.ts";
 
-/** A row that is there in one state alone, or is another in the other. */
+/** A row that exists in one state alone, or differs between both. */
 export interface RowDifference {
   readonly collection: AnyRows;
   readonly key: string;
@@ -39,8 +39,8 @@ export interface StateDifferences {
 const atATime = 10_000;
 
 /**
- * What is different in `after`, which others may write to meanwhile: it is looked at as it is when this begins. `before`
- * stands still. Collections in the order in which they are given, rows in that of their insertion, those that are gone last.
+ * Differences of `after`, which may be written to meanwhile: it is read as it is when this begins. `before` does not
+ * change. Collections in the given order, rows in that of their insertion, deleted ones last.
  */
 export async function compare(
   before: Store,
@@ -90,7 +90,7 @@ function* rowsOf({ rows }: ConsistentContents, { name }: AnyRows): Generator<Dif
   for (const slice of rows.get(name) ?? []) yield* slice as readonly DiffRow[];
 }
 
-/** As documents show them: a member that is undefined is none. */
+/** As documents show them: an undefined member is absent. */
 const isSame = (a: DiffRow, b: DiffRow): boolean =>
   a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 
@@ -119,7 +119,7 @@ async function mappingChange(table: Mapping, before: Store, here: ConsistentCont
   return { table: table.name, added, removed: size - common - moved, moved };
 }
 
-/** A field, by its path (`signatories[0].action`), and what stands there before and after. */
+/** A field, by its path (`signatories[0].action`), and its values before and after. */
 export interface FieldChange {
   readonly field: string;
   readonly from?: unknown;
@@ -167,7 +167,7 @@ function* differences(before: unknown, after: unknown, path: string, shown: Show
 
 const isInner = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Where nothing stands next to an object, each of its members is new, or gone. */
+/** If the other side has no object, each of its members is new, or gone. */
 function membersOf(value: unknown, other: unknown): object | undefined {
   if (isInner(value)) return value;
   const isNothing = value === null || value === undefined;
@@ -177,7 +177,10 @@ function membersOf(value: unknown, other: unknown): object | undefined {
 /** Names of virtual times, in milliseconds. */
 const times = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
 
-/** What may be shown of a value: a secret is told by its name, by the names around it, or by its looks. */
+/**
+ * The part of a value that may be shown: secrets are recognized by their name, by the names around them, or by their
+ * looks.
+ */
 function shownIn(collection: string, path: string, value: unknown): unknown {
   if (isInner(value)) return cut(redactTokens(redactText(JSON.stringify(value))));
   if (typeof value === "number") return times.test(path) && value > 1e11 ? isoMillis(value) : value;

@@ -35,12 +35,12 @@ export interface DiffReport {
   readonly items: readonly DiffItem[];
 }
 
-/** What people look for comes first; the rest in the order of the collections. */
+/** The most wanted ones come first; the rest in the order of the collections. */
 const first = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
 const placeOf = ({ collection }: DiffItem): number =>
   first.includes(collection) ? first.indexOf(collection) : first.length;
 
-/** Differences as they are told; `does` says what an entry of the schedule does. */
+/** Differences in the form of the API; `does` describes an entry of the schedule. */
 export function describeDiff(
   changes: StateDifferences,
   before: StoredFaults,
@@ -53,12 +53,12 @@ export function describeDiff(
     ...changes.mappings.map(ofMapping),
     ...ofFaults(before, after),
   ].sort((a, b) => placeOf(a) - placeOf(b));
-  // Numbers follow from rows; alone they tell that something came and went.
+  // Numbers follow from rows; alone they show that a row came and went.
   if (items.length === 0) items.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(ofSequence));
   return { same: items.length === 0, items };
 }
 
-/** That time passes by itself is not a difference, nor is why something came about. */
+/** The passing of time is not a difference, nor is the cause of a row. */
 function isDifference({ collection, before, after }: RowDifference): boolean {
   if (collection.name === causes.name) return false;
   if (collection.name !== clockState.name) return true;
@@ -73,7 +73,7 @@ function ofRow(change: RowDifference, all: readonly RowDifference[], does: Does)
   return { what, collection: collection.name, key: isSecret ? null : key, change: kindOf(change), fields };
 }
 
-/** As the contract is called, where it has changed too; by its number alone it is one of the service itself. */
+/** By the contract's name, if it has changed too; a bare number is that of an internal row. */
 function contractName(id: number, all: readonly RowDifference[]): string {
   const found = all.find(({ collection, key }) => collection.name === contracts.name && key === String(id));
   const kind = (found?.after ?? found?.before)?.kind;
@@ -107,16 +107,16 @@ const ofSequence = ({ name, from, to }: SequenceDifference): DiffItem => ({
 
 type Change = "new" | "changed" | "gone";
 
-/** What an entry of the schedule does, by its kind, where that is known. */
+/** Describes an entry of the schedule by its kind, if that is known. */
 type Does = (kind: string) => string | undefined;
 
 interface Names {
-  /** What a contract is called, by its number. */
+  /** The name of a contract, by its number. */
   readonly contract: (id: number) => string;
   readonly does: Does;
 }
 
-/** What a change means, in the words of the domain. */
+/** The meaning of a change, in the words of the domain. */
 function wordsFor(change: RowDifference, names: Names): string {
   const { collection, key, before, after } = change;
   const told = words[collection.name]?.(change, names);
@@ -138,7 +138,7 @@ function inGeneral(change: RowDifference): string {
 const harmlessKey = (key: string, row: DiffRow): string =>
   Object.entries(row).some(([name, value]) => isSecretName(name) && value === key) ? "[redacted]" : redactTokens(key);
 
-/** `DRAFT → SIGN` where a field of a row has changed; what there is to say otherwise. */
+/** `DRAFT → SIGN` if a field of a row has changed; otherwise another description. */
 function moved<R extends object>(change: RowDifference, field: keyof R & string, whenNew: (row: R) => string): string {
   const [before, after] = [change.before as R | undefined, change.after as R | undefined];
   if (!before && after) return whenNew(after);
