@@ -52,7 +52,7 @@ export interface Engine {
   readonly forwarder: Forwarder;
 }
 
-/** Starts to do what comes due: deliveries, what contracts do by themselves, and what clusters report. */
+/** Starts to run due entries: deliveries, contract timers and reports of clusters. */
 export function startEngine(setup: Setup): Engine {
   const { store, clock, wall, settings, faults, links, closing, log } = setup;
   const forwarder = createForwarder({ wall, mark: `svc-${setup.instanceId}`, links });

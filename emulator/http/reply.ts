@@ -30,7 +30,7 @@ export const reply = <Status extends number, Body>(
 /** The replies that an operation declares. */
 export type ReplyTo<O extends Operation> = Reply<keyof O["responses"] & number, ResultOf<O>>;
 
-/** The text of a JSON document, in pieces that are joined by whoever reads them. */
+/** The text of a JSON document, in pieces that the reader joins. */
 export class JsonPieces {
   readonly pieces: AsyncIterable<string>;
 

@@ -193,8 +193,8 @@ export interface History {
  */
 export interface Store {
   /**
-   * Reads a consistent picture; waits while a transaction is open, and shows what it committed. What is shown may still be
-   * on its way to the disk: whoever tells it to somebody or acts on it asks for `durable()` at the end of the read.
+   * Reads a consistent picture; waits while a transaction is open, and shows what it committed. The data may still be
+   * on its way to the disk: callers that publish it or act on it call `durable()` at the end of the read.
    */
   read<T>(work: (view: View) => Promise<T> | T): Promise<T>;
   /**

@@ -20,7 +20,7 @@ export interface SnapshotStore {
 export interface StoredSnapshot {
   readonly name: string;
   readonly bytes: number;
-  /** Where it lies; undefined in memory. */
+  /** Its path; undefined in memory. */
   readonly file: string | undefined;
 }
 

@@ -41,7 +41,7 @@ export const subscriptions = rows<Subscription, "workspace" | "wants">({
   },
 });
 
-/** The text of a JSON document, in pieces that the reader joins. */
+/** Finds the webhooks of a workspace that subscribe to an activity. */
 export const subscriptionKey = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
 
 /** The attempts of a webhook share a capacity of `6 − counter` in the schedule (DECISIONS.md, C18). */

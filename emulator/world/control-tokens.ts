@@ -183,10 +183,6 @@ export function findSession(headers: { readonly cookie?: string | undefined }): 
   }
 }
 
-/**
- * Completes a signup: its cluster creates the workspace, the router maps its identifiers. The signup is claimed during
- * the request to the cluster, and valid again if that fails; rejections of the cluster are forwarded (DECISIONS.md,
- * R24, E4).
- */
+/** The value of a set-cookie header. */
 export const sessionCookie = (session: string, attributes: string): string =>
   `${name}=${encodeURIComponent(session)}; ${attributes}`;

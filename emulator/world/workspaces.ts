@@ -130,7 +130,7 @@ export const Template = z.strictObject({
     })
     .nullable()
     .default(null),
-  /** The name of a contract, by its number. */
+  /** Sending shares it for review first: DRAFT → REDLINING. */
   counterparty_review: z.boolean().default(false),
   tags: z.array(z.string()).default([]),
   archived: z.boolean().default(false),

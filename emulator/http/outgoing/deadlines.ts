@@ -2,7 +2,7 @@ import type { WallClock } from "../../../src/base/clock.ts";
 
 import { timedOut } from "../../../src/base/timing.ts";
 
-/** Somebody who waits, between those who came before and after. */
+/** A waiting entry, between the earlier and the later ones. */
 class Waiter<Waiting> {
   readonly waiting: Waiting | undefined;
   readonly until: number;

@@ -124,7 +124,7 @@ export function parseVersions(value: unknown): Versions {
   return versions as Versions;
 }
 
-/** As `addRow`, for a row that this very version of svc has written: what it fits is not looked at again. */
+/** As `addRow`, for a row that this very version of svc has written: it is not validated again. */
 export function addOwnRow(state: State, collection: string, row: unknown, where: string): void {
   const table = tableOf(state, collection, where);
   try {

@@ -43,7 +43,7 @@ interface Options {
   readonly isHeld: () => Promise<boolean>;
   /** The journal is compacted when it is longer than this and than the checkpoint. */
   readonly compactAfterBytes: number;
-  /** A waiting entry, between the earlier and the later ones. */
+  /** Called when a compaction fails, when writing fails, and when it works again. */
   readonly report: (message: string) => void;
 }
 

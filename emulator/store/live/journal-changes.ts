@@ -64,7 +64,7 @@ class Deletes implements Run {
   }
 }
 
-/** Of several content types browsers choose by rules of their own. */
+/** Rows with the same fields. */
 class Puts implements Run {
   readonly #first: Put;
   /** The first item; most stay alone. */

@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import { formatPostgresUrl, parsePostgresUrl } from "../../../src/base/postgres-url.ts";
 
-/** As `addRow`, for a row that this very version of svc has written: it is not validated again. */
+/** Statements of one connection, or of several. */
 export type Sql = postgres.Sql;
 /** Statements of one transaction. */
 export type Tx = postgres.TransactionSql;

@@ -1,6 +1,6 @@
 import { fieldsOf } from "../../base/object.ts";
 
-/** Its path; undefined in memory. */
+/** The reason why a call failed, in words for people. */
 export class CallError extends Error {
   /** 0: the emulator could not be reached. */
   readonly status: number;

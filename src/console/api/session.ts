@@ -68,10 +68,7 @@ function applySession(token: string | null): void {
   session.value = token ?? undefined;
 }
 
-/**
- * Reads a consistent picture; waits while a transaction is open, and shows what it committed. The data may still be on
- * its way to the disk: callers that publish it or act on it call `durable()` at the end of the read.
- */
+/** The command that does the same as a call, as a POSIX shell reads it: `svc emulator clock advance --by PT5M`. */
 export function formatApiCommand(outline: OperationOutline, input: UntypedInput = {}): string {
   const { command, positionals, flags, confirmed } = outline;
   const params = fieldsOf(input.params);

@@ -23,7 +23,7 @@ const delaysMs = [250, 500, 1_000, 2_000, 5_000];
 let after: string | undefined;
 let tabs: BroadcastChannel | undefined;
 let isLeading = false;
-/** Starts to run due entries: deliveries, contract timers and reports of clusters. */
+/** Ends the open stream, or the pause before the next one. */
 let onward = new AbortController();
 
 /** Follows the emulator from now on: as the tab that has the stream, or by what that one tells. */
