@@ -78,7 +78,7 @@ export interface Redaction {
 
 const usual: Redaction = { mask: "[redacted]" };
 
-/** Where a secret may are in a URL: a query, a fragment, a pair, credentials, an escape, or after such a place. */
+/** Where a secret may be in a URL: a query, a fragment, a pair, credentials, an escape, or after such a place. */
 function mayHoldSecret(url: string): boolean {
   if (/[?#=@%]/.test(url)) return true;
   const lower = url.toLowerCase();

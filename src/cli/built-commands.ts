@@ -17,7 +17,7 @@ export const builtGroups: readonly string[] | undefined = commands && [...new Se
 /** The file of a group's commands, below the folder of the bundle: a line of JSON for each, in their order. */
 export const commandsFile = (group: string): string => `commands/${group}.ndjson`;
 
-/** The commands of one group: of its file, no line is parsed that nobody needs. */
+/** The commands of one group: lines of its file that are not needed are not parsed. */
 export const builtCommands = (group: string): readonly ListedCommand[] =>
   (commands ?? [])
     .filter((words) => words[0] === group)

@@ -40,7 +40,7 @@ export interface PreparedCall<Value = unknown> {
   send(call?: CheckedCall): Promise<ApiResponse<Value>>;
 }
 
-/** What a hand-written command changes about the call of its operation. */
+/** Changes of a hand-written command to the call of its operation. */
 export interface CallChanges {
   /** Next to what flags say of the query; they win. */
   readonly query?: Readonly<Record<string, string | boolean>>;
@@ -52,11 +52,11 @@ export interface CallChanges {
   readonly reads?: boolean;
   /** Members of the response that a runner masks in its log before they are printed. */
   readonly secrets?: readonly string[];
-  /** Asks instead of the declared question, where it takes the whole request to say what is about to happen. */
+  /** Asks instead of the declared question, if the whole request is needed to describe the action. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
   /** Throws where a good answer says that it was not done. */
   readonly check?: (answer: ApiResponse, call: CheckedCall) => void;
-  /** What was done, in words: a person at a terminal reads them instead of a response that does not say it. */
+  /** The result in words: a person at a terminal reads it instead of a response without it. */
   readonly outcome?: (call: CheckedCall) => string;
 }
 
@@ -72,7 +72,7 @@ export async function prepareCall<Value = unknown>(
 ): Promise<PreparedCall<Value> | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
-  // What a signature adds, no parser has seen.
+  // Values that a signature adds are not parsed.
   const isChecked = !sign && !reads && !mustValidate(spec, input);
   const operation = isChecked ? toOperationOutline(spec) : await loadOperation(spec);
   for (const { flag } of spec.flags.filter((one) => one.isSecret && input.flags[one.flag] !== undefined)) {
@@ -134,7 +134,7 @@ export async function prepareCall<Value = unknown>(
       if (secrets) await masked(answer.value, secrets, context);
       await report(answer, context);
       const query = changed.args.query ?? {};
-      // It would be asked for nothing if nothing is said.
+      // A question without a use would be asked.
       const lack = context.globals.quiet ? undefined : await lackOf(spec, answer.value, query, { client, signal });
       if (outcome && context.output.format === "table" && context.host.stdout.isTTY) {
         await context.output.print(outcome(changed));
@@ -190,7 +190,7 @@ function checked(
 ): CheckedCall {
   try {
     const call = CheckedCall.of(operation, args);
-    // What the service rejects in its own words, as OAuth does, its schema lets pass.
+    // The service rejects such values in its own words, as OAuth does; its schema accepts them.
     const lacking = spec.flags.flatMap(({ required, target }) =>
       required && target?.in === "body" && isObject(args.body) && args.body[target.name] === undefined
         ? [{ in: target.in, path: [target.name], message: "", missing: true }]
@@ -242,11 +242,11 @@ async function confirmed(spec: CommandSpec, { positionals, flags }: CommandInput
   return confirmName(action, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);
 }
 
-/** What is said of a stream of events whose reader was too slow. */
+/** The message about a stream of events whose reader was too slow. */
 export const describeDroppedEvents = (count: number | undefined): string =>
   `${count ?? "Some"} dropped, because they were not read fast enough`;
 
-/** Why a list is empty, if more can be told than that it is. */
+/** The reason why a list is empty, if it is known. */
 async function lackOf(
   { paged, rows, service, method }: CommandSpec,
   value: unknown,
@@ -265,7 +265,7 @@ const filtersIn = ({ flags }: CommandSpec, given: CommandInput["flags"]): string
     .filter(({ flag, target }) => target?.in === "query" && given[flag] !== undefined && !placing.has(target.name))
     .map(({ flag }) => flag);
 
-/** Of a query: which of the rows that were found are answered, and in what order. */
+/** For a query: the number and order of the returned rows. */
 const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
 const movedNote = (count: number): string =>
@@ -289,7 +289,7 @@ async function show(
   const file = input.flags.output as string | undefined;
   const none = describeEmptyResult(spec.words, filtersIn(spec, input.flags));
   const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none, lack };
-  // Of several successes the one that came decides: a page, or the location of one.
+  // Of several successes the received one decides: a page, or the location of one.
   switch (bodyKindOf(operation, answer.status) ?? spec.output) {
     case "empty":
       return showNothing();

@@ -11,7 +11,7 @@ export interface AtomicWriteOptions extends Partial<Permissions> {
   readonly disk?: Disk;
   /** What is told instead of the disk's own error. What the content fails with is told as it is. */
   readonly failure?: (cause: unknown) => Error;
-  /** Told once the new file is instead of the old one, which is not durable yet. */
+  /** Told once the new file has replaced the old one, which is not durable yet. */
   readonly onPlaced?: () => void;
 }
 
@@ -33,7 +33,7 @@ export function parseTemporaryName(temporary: string): string | undefined {
 export const isTemporaryName = (name: string, of: string): boolean => parseTemporaryName(name) === of;
 
 /**
- * Puts a file instead of whatever has that name, durably: at every moment the old one or the new one is there, whole. A
+ * Replaces whatever has that name by a file, durably: at every moment the old one or the new one is there, whole. A
  * symbolic link is replaced itself; `realTarget` gives the path behind it where links are to stay. By hand: packages
  * for it do not flush the folder, and take whole contents only.
  */

@@ -8,7 +8,7 @@ export type Activity = keyof WebhookPayloads;
 
 /**
  * The body of a delivery, parsed: `const payload: WebhookPayload = JSON.parse(body)`. Its `activity` says which it is;
- * that of one is `WebhookPayload<"CONTRACT_SIGNED">`. More may are in it than is declared.
+ * that of one is `WebhookPayload<"CONTRACT_SIGNED">`. More may be in it than is declared.
  */
 export type WebhookPayload<Of extends Activity = Activity> = WebhookPayloads[Of];
 

@@ -1,4 +1,4 @@
-/** What may are at a place of a string. */
+/** A part of a pattern. */
 export type PieceKind = "digits" | "id" | "time" | "uuid" | "token" | "origin" | "text";
 
 const forms: Readonly<Record<Exclude<PieceKind, "text">, RegExp>> = {

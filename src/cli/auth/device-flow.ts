@@ -4,7 +4,7 @@ import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { createOAuthError, type OAuthResponse, toNonEmptyString, toSeconds } from "./oauth-call.ts";
 
-/** What a person needs to approve a device, and the secret half that only the device knows. */
+/** Data with which a person approves a device, and the secret half that only the device knows. */
 export interface DeviceChallenge {
   readonly deviceCode: string;
   readonly userCode: string;
@@ -14,7 +14,7 @@ export interface DeviceChallenge {
   readonly intervalSeconds: number;
 }
 
-/** RFC 8628, 3.2: what is used when the server names no interval. */
+/** RFC 8628, 3.2: the default if the server names no interval. */
 const usualIntervalSeconds = 5;
 /** RFC 8628, 3.5: added at each slow_down, for good. */
 const slowDownSeconds = 5;
@@ -60,9 +60,9 @@ export interface PollObserver {
 }
 
 /**
- * Polls until somebody has decided (RFC 8628, 3.4 and 3.5): first after one interval, 5 s slower for good at each
- * slow_down, backing off while the server cannot be reached, never after the code has expired. Exit 4 when it was
- * denied or has expired.
+ * Polls until the person has decided (RFC 8628, 3.4 and 3.5): first after one interval, 5 s slower for good at each
+ * slow_down, backing off while the server cannot be reached, never after the code has expired. Exit 4 if it was denied
+ * or has expired.
  */
 export async function pollForTokens(
   begun: { readonly interval: number; readonly expires_at: string },
@@ -106,14 +106,14 @@ export async function pollForTokens(
   }
 }
 
-/** Polls a single time; undefined while nobody has decided. */
+/** Polls a single time; undefined before the decision. */
 export async function pollOnce(poll: () => Promise<OAuthResponse>): Promise<OAuthResponse | undefined> {
   const answer = await poll();
   const isOpen = answer.error === "authorization_pending" || answer.error === "slow_down";
   return isOpen ? undefined : finished(answer);
 }
 
-/** What passes by itself: no response, or one of a server that is not well. Undefined for anything else. */
+/** A temporary failure: no response, or one of an overloaded server. Undefined for anything else. */
 function troubleOf(answer: OAuthResponse | NetworkError): string | undefined {
   if (answer instanceof NetworkError) return answer.code;
   if (answer.error === "slow_down" || answer.error === "authorization_pending") return undefined;

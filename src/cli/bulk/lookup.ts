@@ -50,7 +50,7 @@ export async function createLookup(work: BulkWork, context: Context): Promise<Lo
 const maxKeys = 10_000;
 
 /**
- * Look-ups in a table of an emulator, which takes many identifiers at a time: a request for each takes a minute for
+ * Look-ups in a table of an emulator, which accepts many identifiers at a time: a request for each takes a minute for
  * 100,000. Undefined if the table is not keyed by identifiers.
  */
 async function manyAtOnce(name: Table, context: Context) {

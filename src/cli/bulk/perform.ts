@@ -47,7 +47,7 @@ export async function performJob(
   try {
     const report = (message: string) => output.warn(`warning: ${message}`);
     job = await OpenJob.open(folder, { wall: host.wall, report });
-    // What is noted last says how it ended.
+    // The last entry says how it ended.
     if (isResumed) await job.note("started");
     await announce(record, source, job, context);
     await setOutput(host, "job_id", record.id);
@@ -100,7 +100,7 @@ async function finished<T>(run: Promise<T>, job: OpenJob, progress: Progress): P
     await job.note("finished");
     return value;
   } catch (error) {
-    // A log that cannot be written is what is being reported, or goes unnoticed behind something worse.
+    // A log that cannot be written is the reported error, or less important than it.
     await job.note("stopped", (error as Error)?.message ?? String(error)).catch(() => {});
     throw error;
   } finally {
@@ -172,7 +172,7 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
   return error;
 }
 
-/** Where the job has stopped, what stopped it is told as its failure, and what befalls the copy next to it. */
+/** If the job has stopped, the reason is reported as its failure, and errors of the copy next to it. */
 async function copyResults(
   folder: string,
   { errors_out: path }: JobRecord,

@@ -31,16 +31,16 @@ export const JobPlan = z.object({
   /** `map-emails` */
   command: z.string(),
   scope: dictionary(z.string()),
-  /** Where the calls go. */
+  /** Target of the calls. */
   target: z.string(),
   input: JobInput,
   format: z.enum(inputFormats),
-  /** Whether nobody named it. */
+  /** Whether it is a guess. */
   format_guessed: z.boolean(),
   columns: z.array(z.string()).readonly(),
   /** How e-mail addresses become identifiers. */
   hash: z.enum(emailHashings),
-  /** Of CSV; null for a comma. */
+  /** Separator of CSV; null for a comma. */
   delimiter: z.string().nullable(),
   batch_size: count.positive(),
   shard: z.object({ index: count.positive(), of: count.positive() }).nullable(),
@@ -53,10 +53,10 @@ export const JobPlan = z.object({
 });
 export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
 
-/** What was planned for a file, which can be read again. */
+/** The plan of a file, which can be read again. */
 const FilePlan = JobPlan.extend({ input: JobInput.extend({ sha256: z.string() }) });
 
-/** Where the calls of a run go, in the words that plans and job logs keep. */
+/** Target of the calls of a run, in the words of plans and job logs. */
 export async function targetName({ globals, host, target }: Context): Promise<string> {
   if (globals.emulator) return `the emulator of ${stateFile(host, undefined)}`;
   return (await target("router")).baseUrls.router ?? "";
@@ -97,7 +97,7 @@ export function requireUnchangedPlan(
   }
 }
 
-/** What a bulk command line asks for, before its input was looked at. */
+/** Options of a bulk command line, before its input is read. */
 export interface JobRequest extends Omit<JobPlan, "version" | "command" | "target" | "input"> {
   readonly work: BulkWork;
   /** As it was typed: a path, or `-` for standard input. */
@@ -107,10 +107,10 @@ export interface JobRequest extends Omit<JobPlan, "version" | "command" | "targe
   readonly report: string | undefined;
   readonly dryRun: boolean;
   readonly planOut: string | undefined;
-  /** What --apply names, and the plan in it: nothing but this may be done. */
+  /** The plan that --apply names: no other work may be done. */
   readonly planFile: string | undefined;
   readonly planned: JobPlan | undefined;
-  /** Whether identifiers may move unasked: somebody has agreed to it already. */
+  /** Whether identifiers may move without a question: it was answered already. */
   readonly mayMove?: boolean;
   /** Asks whether to continue; `rows` where they are known. */
   readonly confirm: (rows: number | undefined) => Promise<void>;

@@ -13,7 +13,7 @@ import { type Tally, tallyResults } from "./log/tally.ts";
 import { formatSeconds } from "./progress.ts";
 import { type BulkWork, formatOutcome, unknownNote } from "./work.ts";
 
-/** How a job stands when its report is written. */
+/** Status of a job when its report is written. */
 export interface JobEnd extends RowCounts {
   readonly distinct: number | null;
   /** Undefined if it is finished. */
@@ -31,7 +31,7 @@ export function checkReportName(path: string): void {
   if (!/\.(?:html|csv)$/i.test(path)) throw new UsageError(`--report must be a file .html or .csv, got "${path}"`);
 }
 
-/** Writes what a job came to for somebody who does not read logs: one page, or the same as rows. */
+/** Writes the results of a job for people who do not read logs: one page, or the same as rows. */
 export async function writeReport(
   path: string,
   folder: string,
@@ -112,7 +112,7 @@ const htmlOf = (id: string, sections: readonly Section[]): string =>
     "",
   ].join("\n");
 
-/** What was done, for `--json` and for the last line. Counts are those of the whole job, over all its runs. */
+/** Results, for `--json` and for the last line. Counts are those of the whole job, over all its runs. */
 interface JobReport {
   readonly job_id: string;
   readonly action: string;
@@ -120,7 +120,7 @@ interface JobReport {
   readonly rows: number;
   /** Different identifiers among the valid rows of the input; null if they were not counted. */
   readonly distinct: number | null;
-  /** Rows that a look-up has found where they should be; null if nobody looked. */
+  /** Rows that a look-up has found in the right cluster; null without a look-up. */
   readonly verified: number | null;
   /** Rows that cannot be looked up. */
   readonly unverified: number;

@@ -14,7 +14,7 @@ export interface BatchSender {
   send(batch: Pick<Batch, "index" | "values">): Promise<BatchResult>;
 }
 
-/** What became of a batch. */
+/** Result of a batch. */
 export interface BatchResult {
   /** How many identifiers another cluster had before; null if the service does not say. */
   readonly moved: number | null;
@@ -51,7 +51,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   // Bodies of this many bytes were too large for the service: later ones are halved without asking again.
   let tooLargeBytes = Number.POSITIVE_INFINITY;
 
-  // What a batch adds to it are strings, made as they are to be: to check each would take longer than to send them.
+  // A batch adds strings that are valid by construction: checking each would take longer than sending them.
   const withoutValues = CheckedCall.of(operation, work.call([], scope));
   const requestOf = (values: readonly string[], key: string) => {
     const built = buildRequest(withoutValues.with(work.call(values, scope)), baseUrls, credentials);
@@ -105,15 +105,18 @@ export async function createSender(options: SenderOptions, context: Context): Pr
     return { moved: addCounts(first.moved, second.moved), refused: [...first.refused, ...second.refused] };
   }
 
-  // The same rows are always in the same batch of a job, and in the same half of it, so the key names what is sent.
+  // The same rows are always in the same batch of a job, and in the same half of it, so the key identifies the request.
   return { send: ({ index, values }) => sendFrom(0, values(), `${jobId}-${index}`) };
 }
 
-/** Too many of them, or fields of the request that are not as declared: what the specification knows of rows (DECISIONS.md, L17). */
+/**
+ * Too many of them, or fields of the request that are not as declared: the specification's errors of rows
+ * (DECISIONS.md, L17).
+ */
 const aboutRows: readonly number[] = [413, 422];
 
 /**
- * What a failed call means for the job. `batch`: these rows were rejected, others may pass. `job`: it is not about
+ * The meaning of a failed call for the job. `batch`: these rows were rejected, others may pass. `job`: it is not about
  * rows, so every other call may meet the same, or these pass later: the job stops and can be resumed.
  */
 export const failureScope = (error: unknown): "batch" | "job" =>
@@ -147,7 +150,7 @@ export async function runConcurrently<T>(
       if (running.size >= concurrency) await Promise.race(running);
     }
   } finally {
-    // Also when reading fails: what was sent must be accounted for.
+    // Also when reading fails: requests that were sent must be accounted for.
     await Promise.all(running);
   }
   if (failure) throw failure.error;

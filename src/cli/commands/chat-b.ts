@@ -36,7 +36,7 @@ const chatBMessaging = defineCommand({
     const prepared = await prepareCall(spec!, input, context, {
       async sign(given) {
         const isDry = input.flags["dry-run"] === true;
-        // A dry run asks nobody for anything; the header is masked when it is printed.
+        // A dry run needs no token; the header is masked when it is printed.
         const bearer = mints ? (isDry ? "minted" : await minted(context, given.args.body)) : ofApp;
         return bearer === undefined ? given : given.with({ headers: { authorization: `Bearer ${bearer}` } });
       },

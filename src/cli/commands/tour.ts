@@ -33,13 +33,13 @@ const tour = defineCommand({
   },
 });
 
-/** One command of the tour, and whether it did what it should. */
+/** One command of the tour, and whether it succeeded. */
 interface Step {
   readonly title: string;
   readonly command: string;
   readonly exit: number;
   readonly output: string;
-  /** What it said to people next to it. */
+  /** Its output on standard error. */
   readonly notes: string;
   readonly problem: string | null;
 }
@@ -116,7 +116,7 @@ const readTour = (): Promise<string> =>
     readFile(new URL("../../../fixtures/scenarios/tour.yaml", import.meta.url), "utf8"),
   );
 
-/** As much of one response as tells what it is like. */
+/** The characteristic part of one response. */
 const shownLines = 12;
 
 function stepLines(number: number, { title, command, output, notes, problem }: Step): StyledLine[] {

@@ -74,7 +74,7 @@ __svc_complete() {
 complete -F __svc_complete svc ${otherName}
 `;
 
-/** By hand: the library's evaluates what is before the last "=", so that Tab would run what is in `$(…)`. */
+/** By hand: the library's evaluates the text before the last "=", so that Tab would run what is in `$(…)`. */
 const zsh = `#compdef svc ${otherName}
 compdef _svc svc ${otherName}
 # zsh completion for svc

@@ -29,7 +29,7 @@ export interface ProfileFile {
 
 export const profilesPath = (env: Host["env"]): string => join(configFolder(env), "profiles.json");
 
-/** The file's content; empty when there is none. */
+/** The file's content; empty if there is none. */
 export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
   const content = hasConfigFolder(env)
     ? await readPrivateFile<Partial<ProfileFile>>(profilesPath(env), checkProfiles)

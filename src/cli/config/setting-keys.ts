@@ -55,7 +55,7 @@ export function findSetting(key: string): Setting {
   });
 }
 
-/** The profile with a setting changed; undefined takes it away. */
+/** The profile with a setting changed; undefined removes it. */
 export function withSetting(profile: Profile, key: string, value: string | undefined): Profile {
   const cluster = clusterKey.exec(key)?.[1];
   const change = <T extends object>(of: T, name: string): T =>
@@ -68,12 +68,12 @@ export function withSetting(profile: Profile, key: string, value: string | undef
     : { ...profile, cluster_keys: change(profile.cluster_keys ?? {}, cluster) };
 }
 
-/** One setting as it is shown. A secret has no value here: only its origin is told. */
+/** One setting as it is shown. A secret has no value here: only its origin is shown. */
 type EffectiveSetting =
   | { readonly key: string; readonly origin: string; readonly isSecret: false; readonly value: string }
   | { readonly key: string; readonly origin: string; readonly isSecret: true };
 
-/** What commands of this surrounding would use, with the place that each value comes from. */
+/** The settings that commands would use here, with the source of each value. */
 export async function effectiveSettings(context: Pick<Context, "globals" | "host">): Promise<EffectiveSetting[]> {
   const { host } = context;
   const found = await serviceSettings(context);
@@ -114,6 +114,6 @@ const keyOf = (name: string): string => name.replace(/^SVC_/, "").toLowerCase();
 const eitherCase = (host: Context["host"], name: string): SettingValue | undefined =>
   readVariable(host, name) ?? readVariable(host, name.toUpperCase());
 
-/** Proxies are often named with a password; what names none may hold one all the same. */
+/** Proxies are often named with a password; other settings may hold one all the same. */
 const withoutCredentials = (found: SettingValue | undefined): SettingValue | undefined =>
   found && { ...found, value: parseProxy(found.value)?.origin ?? "[not a proxy]" };

@@ -5,8 +5,8 @@ import type { Output } from "../output/output.ts";
 import type { EmulatorAccess } from "./emulator-access.ts";
 
 /**
- * The variables that point programs at an emulator (DECISIONS.md, L21): what `svc emulator exec` sets and what
- * `svc emulator env` prints. Undefined: to be taken away, for it speaks of other services or other people.
+ * The variables that point programs at an emulator (DECISIONS.md, L21): `svc emulator exec` sets them and `svc emulator
+ * env` prints them. Undefined: to be unset, for it belongs to other services or users.
  */
 export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<string, string | undefined>> {
   const { routerUrl, controlUrl, clusters, token } = emulator;
@@ -36,16 +36,16 @@ export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<str
   };
 }
 
-/** Undefined for a key that the token is not shown: that of a cluster is not for who has one of its workspaces. */
+/** Undefined for a key that the token may not see: a token of one workspace does not see that of its cluster. */
 const shown = (secret: string | undefined): string | undefined => (isHidden(secret) ? undefined : secret);
 
-/** The cluster whose workspace is meant where nobody names one: the first that has any. */
+/** The default cluster for a workspace: the first that has any. */
 export const mainCluster = ({
   clusters,
 }: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
   clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
 
-/** What must not be read in a log: of a twin only, but habits are formed early. */
+/** Values to hide in logs: of an emulator only, but habits are formed early. */
 export const collectSecrets = ({
   clusters,
   token,
@@ -92,7 +92,7 @@ export async function selectEnvironmentKey<Access extends EmulatorAccess>(
   return { access: asWorkspace(access, workspace), key: { clientId, clientSecret }, unused: others.filter(isForeign) };
 }
 
-/** Whether this emulator gave that value out: it is used all the same, as the emulator itself tells it. */
+/** Whether this emulator gave that value out: it is used all the same, as the emulator itself returns it. */
 function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boolean {
   if (name === "SVC_CLUSTER_KEY") return clusters.some(({ clusterKey }) => clusterKey === value);
   if (name === "SVC_CLUSTERS")
@@ -100,7 +100,7 @@ function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boole
   return false;
 }
 
-/** The keys of a list of clusters; undefined if it is none. */
+/** The keys of a list of clusters; undefined if it is invalid. */
 function keysIn(list: string): unknown[] | undefined {
   try {
     const found: unknown = JSON.parse(list);

@@ -6,7 +6,7 @@ import type { Context } from "../command.ts";
 import { describeDroppedEvents } from "../derived-command.ts";
 import { CommandFailedError } from "../failure.ts";
 
-/** What one event of an operation's stream holds. */
+/** Data of one event of an operation's stream. */
 export type EventOf<O extends Operation> = ResultOf<O> extends AsyncIterable<infer One> ? One : never;
 
 /**

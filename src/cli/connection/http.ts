@@ -118,7 +118,7 @@ export async function printPlan(
   await output.note("Dry run: nothing was sent");
 }
 
-/** What --verbose and --debug print of every exchange, on standard error. Secrets never reach it. */
+/** The lines of --verbose and --debug for every exchange, on standard error. Secrets never reach it. */
 function createObserver(globals: Globals, output: Output, host: Host): ExchangeObserver {
   const say = (line: string) => void output.warn(line);
   const reported = new Set<string>();

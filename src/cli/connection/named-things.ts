@@ -11,7 +11,7 @@ interface Named {
   readonly exists: (id: string, asking: Asking) => Promise<boolean>;
 }
 
-/** What lists of an emulator are asked for, by the name of the query's member. */
+/** Filters of an emulator's lists, by the name of the query's member. */
 const named = lookupTable<Named>({
   webhook: {
     list: "svc webhooks list",
@@ -49,7 +49,7 @@ const named = lookupTable<Named>({
   },
 });
 
-/** What is said of the first thing that a query names and that the emulator does not have. */
+/** The message about the first object in a query that the emulator does not have. */
 export async function findUnknownName(query: Query, asking: Asking): Promise<string | undefined> {
   for (const [name, value] of Object.entries(query)) {
     const thing = named[name];

@@ -10,7 +10,7 @@ export interface NamedProxy extends ForwardProxy {
   readonly variable: string;
 }
 
-/** By the scheme of the address that is called; the name in small letters outranks the other, as for curl. */
+/** By the scheme of the called address; the lower-case name outranks the other, as for curl. */
 const variables = lookupTable<readonly string[]>({
   "http:": ["http_proxy", "HTTP_PROXY"],
   "https:": ["https_proxy", "HTTPS_PROXY"],
@@ -49,7 +49,7 @@ export function parseProxy(value: string): ForwardProxy | undefined {
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
     return { origin, authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
   } catch {
-    // A percent sign that stands for itself.
+    // A percent sign that is not an escape.
     return undefined;
   }
 }
@@ -65,7 +65,7 @@ function isThisMachine(hostname: string): boolean {
   return host === "localhost" || host.endsWith(".localhost") || isIn(thisMachine, host);
 }
 
-/** A host name without what may stand around it: the brackets of IPv6, the dot of the root. */
+/** A host name without decoration: the brackets of IPv6, the dot of the root. */
 const bare = (hostname: string): string => {
   const host = hostname.toLowerCase();
   return host.startsWith("[") ? host.slice(1, -1) : host.endsWith(".") ? host.slice(0, -1) : host;
@@ -77,7 +77,7 @@ function isIn(list: BlockList, host: string): boolean {
 }
 
 /**
- * What NO_PROXY omits: `*` everything; `example.com`, `.example.com` and `*.example.com` a domain with all below it;
+ * Entries of NO_PROXY: `*` everything; `example.com`, `.example.com` and `*.example.com` a domain with all below it;
  * addresses and networks (`10.0.0.0/8`, `[fd00::1]`); each of them with `:port`, then for that port alone.
  */
 function exemptions(list: string): (url: URL) => boolean {

@@ -57,7 +57,7 @@ const isOrdinary = (name: string): boolean => /^(?:captcha|state|user_code)$/.te
 /** Whether a field of a body that a person wrote holds a secret. */
 export const isSecretField = (name: string): boolean => isSecretName(name) && !isOrdinary(name);
 
-/** A JSON body with everything masked but what is known to be harmless. */
+/** A JSON body with everything masked except harmless values. */
 export function redactBody(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactBody);
   if (typeof value !== "object" || value === null) return typeof value === "string" ? mask : value;
@@ -70,7 +70,7 @@ export function redactBody(value: unknown): unknown {
   );
 }
 
-/** What a service echoes in its response was sent shortly before. */
+/** Values that a service echoes in its response were sent shortly before. */
 const remembered = 50;
 /** Longer bodies are files and jobs; nothing echoes them. */
 const longestBody = 64 * 1024;
@@ -82,7 +82,7 @@ type Sent = Pick<HttpRequest, "url" | "headers" | "body">;
 /** By run: each has a host of its own. */
 const requests = new WeakMap<Host, Sent[]>();
 
-/** Remembers a request, so that its secrets can be kept out of what is printed about it. */
+/** Remembers a request, so that its secrets can be masked in later output. */
 export function rememberSentSecrets(host: Host, request: Sent): void {
   const sent = requests.get(host) ?? [];
   requests.set(host, sent);

@@ -50,7 +50,7 @@ export function resolveStore(
   return { store: password === undefined ? store : withPassword(store, parsed, password), schema };
 }
 
-/** That of the URL in the environment, where it leads to the same database as the same user. */
+/** Password of the URL in the environment, if it leads to the same database as the same user. */
 function ownPassword(wanted: PostgresUrl, { env }: Host): string | undefined {
   if (!env[variable]) return undefined;
   const { password, ...own } = parsedUrl(env[variable], variable);
@@ -72,7 +72,7 @@ function withPassword(store: string, { user }: PostgresUrl, password: string): s
   return `${scheme}${encodeURIComponent(user ?? "")}:${encodeURIComponent(password)}@${rest}`;
 }
 
-/** As libpq finds it: the first line that fits, of a file that nobody else may read. */
+/** As libpq finds it: the first line that fits, of a file that other users cannot read. */
 function passwordIn({ host: server, port, user, database }: PostgresUrl, { env }: Host): string | undefined {
   const path = env.PGPASSFILE || (env.HOME ? join(env.HOME, ".pgpass") : undefined);
   if (path === undefined) return undefined;

@@ -63,7 +63,7 @@ export async function findUploadCandidates(
 
 type Content = Pick<Candidate, "bytes" | "open" | "checkUnchanged">;
 
-/** A signed URL takes no body of unknown length, so a pipe is read first. */
+/** A signed URL accepts no body of unknown length, so a pipe is read first. */
 async function heldInput({ host }: Context, flag: string): Promise<Content> {
   const content = await readInput(host, "-", flag);
   return { bytes: content.length, open: () => Readable.from([content]), checkUnchanged: async () => {} };
@@ -94,7 +94,7 @@ async function fileContent({ host }: Context, path: string, flag: string): Promi
   };
 }
 
-/** What must be known of uploads when something fails after them. */
+/** Data of uploads for the report of a later failure. */
 export const describeCompletedUploads = (done: readonly UploadedFile[]): string[] =>
   done.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
 

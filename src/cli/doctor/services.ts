@@ -144,11 +144,11 @@ function proxyFinding(
   return ok("proxy", `${first.address} responds through ${first.through}`);
 }
 
-/** No response came at all: whose fault that is, nobody here can know. */
+/** No response came at all: the cause cannot be known here. */
 const explainsNothing = (outcome: unknown): boolean =>
   outcome instanceof Error && explainError(outcome).code === "network";
 
 const kinds: Readonly<Record<number, FailureKind>> = { 2: "usage", 4: "forbidden", 75: "temporary" };
 
-/** What a failure means for the exit code of doctor. */
+/** The effect of a failure on the exit code of doctor. */
 const failureKindOf = (error: unknown): FailureKind => kinds[explainError(error).exitCode] ?? "failed";

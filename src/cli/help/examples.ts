@@ -38,6 +38,6 @@ function units(argv: readonly string[]): string[] {
   return found;
 }
 
-/** A word as a POSIX shell takes it for that one word, whatever it holds. */
+/** A word quoted for a POSIX shell, whatever it holds. */
 export const quoteShellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

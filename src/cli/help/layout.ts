@@ -7,7 +7,7 @@ import type {
 } from "../../derive/command-spec.ts";
 import { exampleLines } from "./examples.ts";
 
-/** What is on a help page, before it is laid out for a window. */
+/** Contents of a help page, before it is laid out for a window. */
 export interface HelpPage {
   readonly usage?: string;
   readonly about: readonly string[];
@@ -48,7 +48,7 @@ export function layOutPage(page: HelpPage, columns: number): string {
   return `${blocks.join("\n\n")}\n`;
 }
 
-/** Tables that stand right below each other have their strings in one column. */
+/** Consecutive tables have their strings in one column. */
 function tableBlocks(tables: readonly HelpTable[], width: number): string[] {
   const blocks: HelpTable[][] = [];
   for (const table of tables.filter(({ rows, names = [] }) => rows.length + names.length > 0)) {
@@ -133,14 +133,14 @@ export function flagTable(title: string, flags: readonly FlagSpec[], bodyFrom: r
 const longTerm = (spec: FlagSpec): string =>
   spec.type === "boolean" ? `--[no-]${spec.flag}` : [`--${spec.flag}`, ...formatFlagValue(spec)].join(" ");
 
-/** How the value of a flag is shown, here and where it is rejected: `<FILE>`; nothing for one that takes none. */
+/** The placeholder of a flag's value, here and in errors: `<FILE>`; empty for a flag without one. */
 export function formatFlagValue({ flag, type, placeholder, optionalValue }: FlagSpec): string[] {
   if (type === "switch" || type === "boolean") return [];
   const name = placeholder ?? (type === "integer" || type === "number" ? "N" : nounOf(flag));
   return [optionalValue ? `[${name}]` : `<${name}>`];
 }
 
-/** What a flag is named after: `--contract-name <NAME>`. */
+/** The source of a flag's name: `--contract-name <NAME>`. */
 const nounOf = (flag: string): string => flag.slice(flag.lastIndexOf("-") + 1).toUpperCase();
 
 function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
@@ -169,5 +169,5 @@ const withNotes = (text: string, ...notes: (string | readonly string[])[]): stri
 /** A command as help, completion and the manifest see it; a hand-written one may extend that of an operation. */
 export type DescribedCommand = CommandDeclaration & { readonly spec?: CommandSpec | undefined };
 
-/** What is known of the operation behind a command, its own or the one that it extends; empty when there is none. */
+/** The operation behind a command, its own or the one that it extends; empty if there is none. */
 export const underlyingOperationOf = (command: DescribedCommand): Partial<CommandSpec> => command.spec ?? command;

@@ -13,7 +13,7 @@ import {
 } from "./layout.ts";
 import { topics } from "./topics.ts";
 
-/** The page of the whole program: what a newcomer needs, on one screen. */
+/** The page of the whole program: the essentials for a newcomer, on one screen. */
 export const rootPage = (names: readonly string[]): HelpPage => {
   const under = (heading: string) => names.filter((name) => headingOf(name) === heading);
   const brief = headings(names).filter(isBrief);
@@ -80,7 +80,7 @@ export function buildHelpPage(words: readonly string[], commands: readonly Liste
   return groupPage(at, below, at.length === 1 ? commandGroups[at[0]!] : undefined);
 }
 
-/** The words up to the first that names nothing, if that stands behind a group; behind a command they are arguments. */
+/** The words up to the first unknown one, if that follows a group; after a command they are arguments. */
 export function findUnknownWords(
   words: readonly string[],
   commands: readonly ListedCommand[],

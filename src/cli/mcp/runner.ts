@@ -6,7 +6,7 @@ import { isSecretField } from "../connection/redact.ts";
 import { explainError, explanationJson, withoutSecrets } from "../exit.ts";
 import type { ListedCommand } from "./operations.ts";
 
-/** What a tool answers: the text that the command line prints, without secrets. */
+/** The result of a tool: the text that the command line prints, without secrets. */
 export interface Answer {
   readonly text: string;
   readonly isError: boolean;
@@ -28,7 +28,7 @@ export class Runner {
     return this.#commands;
   }
 
-  /** What the command line prints on standard output; where it prints nothing, its error. */
+  /** The command line's standard output; if it is empty, its error. */
   async run(argv: readonly string[], stdin?: string): Promise<Answer> {
     const { host, globals, svc } = this.#context;
     const { profile, baseUrl, emulator } = globals;
@@ -52,12 +52,12 @@ export class Runner {
 
 function answerOf({ exit, out, err }: CapturedRun, secrets: readonly string[]): Answer {
   if (out.trim() !== "" || exit === 0) return { text: hideSecrets(out, secrets), isError: false };
-  // Warnings may are before it.
+  // Warnings may be before it.
   const error = err.slice(Math.max(0, err.lastIndexOf('{"error":')));
   return { text: hideSecrets(error, secrets), isError: true };
 }
 
-/** What the command line would print about it. */
+/** The command line's message about it. */
 export const errorAnswer = (error: unknown): Answer => ({
   text: `${JSON.stringify(explanationJson(withoutSecrets(explainError(error))))}\n`,
   isError: true,
@@ -65,7 +65,7 @@ export const errorAnswer = (error: unknown): Answer => ({
 
 export const dataAnswer = (value: unknown): Answer => ({ text: `${JSON.stringify(value, null, 2)}\n`, isError: false });
 
-/** As the control plane hides what it must not show: what is hidden already stays as it is. */
+/** As the control plane hides secrets: hidden values stay as they are. */
 const mask = "[redacted]";
 
 /** Fields of answers that are called like secrets and hold none: of errors and of two states that differ. */
@@ -91,7 +91,7 @@ function secretsIn(env: Readonly<Record<string, string | undefined>>): string[] 
   return [...own, ...ofClusters.map(([, value]) => value!)].filter((one) => one.length >= shortestSecret);
 }
 
-/** What a command printed, as it is but for secrets: by the names of fields, in URLs, and these. */
+/** A command's output without secrets: by the names of fields, in URLs, and these. */
 function hideSecrets(text: string, secrets: readonly string[]): string {
   const shown = hidden(text);
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), shown);
@@ -117,7 +117,7 @@ function maskFields(value: unknown, name: string, found: { secrets: number }): u
   }
   if (Array.isArray(value)) return value.map((one) => maskFields(one, name, found));
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
-  // Of two states that differ, the name of a field stands next to its values.
+  // In a difference of two states, the name of a field is next to its values.
   const { field } = value as { readonly field?: unknown };
   const inherited = isSecret(name) ? name : typeof field === "string" && isSecret(field) ? field : undefined;
   return Object.fromEntries(

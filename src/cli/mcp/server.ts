@@ -34,7 +34,7 @@ export async function serve(context: Context, { allowWrites }: { readonly allowW
   signal.throwIfAborted();
 }
 
-/** As it is announced. What every schema would say again is omitted: agents pay for each byte. */
+/** The announced form. Parts that every schema would repeat are omitted: agents pay for each byte. */
 function listed({ name, description, input, readOnly }: Tool) {
   const { $schema: _, additionalProperties: __, ...schema } = z.toJSONSchema(input, { io: "input" });
   return {

@@ -132,7 +132,7 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
   };
 }
 
-/** Whether something can are on a line of its own there. Some terminals are 0 columns wide: nobody has told them. */
+/** Whether something can be on a line of its own there. Some terminals are 0 columns wide: nobody has told them. */
 export const hasWidth = (stream: Host["stderr"]): boolean => stream.isTTY === true && stream.columns !== 0;
 
 const clearLine = "\r\x1b[K";

@@ -133,7 +133,7 @@ export class Parser<D extends CommandDeclaration> {
   }
 }
 
-/** Those may are before the words, too: a command that takes more of one, such as a format of its own, says so. */
+/** Those may be before the words, too: a command that takes more of one, such as a format of its own, says so. */
 const isGlobal = ({ flag }: FlagSpec): boolean => globalFlags.some((one) => one.flag === flag);
 
 const childOf = (parent: Commander, word: string): Commander =>

@@ -35,7 +35,7 @@ function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]
     }, text);
 }
 
-/** A value in one line, as it may are at any place. */
+/** A value in one line, as it may be at any place. */
 function written(value: unknown): string {
   const document = new Document([value]);
   if (isCollection(document.contents)) document.contents.flow = true;

@@ -44,7 +44,7 @@ interface Options extends CheckpointOptions {
  */
 export class CheckpointFile implements Adapter<Checkpoint> {
   readonly #options: Options;
-  /** True once the new file is instead of the old one. */
+  /** True once the new file has replaced the old one. */
   renamed = false;
   /** Bytes of the document last read or written. */
   size = 0;

@@ -20,7 +20,7 @@ export class IdentifierCounter {
     }
     if (form(text) === "digest") this.#hasDigest = true;
     else this.#hasAddress = true;
-    // To make the key of each address would take as long as to hash it.
+    // Making the key of each address would take as long as hashing it.
     if (!this.#keys.add(text, true)) this.#keys.add(key(text), false);
   }
 
@@ -145,11 +145,11 @@ export interface RowGroup {
   readonly texts: readonly string[];
   /** Why a row has no text, by its place in the group. */
   readonly problems?: ReadonlyMap<number, string>;
-  /** Places of the rows in which nothing stands where a string should. */
+  /** Positions of rows whose column is empty or missing. */
   readonly empty?: ReadonlySet<number>;
 }
 
-/** Why a row has no text; `isEmpty`: nothing stands where it should. */
+/** The reason why a row has no value; `isEmpty`: its column is empty. */
 export interface MissingText {
   readonly problem: string;
   readonly isEmpty?: boolean;

@@ -3,7 +3,7 @@ import { UsageError } from "../../failure.ts";
 interface Reading {
   /** Flags with which the input can be read. */
   readonly flags: readonly string[];
-  /** Where a column has to be chosen: the cells of the first row, and of the one after it. */
+  /** To choose a column: the cells of the first row, and of the one after it. */
   readonly columns?: { readonly first: readonly string[]; readonly second: readonly string[] } | undefined;
   readonly hint?: string | undefined;
   readonly cause?: unknown;
@@ -40,7 +40,7 @@ export function detectSeparator(line: string): { readonly character: string; rea
 export const splitCells = (line: string, separator: string): string[] =>
   line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 
-/** Rejects lines that are rows of a table, where nobody has said that they are lines. */
+/** Rejects lines that are rows of a table, unless a flag says that they are lines. */
 export function rejectTable(lines: readonly string[], columns: readonly string[]): void {
   const at = lines.findIndex((line) => line !== "");
   const line = lines[at] ?? "";
@@ -93,5 +93,5 @@ export const isHeadingText = (text: string): boolean => heading.test(text) || ca
 export const headingProblem = (text: string): string =>
   `the heading of its column. Select the column with --column "${text}"`;
 
-/** Whether a row was rejected as the heading: who leaves it out takes the first column, whatever it holds. */
+/** Whether a row was rejected as the heading: without a column flag the first column counts, whatever it holds. */
 export const isHeading = (problem: string): boolean => problem.includes("with --column");

@@ -5,9 +5,9 @@ import { type InputRecord, matchColumnName, type Notation, recordRows } from "./
 
 export interface RowReadOptions {
   readonly format: InputFormat;
-  /** Whether nobody has named the format: lines may be something else then. */
+  /** Whether the format is a guess: lines may be something else then. */
   readonly format_guessed: boolean;
-  /** What is between the cells of CSV; null: a comma. */
+  /** Separator of the cells of CSV; null: a comma. */
   readonly delimiter: string | null;
   /** Names of columns or NDJSON fields, or one column number from 1; joined by a space. Empty: the first. */
   readonly columns: readonly string[];
@@ -52,7 +52,7 @@ async function* tsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRe
 const escapes = /\\(?:([\\nrt])|x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]{1,6})\})/gi;
 const named: Readonly<Record<string, string>> = Object.freeze({ "\\": "\\", n: "\n", r: "\r", t: "\t" });
 
-/** What `tsvLine` of the output wrote, undone. */
+/** Reverts `tsvLine` of the output. */
 function withoutEscapes(cell: string): string {
   if (!cell.includes("\\")) return cell;
   return cell.replace(escapes, (whole, name?: string, ...codes: (string | undefined)[]) => {

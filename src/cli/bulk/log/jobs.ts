@@ -18,12 +18,12 @@ import type { Host } from "../../host.ts";
 import { JobPlan } from "../plan.ts";
 import { createLog, logName, type RowCounts, readJobLog } from "./log-file.ts";
 
-/** What is in `job.json`: the plan, and the run it belongs to. */
+/** Contents of `job.json`: the plan, and its run. */
 const JobRecord = JobPlan.extend({
   id: z.string(),
   created_at: z.string(),
   errors_out: z.string().nullable(),
-  /** Where the report for people goes; absolute. */
+  /** Path of the report for people; absolute. */
   report: z.string().nullable(),
   concurrency: z.int().positive(),
   /** The command line that resumes it, after `svc`. */
@@ -56,7 +56,7 @@ export interface DamagedJob {
   readonly id: string;
   readonly folder: string;
   readonly status: "damaged";
-  /** Which file, and what is wrong with it. */
+  /** The file and its error. */
   readonly reason: string;
 }
 
@@ -111,14 +111,14 @@ async function readStoredJob(folder: string, host: Host): Promise<StoredJob | un
   return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved };
 }
 
-/** ENOTDIR: a file stands where a folder is looked for. */
+/** ENOTDIR: a file is in the place of the folder. */
 function ifMissing(error: NodeJS.ErrnoException): undefined {
   if (!["ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
 }
 
 /**
- * Removes a job with its log and results: its record first, without which a folder is not a job. What somebody else has
- * put into the folder stays, and the folder with it.
+ * Removes a job with its log and results: its record first, without which a folder is not a job. Other files in the
+ * folder stay, and the folder with them.
  */
 export async function removeJob(folder: string): Promise<void> {
   await rm(join(folder, "job.json"), { force: true });
@@ -131,7 +131,10 @@ export async function removeJob(folder: string): Promise<void> {
   });
 }
 
-/** Whether a job writes a file of that name: its log, its results, its lock, what was mapped back of it, and what a crash leaves of these. */
+/**
+ * Whether a job writes a file of that name: its log, its results, its lock, its undo, and remains of these after a
+ * crash.
+ */
 const isOfJob = (name: string): boolean =>
   [logName, "results.csv", "lock"].includes(name) ||
   /^undo-.*\.txt$/.test(name) ||

@@ -18,7 +18,7 @@ const gatherMs = 10;
 interface Options {
   readonly wall: WallClock;
   readonly disk?: Disk;
-  /** Told what of the files was omitted. */
+  /** Called with the omitted parts of the files. */
   readonly report: (message: string) => Promise<void>;
 }
 
@@ -56,7 +56,10 @@ export class OpenJob {
     });
   }
 
-  /** Opens the files in a job's folder, and cuts them back to what is whole; the rest is stored next to, and told. */
+  /**
+   * Opens the files in a job's folder, and cuts them back to their valid part; the rest is stored next to them, and
+   * reported.
+   */
   static async open(folder: string, { wall, report, disk = systemDisk }: Options): Promise<OpenJob> {
     const state = await writable(folder, disk, report);
     const file = await disk.open(state.file.path, "write");
@@ -101,7 +104,7 @@ export class OpenJob {
     const keep = () => {
       this.#kept = counts;
     };
-    // What fails is the log's failure, which whoever waits next is told.
+    // A failure here is the log's failure, which the next waiting caller gets.
     void this.#log.append(JSON.stringify(line)).then(keep, () => {});
     if (this.#log.waiting > waitingMax) await this.#flushed();
   }
@@ -131,7 +134,7 @@ export class OpenJob {
   }
 }
 
-/** What the log tells, once it is one that may be added to. */
+/** Contents of the log, once it may be appended to. */
 async function writable(folder: string, disk: Disk, report: Options["report"]): Promise<LoggedState> {
   const state = await readJobLog(folder, disk);
   const { path, length, torn } = state.file;

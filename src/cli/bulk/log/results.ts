@@ -33,10 +33,10 @@ export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow 
   moved_from: "",
 });
 
-/** What became of the rows of a batch; places are among those that are identifiers. */
+/** Results of the rows of a batch; positions are among those that are identifiers. */
 export interface BatchOutcome {
   readonly refused: readonly RejectedRange[];
-  /** What a look-up has found afterwards, where that is not what was asked for. */
+  /** Result of a later look-up, if it is not the expected one. */
   readonly contradicted: ReadonlyMap<number, string>;
   readonly movedFrom: ReadonlyMap<number, string>;
 }
@@ -102,7 +102,7 @@ export class OpenResults {
     return new OpenResults(file, Math.max(kept, header.byteLength));
   }
 
-  /** Of the file, once all that was added is written, in bytes. */
+  /** Size of the file, once all additions are written, in bytes. */
   get length(): number {
     return this.#written + this.#waitingBytes;
   }

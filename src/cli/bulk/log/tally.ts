@@ -10,15 +10,15 @@ export interface TallyReason {
   readonly first_row: number;
 }
 
-/** What the results of a job come to. */
+/** Totals of the results of a job. */
 export interface Tally {
-  /** Of invalid and failed rows, the most frequent first. */
+  /** Reasons of invalid and failed rows, the most frequent first. */
   readonly reasons: readonly TallyReason[];
   /** How many identifiers were moved, by the cluster that had them. */
   readonly moves: ReadonlyMap<string, number>;
 }
 
-/** Reasons that are told apart: services may word each rejection differently. */
+/** Limit of distinct reasons: services may word each rejection differently. */
 const maxReasons = 100;
 const place = (name: (typeof resultColumns)[number]): number => resultColumns.indexOf(name);
 

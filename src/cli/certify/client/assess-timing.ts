@@ -90,7 +90,7 @@ function assessWait(
   return { result: "failed", detail, fix };
 }
 
-/** What prevents a assessment of how a sign-in ended. */
+/** Reasons that prevent an assessment of how a sign-in ended. */
 function notRefused(result: ScenarioResult, error: string): Assessment | undefined {
   if (result.polls.length === 0) return notPolled(result);
   if (result.endedAt !== undefined) return undefined;

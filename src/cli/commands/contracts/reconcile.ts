@@ -171,7 +171,7 @@ const numberOf = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""
 function dueOf(contract: Contract, metrics: Metrics | undefined, since: number): Due[] {
   const { id, contract_name, contract_status, created } = contract;
   const happened: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
-  // What was executed elsewhere is told of by its creation alone.
+  // Contracts executed elsewhere emit only their creation.
   if (metrics && !id.startsWith("H-")) {
     const { contract_sent_to_cp_datetime: sent, marked_for_signature_datetime: marked } = metrics;
     if (sent !== marked) happened.push(["CONTRACT_SENT_TO_COUNTERPARTY", sent]);
@@ -191,7 +191,7 @@ function dueOf(contract: Contract, metrics: Metrics | undefined, since: number):
   return due;
 }
 
-/** Those of which nothing was received. Of several alike, each that was received stands for the one that is next in time. */
+/** Deliveries that were not received. Of several alike, each received one counts for the next in time. */
 function missing(due: readonly Due[], received: readonly Buffer[]): Due[] {
   const left = [...due];
   const seen = new Set<string>();

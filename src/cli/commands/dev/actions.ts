@@ -3,7 +3,7 @@ import type { CapturedRun, Context } from "../../command.ts";
 import { formatCommandLine } from "../../help/examples.ts";
 import { dim, red, type StyledLine } from "../../output/styled.ts";
 
-/** What the keys of a session work on. */
+/** Target of the keys of a session. */
 export interface ActionState {
   /** The contract that changed last. */
   contract?: string | undefined;
@@ -13,7 +13,7 @@ export interface ActionState {
   webhookId?: number | undefined;
 }
 
-/** What an action may use. */
+/** Context of an action. */
 export interface ActionTools {
   readonly state: ActionState;
   /** Shows the command, runs it, and resolves with its response; undefined if it failed, which was shown. */
@@ -37,7 +37,7 @@ const create = [
 /** More signatories than a contract of the demo has. */
 const maxSignatures = 10;
 
-/** What each key does: nothing that the command which it prints does not do. */
+/** Action of each key: exactly that of the command which it prints. */
 export const actions = lookupTable<Action>({
   c: {
     summary: "create a contract",

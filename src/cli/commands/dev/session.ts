@@ -94,7 +94,7 @@ export class Session {
     if (delivery.forwarded && "error" in delivery.forwarded) await this.#app?.check();
   }
 
-  /** Resolves when the user quits; when nobody presses keys, when the run ends. */
+  /** Resolves when the user quits; without a keyboard, when the run ends. */
   async run(): Promise<void> {
     const { signal } = this.#context;
     await this.#app?.check();
@@ -118,7 +118,7 @@ export class Session {
     const action = actions[key];
     if (!action) return;
     const tools = createTools(this.#state, this.#context, (...lines) => this.#screen.print(...lines));
-    // One after another: a key may need what the one before it makes.
+    // One after another: a key may need the result of the previous one.
     this.#acting = this.#acting.then(() =>
       action.act(tools).catch((error: unknown) => this.#screen.print(`error: ${(error as Error).message}`)),
     );
@@ -141,7 +141,7 @@ export class Session {
     if (["delivery", "state", "resync", "begin"].includes(event.event)) void this.#refresh().catch(() => {});
   }
 
-  /** Of the session's own webhook a delivery that arrived is in the list already. */
+  /** A delivery to the session's own webhook is in the list already. */
   #onAttempt({ at, delivery }: Extract<SessionEvent, { event: "delivery" }>, columns: number | undefined): void {
     const isOwn = delivery.webhook_id === this.#state.webhookId;
     if (isOwn) this.#state.deliveryId = delivery.id;

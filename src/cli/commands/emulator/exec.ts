@@ -147,8 +147,8 @@ async function reportCannotRun(error: CannotRun, output: Context["output"]): Pro
 type Logged = ResultOf<typeof listRequests>["items"][number];
 
 /**
- * What a pipeline's person wants to see of an emulator that served a command: which operations were called, what was
- * rejected, what only leniency let through. Under GitHub Actions alone; nothing otherwise.
+ * A summary of an emulator that served a command, for pipelines: called operations, rejections, findings. Under GitHub
+ * Actions alone; nothing otherwise.
  */
 async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<void> {
   if (!shouldAnnotate(host.env)) return;

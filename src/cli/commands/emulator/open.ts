@@ -13,10 +13,11 @@ const maxProcesses = 20;
 interface Surroundings {
   /** Is written later, and may not be one of the emulator's own files. */
   readonly readyFile?: string | undefined;
-  /** The state next to which the emulator tells of itself; undefined if it does not. */
+  /** The state next to which the emulator writes its run file; undefined if it does not. */
   readonly toldAt?: string | undefined;
   /**
-   * Told the state next to which it does so instead, where another process of the same store has the first run file.
+   * Called with another state next to which it writes its run file, if another process of the same store has the first
+   * one.
    */
   readonly toldBeside?: ((state: string) => void) | undefined;
   /** Takes what the emulator has to say while it runs; omitted: warnings on standard error. */
@@ -92,7 +93,7 @@ const publicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly
   ...new Set([publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []))),
 ];
 
-/** Of a store several processes may run, each with a file of its own that tells of it: that one is meant there. */
+/** Several processes may run one store, each with a run file of its own: that store is meant there. */
 const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>
   name === "StateLockedError" && file !== undefined;
 
@@ -117,7 +118,7 @@ export const emulatorOpen = defineCommand({
     const client = await context.client("emulator", { file: flags.file });
     const { code, url: told, expires_in } = await client.call(makeSessionCode, {}, { signal });
     const { baseUrls } = await context.target("emulator", flags.file);
-    // What answers may say anything: the browser goes where was asked, and nowhere else.
+    // The server's response may contain any URL: the browser goes only to the requested one.
     const own = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
     const url = isWebAddress(told) ? told : own;
     const browser = flags.url ? undefined : findBrowserCommand(host);
@@ -145,7 +146,7 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
 
 const another = "Choose another port with --port, or use --port 0 for free ports.";
 
-/** What to say where an emulator runs on a state already and answers; undefined if none does. */
+/** The error if an emulator already runs on a state and answers; undefined if none does. */
 async function createAlreadyRunningError(state: string, cause: unknown): Promise<CommandFailedError | undefined> {
   const running = await readRunFile(await resolveRunFile(state));
   if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
@@ -158,8 +159,8 @@ async function createAlreadyRunningError(state: string, cause: unknown): Promise
 }
 
 /**
- * What to say where a port is taken by something else than the emulator of this very state, next to which it would have
- * told of itself.
+ * The error if a port is taken by another program than the emulator of this very state, next to which its run file
+ * would be.
  */
 async function createPortTakenError(
   { port = 0, state, cause }: { port: number | undefined; state: string | undefined; cause: unknown },

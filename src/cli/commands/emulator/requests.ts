@@ -33,7 +33,7 @@ export const emulatorRequests = defineCommand({
   positionals: [],
   flags: [
     followFlag,
-    // What is the default depends on the others here.
+    // The default depends on the others here.
     {
       flag: "reads",
       type: "boolean",
@@ -55,7 +55,7 @@ export const emulatorRequests = defineCommand({
   },
 });
 
-/** Left out where nobody names what is wanted. */
+/** Omitted unless it is named. */
 const withoutReads = ({
   flags: { reads, service, operation, id },
 }: Pick<CommandInput, "flags">): { readonly reads?: boolean } =>
@@ -125,7 +125,7 @@ export const deliveriesResend = defineCommand({
     let hasFailed = false;
     try {
       for (const id of ids) {
-        // As the parser makes a number of a single one; what is none is rejected in the usual words.
+        // As the parser converts a single number; others are rejected in the usual words.
         const one = {
           ...input,
           positionals: { id: /^\d{1,15}$/.test(id) ? Number(id) : id },

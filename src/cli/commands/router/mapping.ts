@@ -14,7 +14,7 @@ import { type CallChanges, runDerivedCommand } from "../../derived-command.ts";
 import { type FailureKind, InputRequiredError, UsageError } from "../../failure.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
 
-/** Identifiers in one call: what each call costs next to them counts less; larger ones want memory on both sides. */
+/** Identifiers in one call: the cost of a call matters less; larger ones need memory on both sides. */
 export const batchSize = 4_000;
 
 const mappingFlags = [
@@ -201,7 +201,7 @@ const removalFlag = {
   description: `Confirm the cluster ID, to remove more than ${manyRows / 1_000},000 rows or rows of a pipe`,
 } as const satisfies FlagSpec;
 
-/** Asks before identifiers are removed. Of a pipe nobody knows how many there are: it counts as many. */
+/** Asks before identifiers are removed. The number of rows of a pipe is unknown: it counts as many. */
 async function confirmRemoval(
   of: { readonly noun: string; readonly cluster: string; readonly rows: number | undefined },
   given: string | undefined,

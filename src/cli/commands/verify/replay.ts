@@ -135,7 +135,7 @@ async function store(corpus: Corpus, report: VerifyReport): Promise<Observations
   return observations;
 }
 
-/** The reference page of the services, where what was observed replaces what is assumed. */
+/** The reference page of the services, with observations instead of assumptions. */
 async function renderObserved({ seen: observed }: Observations): Promise<string> {
   const [{ renderReference }, { registry }, { deriveSpecs }] = await Promise.all([
     import("../../../derive/reference.ts"),

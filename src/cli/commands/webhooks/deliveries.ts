@@ -23,7 +23,7 @@ export const followFlag = {
   description: "Print new ones as they happen, until Ctrl-C",
 } as const satisfies FlagSpec;
 
-/** What says which deliveries are meant. */
+/** The argument that selects deliveries. */
 export const deliveryFlags = [
   { flag: "webhook", type: "integer", description: "Show only this webhook" },
   { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Show only this activity" },
@@ -83,7 +83,7 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
 
 const paged = { by: "offset", most: 500, total: "total" } as const;
 
-/** What svc emulator deliveries shows, and before the next attempt what came of those that were made. */
+/** The output of svc emulator deliveries, and before the next attempt the results of earlier ones. */
 const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(0, -1),
   { name: "answer", cut: 2, least: 18, purpose: true },

@@ -59,7 +59,7 @@ interface Examined {
   readonly signature: string;
 }
 
-/** What keeps a string from being a signature in any encoding that is tried; undefined: nothing. */
+/** The reason why a string is not a signature in any tried encoding; undefined: it is one. */
 function malformation(signature: string): string | undefined {
   if (signature === "") return "it is empty";
   const foreign = /[^\w+/=-]/.exec(signature);
@@ -116,8 +116,8 @@ interface Signer {
 const once = { retries: 0, timeoutMs: 3_000 };
 
 /**
- * The workspace of the running emulator whose key leads to the signature. Undefined also where no emulator runs, or it
- * does not tell its keys to whoever asks: the signature can be explained without one.
+ * The workspace of the running emulator whose key leads to the signature. Undefined also if no emulator runs, or it
+ * does not show its keys to this token: the signature can be explained without one.
  */
 async function findSigner(
   { body, signature }: { readonly body: Uint8Array; readonly signature: string },

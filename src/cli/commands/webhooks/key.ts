@@ -16,8 +16,8 @@ export const keyFlag = {
 type Keyed = CommandInputOf<readonly [typeof keyFlag]>;
 
 /**
- * The base64 text of the key that was given by file or environment, or else is that of the emulator that runs here;
- * undefined if there is none. Never printed.
+ * The base64 text of the key from a file or the environment, or else of the emulator that runs here; undefined if there
+ * is none. Never printed.
  */
 export async function resolveKey({ globals, host, output }: Context, { flags }: Keyed): Promise<string | undefined> {
   const file = flags["key-file"];
@@ -55,7 +55,10 @@ function keyIn(text: string): string {
   }
 }
 
-/** Of a key with a blank or a missing letter nothing may be computed: what comes out fits nothing, and says nothing. */
+/**
+ * With a blank or a missing character in the key no signature may be computed: it would match nothing, without a
+ * reason.
+ */
 function checkedKey(key: string, origin: string): string {
   if (decodeBase64(key) !== undefined) return key;
   throw new UsageError(`${origin}: the key is not base64. To print it, run svc webhooks hmac-key.`);
@@ -81,7 +84,7 @@ export async function fetchKey(context: Context, input: Keyed): Promise<string> 
   return key;
 }
 
-/** What signing throws of a key that is no base64, in the words of the command line. */
+/** The error of signing for a key that is not base64, in the words of the command line. */
 export function toKeyError(cause: unknown): unknown {
   return cause instanceof TypeError
     ? new UsageError("The key is not base64. To print it, run svc webhooks hmac-key.", { cause })

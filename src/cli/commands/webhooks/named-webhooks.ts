@@ -55,7 +55,7 @@ export async function findNamedWebhooks(
   );
 }
 
-/** Reports that there is none, and what was probably meant. */
+/** Reports that there is none, with a suggestion. */
 export const createMissingWebhookError = (message: string, hint: string | undefined): CommandFailedError =>
   new CommandFailedError("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
 
@@ -67,7 +67,7 @@ function near(asked: string, names: readonly string[]): string | undefined {
   return found.length === 0 ? undefined : `Did you mean ${cutShort(found, " or ")}?`;
 }
 
-/** Those with exactly that name, in any case; else those whose name begins with it. */
+/** Webhooks with exactly that name, in any case; else those whose name begins with it. */
 function namedSo<T>(asked: string, all: readonly T[], nameOf: (one: T) => string): readonly T[] {
   const wanted = asked.toLowerCase();
   const exact = all.filter((one) => nameOf(one).toLowerCase() === wanted);

@@ -10,7 +10,7 @@ import { truncateText } from "../../output/text.ts";
 import { parseUrlFlag } from "../../parse/globals.ts";
 import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
 
-/** What a receiver answered, or why it did not. */
+/** A receiver's response, or why there was none. */
 export type PostResult =
   | { readonly status: number; readonly duration_ms: number; readonly body: string; readonly content_type: string }
   | { readonly error: string; readonly duration_ms: number };

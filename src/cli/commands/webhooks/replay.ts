@@ -10,7 +10,7 @@ import { hashBody } from "./listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost, openPoster, type Poster, parseHeader, parseReceiverUrl } from "./post.ts";
 import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
 
-/** One delivery to be sent again, and where to. */
+/** One delivery to send again, and its target. */
 interface Replayed extends SavedDelivery {
   readonly name: string;
   readonly url: string;
@@ -125,7 +125,7 @@ async function deliveriesOf(
   return deliveries;
 }
 
-/** As it was saved; signed where that is wanted, or where it came without a signature. */
+/** As it was saved; signed on request, or if it came without a signature. */
 async function signed(
   delivery: SavedDelivery,
   input: ReplayInput,
@@ -142,7 +142,7 @@ async function signed(
   return { ...delivery, headers: { ...headers, [name]: hashBody(key, delivery.body) } };
 }
 
-/** The newest deliveries of the emulator's log, to where they went unless told otherwise. */
+/** The newest deliveries of the emulator's log, to their former targets by default. */
 async function logged(
   count: number,
   to: string | undefined,

@@ -43,9 +43,9 @@ export class SavedDeliveries {
     }
   }
 
-  /** Makes the folder where there is none, and counts on from what lies in it. */
+  /** Creates the folder if it does not exist, and continues the numbers in it. */
   static async open(folder: string): Promise<SavedDeliveries> {
-    // What people write to each other is in payloads, and custom headers may be secrets.
+    // Payloads hold private messages, and custom headers may be secrets.
     await makeFolder(folder);
     const numbers = (await readdir(folder)).map((name) => Number(/^(\d{4,})-/.exec(name)?.[1] ?? 0));
     const last = numbers.reduce((most, number) => Math.max(most, number), 0);
@@ -53,8 +53,8 @@ export class SavedDeliveries {
   }
 
   /**
-   * Writes a delivery down, under the next number that nobody has taken: another listener may save in the same folder.
-   * Nothing that lies there is replaced, and no link is followed. Returns the path of its body.
+   * Saves a delivery under the next free number: another listener may save in the same folder. Existing files are not
+   * replaced, and links are not followed. Returns the path of its body.
    */
   async add(activity: string, { body, headers }: SavedDelivery): Promise<string> {
     const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
@@ -62,7 +62,7 @@ export class SavedDeliveries {
       const name = `${String(this.#next).padStart(4, "0")}-${activity.replace(/[^A-Z0-9_]/g, "_").slice(0, 80)}`;
       this.#next += 1;
       const path = join(this.#folder, `${name}.json`);
-      // The headers first: a body that is there has its headers.
+      // The headers first: an existing body has its headers.
       if (!(await createFileAtomic(headersPath(path), lines.join(""), notDurable))) continue;
       if (await createFileAtomic(path, body, notDurable)) return path;
       await rm(headersPath(path));
@@ -70,7 +70,7 @@ export class SavedDeliveries {
   }
 }
 
-/** The sender keeps what it has sent; waiting for the disk would only delay its response. */
+/** The sender stores its deliveries; waiting for the disk would only delay its response. */
 const notDurable = { durable: false };
 
 /** The bodies in a folder, oldest first. */
@@ -130,7 +130,7 @@ async function nearestFolder(folder: string): Promise<string> {
   return found ? `${folder}${sep}` : nearestFolder(dirname(folder));
 }
 
-/** A delivery with where it came to, and what was answered. */
+/** A delivery with its receiver, and the response. */
 interface AnsweredDelivery extends SavedDelivery {
   readonly path: string;
   readonly status: number;
@@ -142,7 +142,7 @@ interface WebhookRecording {
   add(activity: string | undefined, delivery: AnsweredDelivery): Promise<string>;
 }
 
-/** The corpus that is recorded in this folder; undefined: none is there. */
+/** The corpus that is recorded in this folder; undefined: there is none. */
 export async function recordingIn(folder: string, context: Context): Promise<WebhookRecording | undefined> {
   const { joinRecording } = await import("../../verify/open-recorder.ts");
   const recorder = await joinRecording(context, folder);

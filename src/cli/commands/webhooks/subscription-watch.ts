@@ -30,8 +30,8 @@ const emulatorProbeMs = 1_000;
 const appProbeMs = 200;
 
 /**
- * Reports, until the run ends, why nothing arrives at a listener any more: its webhook was disabled or deleted, or its
- * emulator has ended. Only an emulator tells.
+ * Reports, until the run ends, why a listener no longer gets deliveries: its webhook was disabled or deleted, or its
+ * emulator has ended. Only an emulator reports that.
  */
 export async function watchSubscription(webhook: Webhook, options: WatchOptions, context: Context): Promise<void> {
   const emulator = await connect(context).catch(() => undefined);

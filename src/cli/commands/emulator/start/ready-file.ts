@@ -15,14 +15,14 @@ export interface ReadyFile {
   /** Absolute. */
   readonly path: string;
   tell(ready: object): Promise<void>;
-  /** Removes what was told, unless somebody has written something else meanwhile. */
+  /** Removes the file, unless another process has written to it meanwhile. */
   remove(): Promise<void>;
 }
 
 /**
- * Looks whether the file can be written, and removes what an emulator that has ended has left in it: whoever waits for it
- * waits for this one. What a running one has written stays until this one is up, since it may be the one that prevents
- * that. Throws a UsageError over a file that holds something else.
+ * Checks whether the file can be written, and removes the contents of an emulator that has ended: a program that waits
+ * for the file waits for this emulator. The contents of a running one stay until this one is ready, since it may be the
+ * one that prevents that. Throws a UsageError over a file that holds anything else.
  */
 export async function prepareReadyFile(path: string, { host }: Pick<Context, "host">): Promise<ReadyFile> {
   const absolute = await checkOutputFile(host, path, "--ready-file");
@@ -46,13 +46,13 @@ export async function prepareReadyFile(path: string, { host }: Pick<Context, "ho
   };
 }
 
-/** Of a file alone: reading a pipe would take away what others wait for. */
+/** For a file alone: reading a pipe would remove data that others wait for. */
 async function contentOf(path: string): Promise<string | undefined> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() ? readFile(path, "utf8").catch(() => undefined) : undefined;
 }
 
-/** Whether the emulator that a ready line tells of responses. */
+/** Whether the emulator of a ready line responds. */
 async function isRunning(line: string): Promise<boolean> {
   const { router_url: routerUrl, instance_id: instanceId, pid } = fieldsOf(JSON.parse(line));
   if (typeof routerUrl !== "string" || !URL.canParse(routerUrl) || !isOnThisMachine(routerUrl)) return false;
@@ -74,8 +74,8 @@ function isReadyLine(text: string): boolean {
 type Missing = (lines: number) => string;
 
 /**
- * The same context with an output for what runs all day: a log on a full disk must not end what it tells of. Lines of a
- * file for which there is no room are omitted and counted, and the log says how many once it takes lines again.
+ * The same context with an output for processes that run all day: a log on a full disk must not end them. Lines of a
+ * file for which there is no room are omitted and counted, and the log has the count once it accepts lines again.
  */
 export function withResilientOutput(context: Context, isJsonLog: boolean): Context {
   const { host, globals, output } = context;
@@ -107,7 +107,7 @@ export function isFileStream(stream: OutputStream): boolean {
   }
 }
 
-/** Node's own stream to a file takes nothing any more after one write that failed. */
+/** Node's own stream to a file accepts nothing after one failed write. */
 function lasting(stream: OutputStream, missing: Missing): OutputStream {
   if (!isFileStream(stream)) return stream;
   const { fd } = stream as OutputStream & { readonly fd: number };
