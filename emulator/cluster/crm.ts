@@ -130,7 +130,7 @@ const foundFor = async (
 ): Promise<readonly Contract[]> =>
   record === undefined ? [] : store.read((view) => contractsOfRecord(view, actingIn, record));
 
-/** Where the person who acts in the CRM is a member: they see contracts of these workspaces, and of no others. */
+/** Workspaces of the person who acts in the CRM: they see contracts of these, and of no others. */
 async function actingWorkspaces(
   query: URLSearchParams,
   { store, cluster }: ClusterContext,
@@ -172,7 +172,7 @@ async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): 
   });
 }
 
-/** The same page for a caller who has signed nothing: without a context. */
+/** The same page for an unsigned request: without a context. */
 async function showCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
   const { crm_b } = await store.read(readApps);
   return appPage({

@@ -26,7 +26,7 @@ const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/
 
 type Answer = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
 
-/** What an emulated cluster does with forwarded requests that it knows, by method and path. */
+/** Actions of an emulated cluster for forwarded requests, by method and path. */
 const known = lookupTable<Answer>({
   "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
     const { captcha } = await store.read(readApps);
@@ -131,16 +131,16 @@ interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
   readonly body: string;
 }
 
-/** What a row holds next to its strings: an estimate. */
+/** Estimated size of a row without its strings. */
 const rowBytes = 120;
 
-/** What the router forwarded to one emulated cluster: in memory, the oldest dropped first. */
+/** Requests that the router forwarded to one emulated cluster: in memory, the oldest dropped first. */
 export class Inbox {
   readonly #kept: ByteBoundedLog<PackedRow>;
   readonly #hideSecrets: (text: string) => string;
   #lastId = 0;
 
-  /** `hideSecrets`: takes out of a string what nobody may see who reads the inbox. */
+  /** `hideSecrets`: redacts secrets that readers of the inbox may not see. */
   constructor(maxBytes: number, hideSecrets = (text: string) => text) {
     this.#kept = new ByteBoundedLog(maxBytes);
     this.#hideSecrets = hideSecrets;

@@ -21,7 +21,7 @@ export const structuredClone = <T>(value: T): T => deserialize(serialize(value))
 
 const { constructor: controllers, signal } = transferableAbortController();
 const { constructor: signals } = signal;
-// Those of buffers.
+// Globals of buffers.
 const { constructor: bytes } = Object.getPrototypeOf(Buffer.prototype);
 const { constructor: memory } = Buffer.alloc(0).buffer;
 // The first moment of 1970, as V8 writes it.

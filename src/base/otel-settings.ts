@@ -1,6 +1,6 @@
 import type { SpanAttributes } from "./otlp.ts";
 
-/** Where spans are to go, as the variables of the OpenTelemetry standard say. */
+/** Destination of spans, as the variables of the OpenTelemetry standard configure it. */
 export interface OtelSettings {
   /** Takes POSTs of OTLP in JSON. */
   readonly url: string;
@@ -37,8 +37,8 @@ const usualTimeoutMs = 10_000;
 const longestTimeoutMs = 600_000;
 
 /**
- * Reads the variables. Undefined if spans go nowhere. What cannot be understood is omitted and noted, as the standard
- * asks: telemetry keeps nobody from working. No note has a value in it, which may be secret.
+ * Reads the variables. Undefined if spans are not sent. Invalid values are omitted and noted, as the standard asks:
+ * telemetry must not prevent work. No note has a value in it, which may be secret.
  */
 export function readOtelSettings(
   env: OtelEnvironment,
@@ -80,7 +80,7 @@ class Reading {
     return isDisabled || !exporters.some((one) => one.trim() === "otlp");
   }
 
-  /** That of traces counts as it stands; to the common one the path is added. */
+  /** The variable of traces counts as it is; the path is added to the common one. */
   #url(): string | undefined {
     const [name, value] = this.#first(otelVariables.tracesEndpoint, otelVariables.endpoint) ?? [];
     if (name === undefined || value === undefined) return undefined;
@@ -99,7 +99,10 @@ class Reading {
     return url.href;
   }
 
-  /** Whoever takes protocol buffers over HTTP takes JSON at the same place (OTLP, "OTLP/HTTP"); gRPC is another server. */
+  /**
+   * Servers that accept protocol buffers over HTTP accept JSON at the same URL (OTLP, "OTLP/HTTP"); gRPC is another
+   * server.
+   */
   #speaksHttp(): boolean {
     const [name, value] = this.#first(otelVariables.tracesProtocol, otelVariables.protocol) ?? [];
     if (name === undefined || value === "http/json") return true;

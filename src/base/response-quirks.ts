@@ -1,11 +1,9 @@
 import type { buildConnector } from "undici";
 
-/*
- * What HTTP allows in answers, and undici does not.
- */
+/* Responses that HTTP allows, and undici does not. */
 
 const statusLine = /^HTTP\/1\.[01] 100[ \r]/;
-/** As far as a beginning that is not whole yet can be one of a 100. */
+/** Whether an incomplete beginning can be one of a 100. */
 const longestBeginning = "HTTP/1.1 100 ".length;
 const mostHeldBytes = 65_536;
 
@@ -18,9 +16,9 @@ interface Connection {
 }
 
 /**
- * Skips answers of 100 that nobody asked for: a server may send one to any request (RFC 9110, 15.2), and undici takes
- * it for a broken connection. What comes first after something was written is the beginning of a response. Called
- * before anyone else listens, who then reads what is put back.
+ * Skips unrequested 100 responses: a server may send one to any request (RFC 9110, 15.2), and undici treats it as a
+ * broken connection. The first data after a write is the beginning of a response. Called before other listeners, which
+ * then read the data that is put back.
  */
 function skipContinue(socket: Connection): void {
   let written = socket.bytesWritten;

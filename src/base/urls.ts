@@ -45,7 +45,7 @@ export function isHostPattern(text: string): boolean {
   return host.startsWith("[") ? isCanonical(host) : isName(host);
 }
 
-/** The pattern that was probably meant by what is none; undefined: nobody knows. */
+/** The pattern that was probably meant; undefined: unknown. */
 export function suggestHostPattern(text: string): string | undefined {
   if (/^[\d.:a-f]+\/\d+$/i.test(text)) return undefined;
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;

@@ -10,7 +10,7 @@ import { type BaseUrls, buildRequest, type HttpRequest, isIdempotent, type Reque
 import { type ApiResponse, type HttpResponse, readModeOf, readResponse, requireValidValue } from "./response.ts";
 import type { Transport } from "./transport.ts";
 
-/** Told about every exchange; the default tells nobody. */
+/** Called with every exchange; default: none. */
 export interface ExchangeObserver {
   readonly onRequest?: (request: HttpRequest) => void;
   readonly onResponse?: (request: HttpRequest, response: HttpResponse, durationMs: number) => void;
@@ -28,7 +28,7 @@ export interface ClientOptions extends Partial<RetryRule> {
   readonly timeoutMs?: number;
   readonly wall?: WallClock;
   readonly observer?: ExchangeObserver;
-  /** Let `call` throw InvalidResponseError where a field that is declared cannot be read; omitted: as it came. */
+  /** Let `call` throw InvalidResponseError if a declared field is unreadable; omitted: values stay as they came. */
   readonly readable?: boolean;
   /** Headers of the trace that all calls belong to (W3C Trace Context); not sent to signed URLs, which are of others. */
   readonly tracing?: Readonly<Record<string, string>> | undefined;
@@ -41,7 +41,7 @@ export interface CallOptions extends RequestOptions {
   readonly timeoutMs?: number | undefined;
   /** How long a stream may be silent: 0 forever. Omitted: timeoutMs, in which it brings 1 KiB a second at least. */
   readonly silenceMs?: number | undefined;
-  /** Told of a stream of events that left some out, which were read too slowly; without it, it continues in silence. */
+  /** Called when a stream of events skipped some, which were read too slowly; by default it continues silently. */
   readonly onMissed?: MissedEventsHandler | undefined;
   /** Instead of the client's own. */
   readonly retries?: number | undefined;
@@ -82,7 +82,7 @@ export function createClient(options: ClientOptions): Client {
     maxWaitMs: options.maxWaitMs ?? clientDefaults.maxWaitMs,
   };
 
-  // Whoever closes the client waits for no further attempt.
+  // Closing the client ends the attempts.
   const closing = new AbortController();
   const pauses: WallClock = {
     now: () => wall.now(),
@@ -178,7 +178,7 @@ export function checkUrls(given: Readonly<Record<string, unknown>>, place: strin
   }
 }
 
-/** Rejects what is no amount. Throws a TypeError. */
+/** Rejects invalid amounts. Throws a TypeError. */
 export function checkAmounts(given: Readonly<Record<string, unknown>>, place: string): void {
   for (const [name, amount] of Object.entries(given)) {
     if (amount !== undefined && !(typeof amount === "number" && amount >= 0))

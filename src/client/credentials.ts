@@ -1,7 +1,7 @@
 import type { CallableOperation } from "../api/operation.ts";
 import { MissingCredentialsError } from "./errors.ts";
 
-/** What a caller may be known by. Each operation takes only the ones that it declares. */
+/** Credentials of a caller. Each operation uses only those that it declares. */
 export interface Credentials {
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;

@@ -20,7 +20,7 @@ export interface ExchangeOptions {
   readonly wall: WallClock;
   /** For a response that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
   readonly timeoutMs: number;
-  /** Of a stream that continues: how long it may be silent; 0: forever. Omitted: it may not crawl either. */
+  /** For a stream: how long it may be silent; 0: forever. Omitted: a minimum speed applies. */
   readonly silenceMs?: number | undefined;
   readonly maxBytes?: number | undefined;
   /** How a response of this status is read. */
@@ -40,14 +40,14 @@ export interface IncomingResponse {
 const keptBytes = 64 * 1_024;
 
 /**
- * One request on its way, and the only place where a response meets its limits. undici tells it as it goes, by the
- * callbacks of its version 7. undici's own limits of time are not used: each piece sets them back, so that drips and
- * interim answers outlive them.
+ * One request, and the only code that applies the limits of a response. undici calls it with each step, by the
+ * callbacks of its version 7. undici's own time limits are not used: each piece resets them, so that slow drips and
+ * interim responses outlive them.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   /** Rejects with the cause as undici, the signal or a limit gave it. */
   readonly begun: Promise<IncomingResponse>;
-  /** Whether the request was on a connection; until then nobody can have read it. */
+  /** Whether the request was on a connection; until then no server can have read it. */
   isSent = false;
   readonly #options: ExchangeOptions;
   readonly #over = new AbortController();
@@ -88,7 +88,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     void this.#watch();
   }
 
-  /** A long request takes its time; a receiver that stops taking it does not. */
+  /** A long request takes its time; a receiver that stops reading it does not. */
   onBodySent(): void {
     this.#onProgress();
   }
@@ -132,7 +132,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
         done(cause);
       },
     });
-    // Whoever reads it is told; nobody may be reading yet.
+    // Readers get the error; there may be none yet.
     return body.on("error", () => {});
   }
 
@@ -160,7 +160,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(cause);
   }
 
-  /** Nobody wants the rest. */
+  /** The rest is not needed. */
   abort(): void {
     this.#body?.destroy();
   }
@@ -186,7 +186,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       const left = this.#deadline - wall.monotonicNow();
       if (left > 0) {
         await wall.sleep(left, this.#over.signal);
-        // Were we too busy to look, what came in time may still have to be read.
+        // If we were too busy to look, data that came in time may still have to be read.
         await nextTurn();
       } else {
         this.#onDeadline();

@@ -15,10 +15,10 @@ const holdableBytes = 500 * 2 ** 20;
 
 const streamedBytes = 16 * 2 ** 30;
 
-/** Of each window of time that is as long as the time limit, in the mean: a crawl is not a download. */
+/** Minimum average speed in each window as long as the time limit: a crawl is not a download. */
 export const minStreamedBytesPerSecond = 1_024;
 
-/** RFC 9110, 15.2: any number may come before the response. Nobody means this many. */
+/** RFC 9110, 15.2: any number may come before the response. Honest servers send fewer. */
 export const maxInterimResponses = 100;
 
 /** This many bytes of a response are read; `asked` is what the caller allows, where he says so. */
@@ -34,7 +34,7 @@ export class TimeLimitError extends Error {
   readonly code = "ETIMEDOUT";
 }
 
-/** More came than is read. `adjustable`: the caller may allow more. */
+/** The response exceeds a limit. `adjustable`: the caller may raise it. */
 export class SizeLimitError extends Error {
   override readonly name = "SizeLimitError";
   readonly code = "EMSGSIZE";

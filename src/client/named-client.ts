@@ -118,7 +118,7 @@ export function createClient(options: NamedClientOptions): NamedClient {
   };
 }
 
-/** What an operation does not take would be skipped. Throws InvalidArgumentsError. */
+/** Undeclared arguments would be skipped. Throws InvalidArgumentsError. */
 function refuseWithoutPlace({ id, request }: Operation, args: CallArguments = {}): void {
   const parts = Object.keys(argumentNames) as (keyof CallArguments)[];
   const problems = parts

@@ -13,7 +13,7 @@ import { type ForwardProxy, TunnelError } from "./proxy.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
-/** What is known of a request that failed. */
+/** Facts about a request that failed. */
 export interface FailedRequest {
   readonly request: HttpRequest;
   /** Whether sending it again would change nothing more. */
@@ -44,7 +44,7 @@ const ofTls: Readonly<Record<TlsFailure, string>> = {
   "other-host": "its certificate is for another host",
 };
 
-/** No connection was made: nobody can have read the request. */
+/** No connection was made: no server can have read the request. */
 const unconnected: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -55,7 +55,7 @@ const unconnected: ReadonlySet<string> = new Set([
 ]);
 const neverSent = (code: string): boolean => unconnected.has(code) || toTlsFailure(code) !== undefined;
 
-/** What to throw for what undici threw, or a limit: InvalidArgumentsError, or a NetworkError in words. */
+/** The error to throw for one of undici, or for a limit: InvalidArgumentsError, or a NetworkError in words. */
 export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   const { request, proxy, isSent, repeatable } = attempt;
   const { origin, pathname } = new URL(request.url);
@@ -98,7 +98,7 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   }
 }
 
-/** The proxy's own answer: 407, which nobody else gives, or a tunnel that it does not open. */
+/** The proxy's own response: 407, which only proxies send, or a tunnel that it does not open. */
 export function createProxyError(proxy: ForwardProxy, status: number, origin: string, cause?: unknown): ProxyError {
   const does =
     status === 407
@@ -118,7 +118,7 @@ function unreached(proxy: ForwardProxy, cause: unknown): ProxyError {
 const isUnsendable = (error: unknown): error is Error =>
   (error as { code?: string } | null)?.code === "UND_ERR_INVALID_ARG";
 
-/** What TLS says of itself is several lines long. */
+/** Messages of TLS are several lines long. */
 function ofProtocol(code: string, error: { message?: string }): string {
   const trouble = toTlsFailure(code);
   if (trouble !== undefined) return ofTls[trouble];
@@ -204,7 +204,7 @@ export function retryAfterMs(
   return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(since) ? now : since));
 }
 
-/** What floods or rejects once does so again, and who has closed the connections wants no other. */
+/** A flood or a rejection would occur again, and closed clients need no new connection. */
 const isTemporary = (error: unknown): error is NetworkError =>
   error instanceof NetworkError &&
   error.code !== "UND_ERR_DESTROYED" &&
@@ -213,7 +213,7 @@ const isTemporary = (error: unknown): error is NetworkError =>
 
 const drainedBytes = 64 * 1_024;
 
-/** So that the connection can be used again; but not for the sake of a response that goes on and on. */
+/** So that the connection can be used again; but not for an endless response. */
 async function drain({ body }: HttpResponse): Promise<void> {
   let read = 0;
   try {

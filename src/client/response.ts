@@ -24,11 +24,13 @@ export interface ApiResponse<Value = unknown> {
   readonly headers: Readonly<Record<string, string>>;
   /** The service's own value, undeclared fields included. */
   readonly value: Value;
-  /** Where status or body differ from the declaration: `status 200 instead of 201`, `items.0.colour: not declared`. */
+  /**
+   * Differences of status or body from the declaration: `status 200 instead of 201`, `items.0.colour: not declared`.
+   */
   readonly drift: readonly string[];
   /**
-   * Why the value cannot be read by its declaration (src/client/checked-call.ts); undefined if it can, or nobody
-   * looked.
+   * The reason why the value cannot be read by its declaration (src/client/checked-call.ts); undefined if it can, or
+   * was not checked.
    */
   readonly shapeProblem: string | undefined;
 }
@@ -47,7 +49,7 @@ export function readModeOf(operation: CallableOperation, status: number): ReadMo
   return kind === "bytes" ? "stream" : kind === "events" ? "events" : "whole";
 }
 
-/** What reading a response depends on. */
+/** Options for reading a response. */
 export interface ResponseReadOptions {
   readonly onMissed?: MissedEventsHandler | undefined;
   /** Whether sending the request again would change nothing more. Default: by its method. */
@@ -104,7 +106,7 @@ export const formatRequestPath = ({ url }: Pick<HttpRequest, "url">): string => 
 
 const expectedStatuses = ({ responses }: CallableOperation): string => `status ${Object.keys(responses).join(" or ")}`;
 
-/** What is served where the catch-all is, and never by it. */
+/** Operations at the path of the catch-all, which never serves them. */
 const routed: ReadonlySet<string> = new Set<CallableOperation["service"]["name"]>(["router", "emulator"]);
 
 const isCatchAll = (operation: CallableOperation): boolean => Array.isArray(operation.method);
@@ -113,7 +115,7 @@ const isCatchAll = (operation: CallableOperation): boolean => Array.isArray(oper
 export const bodyKindOf = (operation: CallableOperation, status: number): Body["kind"] | undefined =>
   declaredBody(operation, status)?.kind;
 
-/** How the body of a success is read; undefined if the status is none. */
+/** How the body of a success is read; undefined for other statuses. */
 function declaredBody({ responses }: CallableOperation, status: number): Body | undefined {
   const exact = responses[status];
   if (exact || status >= 400) return exact;
@@ -161,7 +163,7 @@ async function read(
     case "html":
       return plain(await readBodyText(response.body));
     case "bytes": {
-      // A page instead of a document; what was uploaded as octets may be anything.
+      // A page instead of a document; uploaded octets may be anything.
       if (declared.mediaType === "application/octet-stream") return plain(response.body);
       if (isPage(response)) throw unexpected(`a document (${declared.mediaType})`, response);
       const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(mediaTypeOf);

@@ -11,7 +11,7 @@ import type { HttpResponse } from "./response.ts";
 export interface SendOptions {
   /** For a response that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
   readonly timeoutMs: number;
-  /** Of a stream that continues: how long it may be silent; 0: forever. Omitted: it may not crawl either. */
+  /** For a stream: how long it may be silent; 0: forever. Omitted: a minimum speed applies. */
   readonly silenceMs?: number | undefined;
   /** How a response of that status is read; omitted: whole. */
   readonly reading?: ((status: number) => ReadMode) | undefined;
@@ -26,7 +26,7 @@ export interface Transport {
 }
 
 export interface TransportOptions {
-  /** Omitted: everything goes straight to where it is addressed. */
+  /** Omitted: requests go straight to their address. */
   readonly proxyFor?: ProxyResolver | undefined;
   /** Connections per origin. */
   readonly connections?: number | undefined;
@@ -38,7 +38,7 @@ export interface TransportOptions {
   readonly wall?: WallClock | undefined;
 }
 
-/** Where a request is handed to undici, and what is added to it on the way. */
+/** Hands a request to undici, with the headers that are added to it. */
 interface Route {
   readonly dispatcher: Dispatcher;
   readonly origin: string;

@@ -12,7 +12,7 @@ export const deriveCommands = (byResource: ReadonlyMap<ResourceName, readonly Op
     operations.map((operation) => deriveCommand(operation, resource)),
   );
 
-/** The command of one operation. Where a hand-written one stands for it, that one may build on this. */
+/** The command of one operation. A hand-written one that replaces it may build on this. */
 export function deriveCommand(operation: Operation, resource: ResourceName): CommandSpec {
   const { request, service, method, path } = operation;
   const isByHand = "by" in operation.cli;

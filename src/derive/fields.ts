@@ -18,16 +18,16 @@ export interface ScalarField {
   /** Whether every value of the type, or of the choices, fits: the schema has no further rule. */
   readonly isFree: boolean;
   readonly choices?: readonly string[];
-  /** What stands for the value in help, where the schema says what kind of text it is. */
+  /** Placeholder of the value in help, if the schema has the kind of string. */
   readonly placeholder?: string;
   readonly default?: string | number | boolean;
 }
 
-/** The JSON Schema of what a caller may send. */
+/** The JSON Schema of the caller's input. */
 export const inputSchema = (schema: z.ZodType): JsonSchema =>
   schema.toJSONSchema({ io: "input", unrepresentable: "any" }) as JsonSchema;
 
-/** The JSON Schema of what the service answers. */
+/** The JSON Schema of the service's response. */
 export const outputSchema = (schema: z.ZodType): JsonSchema =>
   schema.toJSONSchema({ io: "output", unrepresentable: "any" }) as JsonSchema;
 
@@ -141,7 +141,7 @@ function valueType(schema: JsonSchema): ScalarField["type"] | undefined {
 }
 
 function isFree(schema: JsonSchema): boolean {
-  // What zod writes for any integer that a number can hold.
+  // Limits that zod writes for any safe integer.
   if (schema.minimum === Number.MIN_SAFE_INTEGER && schema.maximum === Number.MAX_SAFE_INTEGER) {
     return isFree(omit(schema, "minimum", "maximum"));
   }
@@ -168,9 +168,7 @@ const omit = (schema: JsonSchema, ...keys: string[]): JsonSchema =>
 /** The names that the services give to the count of all rows. */
 const totals = ["total_results", "total_count", "total"] as const;
 
-/**
- * Undefined if the operation answers whole: a paged one takes a `limit`, and says next to its rows how many there are.
- */
+/** Undefined if the operation is not paged: a paged one has a `limit`, and returns the total next to its rows. */
 export function derivePaging({ request, responses, cli }: Operation): Paging | undefined {
   const answer = responses[200];
   if (!request.query || answer?.kind !== "json" || !("command" in cli) || cli.rows === undefined) return undefined;

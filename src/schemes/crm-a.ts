@@ -9,12 +9,12 @@ export type CrmAVersion = (typeof crmAVersions)[number];
 /** A v3 request older than this is rejected; exactly this old passes (DECISIONS.md, P8). */
 export const crmAMaxAgeMs = 300_000;
 
-/** What the versions sign. v1 reads the secret and the body alone, v2 all but the timestamp. */
+/** Signed parts of the versions. v1 reads the secret and the body alone, v2 all but the timestamp. */
 interface Signed {
   readonly version: CrmAVersion;
   readonly clientSecret: string;
   readonly method: string;
-  /** The full public URL with scheme, host and query in the order of the request, escapes as they came. */
+  /** The full public URL with scheme, host and query in the order of the request, escapes unchanged. */
   readonly url: string;
   /** The raw body; empty for a GET. */
   readonly body: Bytes;
@@ -35,9 +35,9 @@ export function signCrmA({ version, clientSecret, method, url, body, timestamp }
 }
 
 /**
- * Verifies the signature headers of a request. Without a version header it is v3 where a timestamp came, else v1
- * (DECISIONS.md, R29). On success the verdict tells the version: a v1 signature of a GET is a constant of the app and
- * proves nothing about the request, so the caller may reject it. `nowMs`: by which clock it must be fresh.
+ * Verifies the signature headers of a request. Without a version header it is v3 if a timestamp came, else v1
+ * (DECISIONS.md, R29). On success the verdict names the version: a v1 signature of a GET is a constant of the app and
+ * proves nothing about the request, so the caller may reject it. `nowMs`: the clock for its freshness.
  */
 export function verifyCrmA(
   request: Omit<Signed, "version" | "timestamp"> & {

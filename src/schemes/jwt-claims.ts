@@ -1,6 +1,6 @@
 import { isObject, tryParseJson } from "../base/object.ts";
 
-/** The claims of a JWT, decoded and not verified; undefined when it is none. */
+/** The claims of a JWT, decoded and not verified; undefined if it is not one. */
 export function jwtClaims(token: string): Readonly<Record<string, unknown>> | undefined {
   const parts = token.split(".");
   if (parts.length !== 3) return undefined;

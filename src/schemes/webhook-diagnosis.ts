@@ -4,10 +4,10 @@ import { algorithms, bodyVariants, keyVariants, signatureVariants, type Variant 
 export type { Diagnosis };
 
 interface Signed {
-  /** As it is in the file or the variable. */
+  /** As in the file or the variable. */
   readonly key: string;
   readonly body: Uint8Array;
-  /** As it is in the header. */
+  /** As in the header. */
   readonly signature: string;
 }
 

@@ -19,9 +19,9 @@ export interface CorpusExchange extends RecordedExchange {
 
 export interface Corpus {
   readonly folder: string;
-  /** In the order of time. */
+  /** In order of time. */
   readonly exchanges: readonly CorpusExchange[];
-  /** Of the index: another corpus has another one. */
+  /** Key of the index: another corpus has another one. */
   readonly digest: string;
 }
 

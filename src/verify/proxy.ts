@@ -15,9 +15,9 @@ export interface ProxyOptions {
   readonly host: string;
   readonly port: number;
   readonly now: () => number;
-  /** Told of each exchange after its response has gone out. */
+  /** Called with each exchange after its response was sent. */
   readonly onExchange: (exchange: RawExchange) => void;
-  /** Told why an exchange is not recorded. */
+  /** Called with the reason why an exchange is not recorded. */
   readonly onSkipped: (reason: string) => void;
 }
 
@@ -67,7 +67,7 @@ function forward(incoming: IncomingMessage, response: ServerResponse, target: UR
   const outgoing: ClientRequest = send(target, {
     method,
     path,
-    // A flat list keeps order, spelling and repetitions.
+    // A flat list preserves order, spelling and repetitions.
     headers: headers.flat() as unknown as Record<string, string>,
     setHost: false,
   });

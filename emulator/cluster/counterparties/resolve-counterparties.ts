@@ -14,8 +14,8 @@ export interface CounterpartyInput {
 
 /**
  * The ids of the counterparties that a contract names, in its order: those in the workspace's list, else new ones, with
- * the address that came with them; and the contacts that they did not have. `news` is to be told before the contract
- * (DECISIONS.md, C8 to C10). However often a party is named, its row is looked up and written once.
+ * their address; and their new contacts. `news` is emitted before the contract (DECISIONS.md, C8 to C10). However often
+ * a party is named, its row is looked up and written once.
  */
 export async function resolveCounterparties(
   tx: Transaction,

@@ -31,7 +31,7 @@ export function findNewestVersion({ versions }: Contract, contentType: string): 
   return found && { ...found, version_id: found.id };
 }
 
-/** The document as it stands: the newest version, else what is made of the template (DECISIONS.md, F19). */
+/** The present document: the newest version, else the text of the template (DECISIONS.md, F19). */
 export async function getLatestDocument(
   { versions }: Contract,
   sheet: Sheet | undefined,
@@ -40,7 +40,7 @@ export async function getLatestDocument(
   return versions.at(-1) ?? (sheet && (await generatePdf(sheet, finding)));
 }
 
-/** What the document of a contract is made of; undefined for one that came as a file. */
+/** Source of the document of a contract; undefined for one that came as a file. */
 export const createContractSheet = async (view: View, row: Contract): Promise<Sheet | undefined> =>
   row.template_id === null ? undefined : sheetOf(view, row);
 
@@ -78,7 +78,7 @@ export async function readDocument(
   return bytes;
 }
 
-/** What the document of a template contract says. */
+/** Text of the document of a template contract. */
 async function sheetOf(view: View, row: Contract): Promise<Sheet> {
   const template = row.template_id === null ? undefined : await view.get(templates, row.template_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
@@ -98,7 +98,7 @@ async function sheetOf(view: View, row: Contract): Promise<Sheet> {
   };
 }
 
-/** What a template would say with these responses, before there is a contract. */
+/** Text of a template with these responses, before there is a contract. */
 export const createPreviewSheet = (
   template: Template,
   answers: Readonly<Record<string, unknown>>,

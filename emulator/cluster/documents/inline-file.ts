@@ -4,7 +4,7 @@ import type { User } from "../../world/workspaces.ts";
 import type { Version } from "../contracts/rows.ts";
 import { cleanFilename } from "../storage/storage.ts";
 
-/** Keeps the bytes of a document that came inline. Done before the transaction that refers to it. */
+/** Stores the bytes of an inline document. Called before the transaction that refers to it. */
 export const storeFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(once(file), file.length);
 
 async function* once(file: Buffer): AsyncGenerator<Uint8Array, void> {

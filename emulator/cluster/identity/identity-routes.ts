@@ -16,7 +16,7 @@ import { issueTokens, publicJwk, storeRefreshToken, verifyAccessToken } from "./
 
 type Answer = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
 
-/** What a cluster's identity answers to what the router forwards, by method and path. */
+/** Responses of a cluster's identity to forwarded requests, by method and path. */
 export const identityRoutes = lookupTable<Answer>({
   "GET /.well-known/openid-configuration": getOpenIdConfiguration,
   "GET /.well-known/jwks.json": keySet,
@@ -69,9 +69,9 @@ const tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
 const issuedType = { issued_token_type: "urn:ietf:params:oauth:token-type:access_token" };
 
 /**
- * Issues the tokens of a device whose user code was approved. The router asks only then, by forwarding the poll: that
- * the grant is good is the router's knowledge (DECISIONS.md, R30). They are for whoever approved, where that was
- * told, else for the first workspace's acting user.
+ * Issues the tokens of a device whose user code was approved. The router requests them only then, by forwarding the
+ * poll: only the router checks the grant (DECISIONS.md, R30). They are for the named approver, else for the first
+ * workspace's acting user.
  */
 async function deviceToken(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
   const parameters = readOAuthParameters(request);
@@ -85,7 +85,7 @@ async function deviceToken(request: ReceivedRequest, world: ClusterContext): Pro
     const approval = await tx.get(deviceApprovals, device_code);
     if (approval) tx.delete(deviceApprovals, device_code);
     const user = approval ? await findUserById(tx, cluster.id, approval.user_id) : await firstUser(tx, cluster.id);
-    // Never the tokens of somebody else.
+    // Never the tokens of another user.
     if (approval && !user) return undefined;
     const granted = {
       client_id,
@@ -102,7 +102,7 @@ async function deviceToken(request: ReceivedRequest, world: ClusterContext): Pro
   return createJsonResponse(200, { ...tokens, ...exchanged }, noStoreHeaders);
 }
 
-/** Who the user of an access token is (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
+/** The user of an access token (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
 async function userinfo(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
   const given = accessTokenOf(request);
   if (given === "twice") return sentTwice();
@@ -143,7 +143,7 @@ function refused(code: "no-access-token" | "refused-token"): Passthrough {
 }
 
 /**
- * Reports how the person of an address signs in: by any provider, whose stand-in takes everybody (DECISIONS.md, R34).
+ * Returns how the person of an address signs in: by any provider, whose stand-in accepts everybody (DECISIONS.md, R34).
  */
 export async function getLoginOptions(
   { body }: Pick<ReceivedRequest, "body">,

@@ -33,7 +33,7 @@ export const signingKeys = rows<SigningKey>({
 });
 
 /**
- * The cluster's key. Making one takes longer than starting an emulator, so it is made when it is first needed; under
+ * The cluster's key. Creating one takes longer than starting an emulator, so it is created on first use; under
  * --deterministic it follows from the cluster's own key, which follows from the seed.
  */
 export async function getSigningKey({
@@ -45,7 +45,7 @@ export async function getSigningKey({
   if (kept) return kept.jwk;
   const jwk = settings.deterministic ? await seededPrivateJwk(`${cluster.id}\0${cluster.key}`) : await newPrivateJwk();
   return store.transaction("make a signing key", async (tx) => {
-    // Of several requests that found none, the first to come here decides.
+    // Of several requests that found none, the first to arrive here decides.
     const first = await tx.get(signingKeys, cluster.id);
     if (first) return first.jwk;
     tx.put(signingKeys, { cluster_id: cluster.id, jwk });

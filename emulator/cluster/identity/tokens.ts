@@ -19,7 +19,7 @@ const refreshLifetimeMs = 30 * 24 * 60 * 60 * 1_000;
 /** How long an expired refresh token still says that it has expired, instead of being unknown. */
 const expiredKeptMs = 24 * 60 * 60 * 1_000;
 
-/** What tokens are issued for. */
+/** Subjects of tokens. */
 export type TokenGrant = Pick<RefreshToken, "client_id" | "user_id" | "scope" | "signed_in_at" | "family"> & {
   readonly nonce?: string | null;
 };
@@ -73,7 +73,7 @@ async function signed(world: Signing, typ: string, claims: JWTPayload): Promise<
   return new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid, typ }).sign(await importJWK(jwk, "RS256"));
 }
 
-/** The claims of an access token of this cluster; undefined when it is none, altered, or expired. */
+/** The claims of an access token of this cluster; undefined if it is not one, altered, or expired. */
 export async function verifyAccessToken(world: Signing, token: string): Promise<JWTPayload | undefined> {
   const { kty, n, e } = await getSigningKey(world);
   try {

@@ -15,7 +15,7 @@ export const beginBudget = (): void => {
   left = pdfLimits.memoryMb * 1024 * 1024;
 };
 
-/** Whether more was asked for; the parser takes some of its errors for holes in a document, and continues. */
+/** Whether more was requested; the parser treats some of its errors as holes in a document, and continues. */
 export const isOverBudget = (): boolean => left < 0;
 
 function take(bytes: number): void {
@@ -44,13 +44,13 @@ function counted(name: string, bytes: (given: readonly unknown[]) => number): vo
   globals[name] = proxy;
 }
 
-/** A view of a buffer takes nothing: the buffer was counted. */
+/** A view of a buffer needs no memory: the buffer was counted. */
 function lengthOf(given: unknown): number {
   if (typeof given === "number") return given;
   if (typeof given !== "object" || given === null || !("length" in given)) return 0;
   return Number(given.length) || 0;
 }
 
-// What would unpack outside of what is counted. The parser does without: it has its own in JavaScript, and pictures
-// are not looked at.
+// Decompressors that bypass the budget. The parser works without: it has its own in JavaScript, and pictures are not
+// read.
 for (const name of ["DecompressionStream", "WebAssembly"]) Reflect.deleteProperty(globals, name);

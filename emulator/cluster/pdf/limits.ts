@@ -1,4 +1,4 @@
-/** What reading one PDF may take. What takes more is rejected, in words that name the limit. */
+/** Limits for reading one PDF. A larger one is rejected, in words that name the limit. */
 export const pdfLimits = {
   /** Wall-clock time, from when the file is handed over. */
   timeMs: 10_000,
@@ -6,7 +6,7 @@ export const pdfLimits = {
   memoryMb: 512,
   /** Characters of text. */
   textLength: 5_000_000,
-  /** Those that wait for their turn: how many, with how many bytes in all, and how long. */
+  /** Waiting files: how many, with how many bytes in all, and how long. */
   waiting: 1_000,
   waitingBytes: 256 * 1024 * 1024,
   waitMs: 30_000,

@@ -38,7 +38,7 @@ export class PdfReader {
     }
   }
 
-  /** Ends the process, or leaves it to the next reader; what waits is told that it is busy. */
+  /** Ends the process, or leaves it to the next reader; waiting callers get a busy error. */
   close(): void {
     this.#isClosed = true;
     if (this.#isReading) this.#process?.end();
@@ -107,8 +107,8 @@ interface Waiting {
 }
 
 /**
- * The process of a reader that was closed, for the next one: it takes a third of a second to start, and where each test
- * has an emulator of its own, they follow one another. Nothing waits for it, and it ends with this process.
+ * The process of a closed reader, for the next one: it takes a third of a second to start, and when each test has an
+ * emulator of its own, they follow one another. Nothing waits for it, and it ends with this process.
  */
 let spare: ReadingProcess | undefined;
 

@@ -16,7 +16,7 @@ export class ReadingProcess {
   constructor() {
     this.#child = fork(fileURLToPath(entry), [], {
       execArgv: [...(isSource ? process.execArgv : []), `--max-old-space-size=${pdfLimits.memoryMb}`],
-      // What debuggers and coverage were told through it is not for this one.
+      // Options of debuggers and coverage are not for this one.
       env: isSource ? process.env : { ...process.env, NODE_OPTIONS: "" },
       serialization: "advanced",
       stdio: ["ignore", "ignore", "ignore", "ipc"],
@@ -42,7 +42,7 @@ export class ReadingProcess {
     return this.#isFresh;
   }
 
-  /** Never rejects; never resolves where the file keeps the process busy forever. */
+  /** Never rejects; never resolves if the file keeps the process busy forever. */
   async read(task: PdfTask): Promise<PdfReadResult> {
     this.#isFresh = false;
     const answer = this.#nextMessage();
@@ -60,7 +60,7 @@ export class ReadingProcess {
 
   end(): void {
     this.#hasEnded = true;
-    // Nothing milder reaches a process that is busy.
+    // Milder signals do not reach a busy process.
     this.#child.kill("SIGKILL");
   }
 
@@ -88,6 +88,6 @@ interface Ended {
   readonly outOfMemory: boolean;
 }
 
-/** In the bundle every file lies in one folder; without it, the loader of TypeScript is handed on. */
+/** In the bundle all files are in one folder; without it, the loader of TypeScript is passed on. */
 const isSource = import.meta.url.endsWith(".ts");
 const entry = new URL(isSource ? "./process.ts" : "./pdf-process.js", import.meta.url);

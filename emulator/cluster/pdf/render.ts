@@ -3,7 +3,7 @@ import { nextTurn } from "../../../src/base/timing.ts";
 import { loadFonts } from "./fonts.ts";
 import type { TrueTypeFont } from "./true-type.ts";
 
-/** What a contract's document says. */
+/** Contents of a contract's document. */
 export interface Sheet {
   readonly title: string;
   readonly subtitle: string;
@@ -16,9 +16,7 @@ export interface Sheet {
 const page = { width: 595, height: 842, margin: 56 } as const;
 const lineHeight = 16;
 
-/**
- * More than any contract has; the rest of what a sheet says is omitted, and the last line tells so (DECISIONS.md, E11).
- */
+/** More than any contract has; the rest of a sheet is omitted, and the last line says so (DECISIONS.md, E11). */
 export const maxPages = 100;
 const leftOut = "The rest is omitted.";
 
@@ -33,13 +31,13 @@ export interface RenderedPdf {
 }
 
 /**
- * Writes a PDF on A4 pages. The same sheet gives the same bytes. Others have their turn after each page, and no sheet
- * takes more than a moment, however long its strings are.
+ * Writes a PDF on A4 pages. The same sheet gives the same bytes. It yields after each page, and no sheet takes more
+ * than a moment, however long its strings are.
  */
 export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
   const document = await PDFDocument.create();
   const fonts = await loadFonts();
-  // Both are read already: their names are all that is left to tell them apart.
+  // Both are read already: only their names distinguish them.
   document.registerFontkit({ create: (_, name) => (name === "bold" ? fonts.bold : fonts.regular) });
   const regular = await document.embedFont(emptyFile, { subset: true, postscriptName: "regular" });
   const bold = await document.embedFont(emptyFile, { subset: true, postscriptName: "bold" });

@@ -34,7 +34,7 @@ interface Acting {
   readonly text: string | undefined;
 }
 
-/** What the buttons of the forms do, and whose turn it must be for that; undefined: anyone's who has one. */
+/** Actions of the forms' buttons, and the turn that each requires; undefined: any person with one. */
 const acts = lookupTable<{ readonly for?: PendingAction["work"]; readonly act: (acting: Acting) => Promise<unknown> }>({
   sign: {
     for: "sign",
@@ -64,7 +64,7 @@ const acts = lookupTable<{ readonly for?: PendingAction["work"]; readonly act: (
   },
 });
 
-/** What does not depend on the contract: undefined if the form is one of the page's. */
+/** Checks that do not depend on the contract: undefined if the form is one of the page's. */
 export function validateForm({ act = "", text }: OAuthParameters): FormProblem | undefined {
   if (acts[act] === undefined) return { status: 400, words: "The form is not from this page." };
   if (act === "comment" && !text?.trim()) return { status: 400, words: "The comment is empty." };
@@ -107,7 +107,7 @@ export function toFormProblem(error: unknown): FormProblem {
   return { status, words: (body(error.data) as { readonly detail: string }).detail };
 }
 
-/** What a form did that led to the page: its address says so. */
+/** The form that led to the page, from its URL. */
 const words = lookupTable<string>({
   sign: "You signed this contract.",
   decline: "You declined to sign this contract.",
@@ -124,7 +124,7 @@ export function completedPath(target: string, act: string): string {
   return `${path}?${parameters}`;
 }
 
-/** What a person has just done; where nothing is asked of them any more, the last that they did to a signature. */
+/** A person's last action; if none is open any more, their last one on a signature. */
 export function describeCompletedAction(
   contract: Contract,
   { email }: Recipient,

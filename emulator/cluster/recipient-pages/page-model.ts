@@ -8,7 +8,7 @@ import { personId } from "../workspace/users.ts";
 import type { OpenedContract, Recipient } from "./open-link.ts";
 import { filterActionsFor, listPendingActions, type PendingAction } from "./pending-actions.ts";
 
-/** What the page of a contract says to anyone. */
+/** Public contents of the page of a contract. */
 export interface ContractView {
   readonly contract: Contract;
   /** Names of the entity and of the counterparties. */
@@ -19,7 +19,7 @@ export interface ContractView {
   readonly document: { readonly path: string; readonly format: "PDF" | "DOCX" } | undefined;
 }
 
-/** What it says, next to that, to the person whose link was opened. */
+/** Further contents for the person whose link was opened. */
 export interface RecipientView {
   readonly person: Recipient;
   readonly mine: readonly PendingAction[];

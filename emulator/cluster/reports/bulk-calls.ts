@@ -1,7 +1,7 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import type { ReportSender, RouterClient, SendRouterRequest } from "./report.ts";
 
-/** An operation of the router that takes many strings of one cluster at once. */
+/** An operation of the router that accepts many strings of one cluster at once. */
 export interface BulkOperation {
   readonly method: Parameters<SendRouterRequest>[0];
   readonly path: string;
@@ -16,13 +16,13 @@ export type SendReports = (
 interface Options {
   readonly line: RouterClient;
   readonly wall: WallClock;
-  /** How long what is to be said together is gathered. */
+  /** How long reports are gathered. */
   readonly gather: Gathering;
   /** One call after the other, so that they come in the same order in every run. */
   readonly inTurn: boolean;
 }
 
-/** What ends gathering: a pause or a time on the wall, or this many who have something to say. */
+/** Limits of gathering: a pause, a time by the wall clock, or this many reports. */
 interface Gathering {
   readonly pauseMs: number;
   readonly longestMs: number;
@@ -66,7 +66,7 @@ export class ReportBatcher {
     together.addedAt = this.#options.wall.monotonicNow();
     if (together.parts.length >= this.#options.gather.most) together.isFull.abort("full");
     const taken = await together.taken;
-    // One of them spoils it for the others, which must not suffer.
+    // One of them fails the others, which must not suffer.
     return taken || together.parts.length === 1 ? taken : this.#call(speaker, bulk, texts);
   }
 

@@ -43,9 +43,12 @@ const tokensEnded = tokens("DELETE", "counter_party");
 const creatorTokensMapped = tokens("POST", "creator");
 const creatorTokensEnded = tokens("DELETE", "creator");
 
-/** What each kind of report says, as it is true now; undefined if there is nothing to say. */
+/** Contents of each kind of report, from the present state; undefined if there is nothing to report. */
 const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Promise<Report | undefined>>> = {
-  /** Who signs a contract, and who is invited to it: one job, since both come true when it is sent (DECISIONS.md, R33). */
+  /**
+   * The signatories of a contract and its invited people: one job, since both are known when it is sent (DECISIONS.md,
+   * R33).
+   */
   "report-signatories": async (view, id) => {
     const contract = await view.get(contracts, id);
     if (!contract) return undefined;
@@ -109,7 +112,7 @@ async function tokensOf(view: View, slice: Slice<"contract" | "user">) {
   return { cluster_id, open, over };
 }
 
-/** An address that another cluster has stays there: nobody is moved by a sign-up (DECISIONS.md, R23). */
+/** An address of another cluster stays there: a sign-up moves no address (DECISIONS.md, R23). */
 async function mapAddress(ask: SendRouterRequest, hash: string, cluster_id: string): Promise<boolean> {
   const known = await ask("GET", `/router/v1/cluster_emails/email/${hash}`);
   if (known !== 404) return isAccepted(known);
@@ -120,21 +123,24 @@ interface ReportWorld {
   readonly clock: Clock;
   readonly wall: WallClock;
   readonly line: RouterClient;
-  /** One thing at a time: no report waits for others. */
+  /** One report at a time: no report waits for others. */
   readonly deterministic: boolean;
-  /** Told when the router rejected so often that it is not asked again. */
+  /** Called when the router has rejected so often that the cluster gives up. */
   readonly giveUp: (line: string) => void;
 }
 
 /** A report that the router does not take is made again after this many virtual minutes each time, then given up. */
 const backOffMinutes = [1, 2, 4, 8, 16];
 
-/** Nobody notices it, a busy machine sends some contracts meanwhile, and half of the schedule's slots stay free. */
+/**
+ * The delay is not noticeable, a busy machine sends some contracts meanwhile, and half of the schedule's slots stay
+ * free.
+ */
 const gather = { pauseMs: 25, longestMs: 250, most: 32 };
 
 /**
- * What the schedule does with the reports of clusters to the router; the ref of an entry is the id of a contract or a
- * member, and how often it failed.
+ * Handlers of the scheduled reports of clusters to the router; the ref of an entry is the id of a contract or a member,
+ * and the number of its failures.
  */
 export function reportJobHandlers(world: ReportWorld): JobHandlers {
   const { line, wall, deterministic } = world;

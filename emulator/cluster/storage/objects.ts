@@ -29,7 +29,7 @@ export const storedObjects = rows<StoredObject>({
 
 const StorageKey = z.strictObject({ cluster_id: z.string(), key: z.string() });
 
-/** What signs a cluster's URLs; kept in the state, so that a URL outlives a restart. */
+/** Key that signs a cluster's URLs; in the state, so that a URL outlives a restart. */
 export const storageKeys = rows<z.infer<typeof StorageKey>>({
   name: "storage_keys",
   schema: StorageKey,

@@ -20,7 +20,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
     refuseCredentials(world);
     const object = await requireSigned("PUT", params.object_key, world);
     const { maxBytes } = putObject.request.body;
-    // What says so at its beginning need not be taken first.
+    // A file that is visibly too large need not be read first.
     if (Number(world.request.headers["content-length"]) > maxBytes) return refuseTooLarge(world, maxBytes);
     try {
       const bytes = verifyUpload(world.request.headers, body, idsOf(world), world.fail);
@@ -50,7 +50,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
   },
 };
 
-/** What the storage's rejections end with. */
+/** End of the storage's rejections. */
 const idsOf = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluster">) => ({
   requestId: ids.pick("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", 16),
   hostId: cluster.id,
@@ -64,7 +64,7 @@ const refuseTooLarge = (
 type Refuse = Fail<"storage-expired" | "storage-signature-mismatch">;
 type StorageCall = ClusterContext & Pick<Call<never, unknown>, "request"> & { readonly fail: Refuse };
 
-/** The object that a signed URL names. The virtual time at which the request came decides (DECISIONS.md, P24). */
+/** The object that a signed URL names. The virtual time of the request's arrival decides (DECISIONS.md, P24). */
 async function requireSigned(method: "GET" | "PUT", key: string, world: StorageCall): Promise<StoredObject> {
   const { request, clock, store, cluster, fail } = world;
   // Any method that is declared nowhere ends here.

@@ -4,7 +4,7 @@ import type { ReportFinding } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
 import type { Question } from "../../world/workspaces.ts";
 
-/** What is wrong, by variable, in the words of shape C. */
+/** The problems, by variable, in the words of shape C. */
 export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
 
 /**
@@ -31,10 +31,10 @@ export function validateAnswers(
   return problems.size > 0 ? Object.fromEntries(problems) : undefined;
 }
 
-/** Of one document; more say nothing new. */
+/** Limit per document; further ones add nothing new. */
 const maxFindings = 10;
 
-/** Notes the answers to what is no question: they are stored, and the real service may reject them. */
+/** Notes responses without a question: they are stored, and the real service may reject them. */
 export function noteUnknownAnswers(
   finding: ReportFinding,
   place: string,

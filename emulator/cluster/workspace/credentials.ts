@@ -10,8 +10,8 @@ import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 type Headers = ReceivedRequest["headers"];
 
 /**
- * Reports whom the headers client-id, client-secret and user-email name, or rejects (DECISIONS.md, C2 and C4). One
- * authenticator belongs to one listener: it keeps the count of the rate limit.
+ * Returns the caller in the headers client-id, client-secret and user-email, or rejects (DECISIONS.md, C2 and C4). One
+ * authenticator belongs to one listener: it has the count of the rate limit.
  */
 export function apiKeyAuthenticator(
   world: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
@@ -34,7 +34,7 @@ async function memberOf(view: View, clusterId: string, headers: Headers): Promis
   const found = await view.list(workspaces, { by: "client", equals: clientId, limit: 1 });
   // A key opens the cluster of its workspace alone.
   const workspace = found.find((row) => row.cluster_id === clusterId);
-  // Compared even when there is nothing to compare with, so that the time does not tell which ids exist.
+  // Compared even without a counterpart, so that the time does not reveal which ids exist.
   const matches = constantTimeEqual(secret, workspace?.client_secret ?? "");
   if (!workspace || !matches) return fail("wrong-credentials");
 

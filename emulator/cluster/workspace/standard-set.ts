@@ -12,7 +12,7 @@ import {
 } from "../../world/workspaces.ts";
 import { freeId } from "./free-id.ts";
 
-/** What every new workspace begins with. Rows refer to each other by their ids here; the copies get ids of their own. */
+/** Contents of every new workspace. Rows refer to each other by their ids here; the copies get ids of their own. */
 export interface StandardSet extends Pick<Workspace, "organization_types" | "jurisdictions"> {
   readonly roles: readonly Role[];
   readonly contract_types: readonly ContractType[];

@@ -58,7 +58,7 @@ export async function activeUser(view: View, workspace: Workspace, id: number): 
 /** How the framework words a reference to a row that the workspace does not have (DECISIONS.md, C1). */
 export const rowNotFoundMessage = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
 
-/** Somebody who is no member of the workspace, but whom one of its contracts names. */
+/** A person who is not a member of the workspace, but whom one of its contracts names. */
 const Outsider = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),

@@ -12,7 +12,7 @@ const traceBytes = 16;
 /** Drawn at once: each draw by itself is felt where every request begins a trace. */
 const drawnBytes = 256 * traceBytes;
 
-/** Makes trace ids of what begins a trace. The same seed gives the same ones; without one they are random. */
+/** Creates trace ids for new traces. The same seed gives the same ones; without one they are random. */
 export function traceIds(seed?: string): (beginning: string) => string {
   if (seed !== undefined) return (beginning) => hash("sha256", `${seed}\0${beginning}`).toString("hex", 0, traceBytes);
   let drawn = Buffer.alloc(0);

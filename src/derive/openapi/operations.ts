@@ -59,7 +59,7 @@ export const sharedParameters: Json = {
     // Next to a query parameter `user_email` both would be one name to generators of Go.
     "x-go-name": "ActingUserEmail",
     schema: { type: "string", format: "email" },
-    // Importers that find none send words of their own, which are nobody's address; she is in the seed `demo`.
+    // Importers without one send placeholders, which are no user's address; this one is in the seed `demo`.
     example: "ada@northwind.example",
   },
 };
@@ -110,7 +110,7 @@ function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): 
   return true;
 }
 
-/** One response per status, since OpenAPI keys them so; failures that share it are told apart by their examples. */
+/** One response per status, since OpenAPI keys them so; failures that share it have different examples. */
 function failureResponses(operation: Operation): Record<string, Json> {
   const byStatus = new Map<number, FailureCode[]>();
   for (const code of collectFailures(operation)) {
@@ -181,8 +181,8 @@ export const securitySchemes = {
 type Scheme = keyof typeof securitySchemes;
 
 /**
- * What each kind of credentials demands: one of the rows, and all of a row. An empty row: they may be omitted, which
- * the specification says of the cluster key and of userinfo's header (DECISIONS.md, R6).
+ * Requirements of each kind of credentials: one of the rows, and all of a row. An empty row: they may be omitted, which
+ * the specification states for the cluster key and for userinfo's header (DECISIONS.md, R6).
  */
 export const securityRequirements: Readonly<Record<Auth, readonly (readonly Scheme[])[]>> = {
   none: [],

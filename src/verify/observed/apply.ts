@@ -55,7 +55,7 @@ export class Observer {
     return { response: { status, headers, body: isChanged ? JSON.stringify(changed) : response.body }, rules };
   }
 
-  /** Whether nobody is told of the activity. */
+  /** Whether the activity has no webhook. */
   isSilent(activity: string): boolean {
     return this.#silent.has(activity);
   }
@@ -117,7 +117,7 @@ function walk(value: unknown, keys: readonly string[], change: Change): unknown 
   if (isLast && change.to === "remove")
     return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
   if (!Object.hasOwn(value, key)) return isLast && change.to === "set" ? { ...value, [key]: change.value } : value;
-  // `fromEntries` keeps a key like any other that is called __proto__.
+  // `fromEntries` preserves a key named __proto__ like any other.
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [name, name === key ? walk(inner, rest, change) : inner]),
   );

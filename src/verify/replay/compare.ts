@@ -18,7 +18,7 @@ export type DifferenceKind =
   | "attempts"
   | TextDifference;
 
-/** One place at which a replay differs from what was recorded. */
+/** One position at which a replay differs from the recording. */
 export interface FoundDifference {
   readonly kind: DifferenceKind;
   /** `contract_status`, `results[].id`, `header location`; empty: the whole. */
@@ -32,7 +32,7 @@ export interface CompareContext {
   /** Resource of the operation, which its own `id` belongs to. */
   readonly resource: string;
   readonly isFailure: boolean;
-  /** Told why a part of a response cannot be compared. */
+  /** Called with the reason why a part of a response cannot be compared. */
   readonly incomparable: (reason: string) => void;
   /** Whether an identifier was there before the recording. */
   readonly isOlder: (id: string) => boolean;
@@ -179,7 +179,7 @@ const isScalarPermutation = (recorded: readonly unknown[], actual: readonly unkn
   return JSON.stringify(recorded) !== JSON.stringify(actual) && sorted(recorded) === sorted(actual);
 };
 
-/** Headers that a client goes by. */
+/** Headers that clients read. */
 const comparedHeaders = [
   "content-type",
   "location",

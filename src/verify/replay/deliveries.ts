@@ -122,7 +122,7 @@ export class ReplayReceiver {
     return open.find((one) => idOf(one) === contractId) ?? open.find((one) => idOf(one) === undefined);
   }
 
-  /** What differs, delivery by delivery. `until`: later ones may have been missed by the recording. */
+  /** The differences, delivery by delivery. `until`: later ones may be missing in the recording. */
   compare(context: CompareContext, until: number): ComparedDelivery[] {
     if (this.#recorded.length === 0) return [];
     const compared = this.#received.map((received): ComparedDelivery | undefined => {

@@ -90,7 +90,7 @@ interface CreatorSignatory {
   readonly note?: string | null | undefined;
 }
 
-/** Who signs third-party paper: the own side's people, then the contact of each counterparty. */
+/** Signatories of third-party paper: the own side's people, then the contact of each counterparty. */
 async function paperSignatories(
   view: View,
   workspace: Workspace,
@@ -108,7 +108,7 @@ async function paperSignatories(
   return [...creators, ...contacts];
 }
 
-/** What the review route takes; what the signature route takes is a part of it. */
+/** Fields of the review route; those of the signature route are a part of them. */
 type PaperRequest = z.output<typeof UploadReviewRequest>;
 type Reviewer = Pick<Review, "reviewer_user_id" | "reviewer_role_id" | "description">;
 

@@ -13,24 +13,24 @@ import { type Addressees, createActivityDataPerPerson } from "./email-events.ts"
 import { findInvitedSignatories, move } from "./lifecycle.ts";
 import { startTimers, stopTimers } from "./timers.ts";
 
-/** What moving a contract needs of the world. */
+/** The parts of the world that a transition needs. */
 export interface LifecycleContext {
   readonly clock: Clock;
   readonly settings: Settings;
 }
 
 export interface TransitionOptions {
-  /** Who does it; ignored where the table says that the service does. */
+  /** The performer; ignored if the table names the service. */
   readonly by: Performer;
-  /** Whom the e-mail to the counterparty goes to, instead of the configured people. */
+  /** Recipients of the e-mail to the counterparty, instead of the configured people. */
   readonly addressees?: Addressees;
-  /** What else changes on the contract, once the table has allowed the move. */
+  /** Other changes of the contract, once the table has allowed the transition. */
   readonly patch?: (moved: Contract) => Contract;
 }
 
 /**
  * Applies a trigger to a contract in the caller's transaction: moves it by the lifecycle table, stores it, ends and
- * starts its timers, and tells the subscriptions. Rejects with what the table says.
+ * starts its timers, and notifies the webhooks. Rejects with the failures of the table.
  */
 export async function transition<T extends Trigger>(
   tx: Transaction,
