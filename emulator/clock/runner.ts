@@ -50,7 +50,7 @@ export class AdvanceUnderWayError extends Error {
 export const maxConcurrent = 64;
 const closingMs = 5_000;
 // One day: longer timers overflow, and one check a day costs nothing.
-const longestSleepMs = 86_400_000;
+const maxSleepMs = 86_400_000;
 
 /** The one dispatcher of the schedule, in every mode (DECISIONS.md, E6). */
 export class Runner {
@@ -210,7 +210,7 @@ export class Runner {
       const change = new AbortController();
       // A reason of our own: the default one is an exception with a stack, made again each time.
       this.#wakeUp = () => change.abort("changed");
-      await this.#options.wall.sleep(Math.min(ms, longestSleepMs), change.signal);
+      await this.#options.wall.sleep(Math.min(ms, maxSleepMs), change.signal);
     }
     this.#wakeUp = undefined;
   }

@@ -47,12 +47,12 @@ const endable = "contract ";
 export const contractKey = (contractId: number): string => `${endable}${contractId}`;
 
 /** A string that sorts by due, then by id. */
-export const dueSortKey = (due: number, id: number): string => `${padded(due)}:${padded(id)}`;
+export const dueSortKey = (due: number, id: number): string => `${padNumber(due)}:${padNumber(id)}`;
 
 const zeros = Array.from({ length: 16 }, (_, count) => "0".repeat(count));
 
 /** To 15 digits, or unchanged if it has more. Not by padStart, which creates its zeros again each time. */
-function padded(number: number): string {
+function padNumber(number: number): string {
   const digits = String(number);
   return (zeros[15 - digits.length] ?? "") + digits;
 }

@@ -29,7 +29,7 @@ export interface ClockSettings {
   readonly speed?: number | undefined;
 }
 
-interface Opening extends ClockSettings {
+interface ClockOptions extends ClockSettings {
   readonly now?: number | undefined;
   readonly keptAt?: number | undefined;
 }
@@ -67,7 +67,7 @@ export class VirtualClock implements Clock {
    * Goes on where the stored clock was, or from `keptAt`, the time of a state that was stored then; without a stored
    * one begins at `now` (default: the wall's time).
    */
-  static async open(store: Store, wall: WallClock, given: Opening = {}) {
+  static async open(store: Store, wall: WallClock, given: ClockOptions = {}) {
     const wallNow = createSteadyClock(wall);
     const begin = Math.floor(given.now ?? wallNow());
     const stored = await store.read((view) => view.get(clockState, "clock"));

@@ -30,7 +30,7 @@ type Waiting =
 
 /** Each listener gets at most this many entries, which is more than anyone reads; further ones are counted. */
 const everyMs = 100;
-const atMost = 250;
+const maxEntries = 250;
 
 /**
  * Tells of events, in batches, and waits for the listener before the next one. What serves requests only puts things
@@ -46,7 +46,7 @@ export function watchActivity(
   let wake = () => {};
 
   const add = (one: Waiting) => {
-    if (waiting.length < atMost) waiting.push(one);
+    if (waiting.length < maxEntries) waiting.push(one);
     else dropped += 1;
     wake();
   };

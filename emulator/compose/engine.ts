@@ -94,7 +94,7 @@ export function startEngine(setup: Setup): Engine {
 }
 
 /** Wall-clock time: a report takes some milliseconds. */
-const longestMs = 1_000;
+const maxReportMs = 1_000;
 const lookEveryMs = 5;
 /** At most this many due entries are examined: reports begin at once, and are in front. */
 const looked = 256;
@@ -111,7 +111,7 @@ export async function flushReports(
   const signal = AbortSignal.any([closeSignal, enough.signal]);
   await withTimeout(
     wall,
-    longestMs,
+    maxReportMs,
     untilNothingIsDue().catch(() => {}),
   ); // A disk that rejects writes does not prevent closing.
   enough.abort("enough");

@@ -29,7 +29,7 @@ export const deliveryHandlers = {
 
   "deliveries.watch": ({ query }, world) =>
     streamWhileAllowed(world, async (signal) =>
-      watched(world, await deliveryEvents(world.store, world.clock, signal), query),
+      watchDeliveries(world, await deliveryEvents(world.store, world.clock, signal), query),
     ),
 
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {
@@ -65,7 +65,7 @@ interface Filters {
   readonly outcome?: string | undefined;
 }
 
-async function* watched(
+async function* watchDeliveries(
   { store, settings }: Pick<ControlContext, "store" | "settings">,
   events: AsyncIterable<DeliveryEvent>,
   filters: Filters,

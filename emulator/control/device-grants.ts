@@ -18,7 +18,7 @@ import type { ControlContext, ControlHandlers } from "./context.ts";
 import { csrfToken, requireCsrfToken } from "./csrf-token.ts";
 
 /** More than anyone reads. */
-const mostListed = 500;
+const maxListed = 500;
 
 const why: Readonly<Record<Unapproved, string>> = {
   unknown: "No device has this code.",
@@ -32,7 +32,7 @@ const why: Readonly<Record<Unapproved, string>> = {
 export const deviceGrantHandlers = {
   "device-grants.list": (_, { store }) =>
     store.read(async (view) =>
-      (await view.list(deviceGrants, { reverse: true, limit: mostListed })).map((row) => ({
+      (await view.list(deviceGrants, { reverse: true, limit: maxListed })).map((row) => ({
         user_code: formatUserCode(row.user_code),
         client_id: row.client_id,
         status: row.status,
@@ -102,12 +102,12 @@ const entry = (problem?: string, typed?: string): HtmlPage =>
   );
 
 /** Values of the form for its fields. */
-type Filled = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
+type FormValues = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
 /** The page that asks whether the device of a code may continue; the other one when the code is good for nothing. */
 async function question(
   world: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
-  { user_code, cluster_id, email }: Filled,
+  { user_code, cluster_id, email }: FormValues,
   problem?: string,
 ): Promise<HtmlPage> {
   const { store, clock, clusters } = world;

@@ -88,7 +88,7 @@ function question(
   return createPage(
     flow === "install" ? `Connect ${provider}` : `Sign in with ${provider}`,
     html`${errorBanner(problem)}
-<p>${flow === "install" ? installing : signingIn}</p>
+<p>${flow === "install" ? installText : signingIn}</p>
 <form method="post">${hidden}
 <p>${account}</p>
 <p><label>Name: <input name="name" value="${name}"></label></p>
@@ -98,7 +98,7 @@ function question(
 }
 
 const signingIn = "The emulator acts as this provider. Enter any account.";
-const installing = "A workspace of svc requests a connection. The emulator acts as this service. Choose any account.";
+const installText = "A workspace of svc requests a connection. The emulator acts as this service. Choose any account.";
 
 export const installationHandlers = {
   "installations.list": ({ query }, { store }) =>

@@ -45,7 +45,7 @@ export const requestHandlers = {
   "requests.watch": async ({ query }, world) => {
     const [isOwn, isWanted] = [await ownOf(world), filterOf(query)];
     return streamWhileAllowed(world, (signal) =>
-      watched(world.requestLog, (one) => isOwn(one) && isWanted(one), signal),
+      watchRequests(world.requestLog, (one) => isOwn(one) && isWanted(one), signal),
     );
   },
 
@@ -83,7 +83,7 @@ function filterOf({ service, operation, status, since, reads, id }: Filters): (e
 }
 
 /** The log may be smaller than what comes in one turn, so that what waits for a reader is kept apart from it. */
-async function* watched(log: RequestLog, wanted: (entry: LoggedRequest) => boolean, signal: AbortSignal) {
+async function* watchRequests(log: RequestLog, wanted: (entry: LoggedRequest) => boolean, signal: AbortSignal) {
   const backlog = new Backlog<LoggedRequest>();
   const watch = (ring: () => void) =>
     log.watch((entry, bytes) => {
@@ -113,7 +113,7 @@ export function toRequestRecord(entry: LoggedRequest) {
     listener,
     service,
     operation: operation ?? null,
-    nearest: isUnknown ? nearest(entry) : null,
+    nearest: isUnknown ? findNearestOperation(entry) : null,
     method,
     target: redactTarget(entry.target, operation),
     headers: redactHeaders(entry.rawHeaders),
@@ -142,7 +142,7 @@ const candidates = (registry as readonly Operation[]).filter(({ id }) => id !== 
 
 const contractApi = candidates.filter(({ service }) => service.name === "contracts");
 
-function nearest({ method, target }: LoggedRequest): string | null {
+function findNearestOperation({ method, target }: LoggedRequest): string | null {
   const found = nearestOperation(method, target.split("?", 1)[0]!, candidates);
   return found ? `${found.id} ${[found.method].flat()[0]} ${found.path}` : null;
 }

@@ -59,8 +59,8 @@ function webhookRecord(
 }
 
 /** A call sends this many at most, and begins none after this much time on the wall. */
-const mostAtOnce = 100;
-const longestMs = 20_000;
+const maxConcurrent = 100;
+const maxResendMs = 20_000;
 
 type World = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | "settings"> & {
   readonly fail: Fail<"no-such-webhook">;
@@ -76,8 +76,8 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
   const begun = wall.monotonicNow();
   const made: LoggedDelivery[] = [];
   let passed = 0;
-  for (const { id: number } of unsent.slice(0, mostAtOnce)) {
-    if (wall.monotonicNow() - begun > longestMs) break;
+  for (const { id: number } of unsent.slice(0, maxConcurrent)) {
+    if (wall.monotonicNow() - begun > maxResendMs) break;
     const asked = await store.transaction("emulator-webhooks.resend", async (tx) => {
       const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(subscriptions, id)];
       // Deliveries that the schedule sent meanwhile are not sent twice.

@@ -46,7 +46,7 @@ export interface Steps {
 const validatorOf = memoize(validatorFor);
 const relaxedOf = memoize(relaxedChecksOf);
 const producerOf = memoize(producerFor);
-const usualSteps = memoize((operation: Operation) => stepsFor(operation, false));
+const defaultSteps = memoize((operation: Operation) => stepsFor(operation, false));
 const strictSteps = memoize((operation: Operation) => stepsFor(operation, true));
 
 /** All operations of a part. Fails with EmulatorBugError when one cannot be served. */
@@ -63,7 +63,7 @@ function bind(operation: Operation, part: Part, behindCalls: object, strictBodie
   if (auth !== "none" && !authenticate) {
     throw new EmulatorBugError(`No check is registered for credentials of kind ${auth}`, { operation: id });
   }
-  const steps = strictBodies ? strictSteps(operation) : usualSteps(operation);
+  const steps = strictBodies ? strictSteps(operation) : defaultSteps(operation);
   return { operation, steps, world: part.world, behindCalls, handler, authenticate };
 }
 

@@ -230,7 +230,7 @@ function shortJson({ method, body, headers }: IncomingRequest): Buffer | undefin
   return headers["content-type"]?.includes("json") ? Buffer.from(body) : undefined;
 }
 
-interface Shown {
+interface ShownRequest {
   readonly method: string;
   readonly target: string;
   readonly what: string;
@@ -240,7 +240,7 @@ interface Shown {
  * The last one of each operation. Most that change something come to the same target again, by the thousand: it is
  * taken apart once, and all that are stored share one text.
  */
-const shown = new Map<string, Shown>();
+const shown = new Map<string, ShownRequest>();
 
 /** A request as the reason for what it changes, without secrets; `operation` is undefined if its path has none. */
 function requestCause(

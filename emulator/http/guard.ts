@@ -60,7 +60,7 @@ export const forbiddenHostMessage = (given: string | undefined): string =>
  * frame.
  */
 export function isCrossSite(
-  { headers, method }: Asking,
+  { headers, method }: GuardedRequest,
   isOpenPage: boolean,
   publicOrigins: readonly (string | undefined)[],
 ): boolean {
@@ -73,7 +73,7 @@ export function isCrossSite(
 }
 
 /** The headers of a request that name its origin. */
-interface Asking {
+interface GuardedRequest {
   readonly method?: string | undefined;
   readonly headers: {
     readonly host?: string | undefined;
@@ -84,5 +84,5 @@ interface Asking {
   };
 }
 
-const isFollowedLink = ({ "sec-fetch-mode": mode, "sec-fetch-dest": destination }: Asking["headers"]) =>
+const isFollowedLink = ({ "sec-fetch-mode": mode, "sec-fetch-dest": destination }: GuardedRequest["headers"]) =>
   mode === "navigate" && (destination === undefined || destination === "document");

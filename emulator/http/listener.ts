@@ -36,7 +36,7 @@ import type { Fallback } from "./unmatched-request.ts";
 const closeGraceMs = 1_000;
 
 /** How long a request waits until it is certain that this process leads, and the response in either case. */
-const usualAssuranceMs = 5_000;
+const defaultAssuranceMs = 5_000;
 const tellsOfItself = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 
 /** Interval of checks whether requests have ended when another process takes over. */
@@ -177,7 +177,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   };
   /** Another process may lead by now: until that is known, no request is answered. */
   async function wait(request: IncomingMessage, response: ServerResponse, forwarded?: ForwardedRequest): Promise<void> {
-    const until = options.wall.monotonicNow() + (options.assuranceMs ?? usualAssuranceMs);
+    const until = options.wall.monotonicNow() + (options.assuranceMs ?? defaultAssuranceMs);
     const isOpen = () => !standby && options.isAssured?.() === false;
     while (isOpen() && options.wall.monotonicNow() < until) await options.wall.sleep(handOverLookMs);
     if (isOpen() || (standby && forwarded)) refuse(request, response, forwarded);

@@ -93,14 +93,14 @@ addRange(loopback, "::1");
 /**
  * Whether a program of this machine sends its own request: over loopback, by a name of loopback, and not as a proxy.
  */
-export function isDirectLoopbackRequest({ remoteAddress, origin, headers }: Asking): boolean {
+export function isDirectLoopbackRequest({ remoteAddress, origin, headers }: ProxiedRequest): boolean {
   const isHandedOn = [...forwarded, "forwarded", "via"].some((name) => headers[name] !== undefined);
   return !isHandedOn && isIn(loopback, remoteAddress) && ownNames.has(new URL(origin).hostname);
 }
 
 const ownNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-interface Asking {
+interface ProxiedRequest {
   readonly remoteAddress: string;
   readonly origin: string;
   readonly headers: Readonly<Record<string, string | undefined>>;

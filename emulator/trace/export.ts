@@ -27,7 +27,7 @@ import { buildTrace, toShownNode } from "./tree.ts";
  * Sizes of the queue and of a batch, as the standard has them (OTEL_BSP_MAX_QUEUE_SIZE,
  * OTEL_BSP_MAX_EXPORT_BATCH_SIZE).
  */
-const mostWaiting = 2_048;
+const maxWaiting = 2_048;
 const batchSize = 512;
 /** Spans of the same moment are sent together. */
 const gatherMs = 200;
@@ -131,7 +131,7 @@ class Exporter implements TraceExport {
 
   #add(name: string | undefined): void {
     if (name === undefined) return;
-    if (this.#waiting >= mostWaiting) this.#dropped += 1;
+    if (this.#waiting >= maxWaiting) this.#dropped += 1;
     else if (!this.#answers.wait(name)) this.#enqueue(name, undefined);
   }
 

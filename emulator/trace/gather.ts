@@ -40,7 +40,7 @@ const newestOfWebhook = 100;
 
 /** Reads the rows of a trace: the requested one, its causes, and its effects; undefined if nothing is stored. */
 export async function gather(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
-  const gathering = new Gathering(view);
+  const gathering = new TraceGatherer(view);
   await gathering.begin(ref);
   return gathering.found();
 }
@@ -50,7 +50,7 @@ export async function gather(view: View, ref: TraceRef): Promise<TraceRows | und
  * of them is stored.
  */
 export async function gatherNamed(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
-  const gathering = new Gathering(view);
+  const gathering = new TraceGatherer(view);
   for (const name of names) await gathering.take(name);
   return gathering.found();
 }
@@ -89,7 +89,7 @@ export function parseTraceRef(given: string): TraceRef | undefined {
   return composite ? { by: "contract", id: Number(number), composite } : undefined;
 }
 
-class Gathering {
+class TraceGatherer {
   readonly #view: View;
   readonly #causes = new Map<string, CauseRow>();
   readonly #events = new Map<number, WebhookEvent>();

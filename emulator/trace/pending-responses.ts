@@ -3,7 +3,7 @@ import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.
 import type { CauseRow } from "../store/cause.ts";
 
 /** Number of the newest responses that are remembered. */
-const mostKnown = 2_048;
+const maxKnown = 2_048;
 
 /** Requests whose rows are there and whose responses are to come: a row is durable before its request is answered. */
 export class PendingResponses {
@@ -53,7 +53,7 @@ export class PendingResponses {
   #resolve(answered: RequestOutcome): void {
     const { id } = answered;
     this.#known.set(id, answered);
-    if (this.#known.size > mostKnown) {
+    if (this.#known.size > maxKnown) {
       const [oldest = id] = this.#known.keys();
       this.#known.delete(oldest);
       this.#longAgo = Math.max(this.#longAgo, oldest);

@@ -45,7 +45,7 @@ export function buildTrace(rows: TraceRows, { only, does, findAnswer }: Options)
     ...[...rows.deliveries.values()].map((row) => make.delivery(row)),
     ...rows.attempts.map((row) => make.attempt(row)),
   ];
-  const nodes = inTreeOrder(only === undefined ? all : all.filter(({ trace }) => trace === only));
+  const nodes = sortInTreeOrder(only === undefined ? all : all.filter(({ trace }) => trace === only));
   const there = new Set(nodes.map(({ id }) => id));
   const planned = [
     ...[...rows.deliveries.values()].flatMap((row) => make.nextAttempt(row) ?? []),
@@ -139,7 +139,7 @@ class Nodes {
     };
   }
 
-  nextAttempt(row: Delivery): Planned | undefined {
+  nextAttempt(row: Delivery): PlannedEntry | undefined {
     if (row.next_attempt_at === null) return undefined;
     const made = this.#rows.made.get(row.id) ?? [];
     const receiver = this.#rows.subscriptions.get(row.webhook_id);
@@ -187,7 +187,7 @@ const plain = {
   error: null,
 } as const;
 
-const plannedEntry = ({ kind, due, cause }: ScheduledEntry, does: Options["does"]): Planned => ({
+const plannedEntry = ({ kind, due, cause }: ScheduledEntry, does: Options["does"]): PlannedEntry => ({
   parent: cause ?? "",
   due,
   what: does(kind) ?? kind,
@@ -195,7 +195,7 @@ const plannedEntry = ({ kind, due, cause }: ScheduledEntry, does: Options["does"
 });
 
 /** Each after its parent, and what has the same parent in the order in which it happened. */
-function inTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
+function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
   const there = new Set(nodes.map(({ id }) => id));
   const rooted = nodes.map((node) =>
     node.parent !== null && !there.has(node.parent) ? { ...node, parent: null } : node,
@@ -215,10 +215,10 @@ function inTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
   return ordered;
 }
 
-const inTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || inNumber(a.id, b.id);
+const inTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || compareByNumber(a.id, b.id);
 
 /** `attempt:3.2` before `attempt:3.10`; names without a common number stay in their order. */
-function inNumber(a: string, b: string): number {
+function compareByNumber(a: string, b: string): number {
   return numberOf(a) - numberOf(b);
 }
 const numberOf = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/) + 1));
@@ -249,7 +249,7 @@ interface TraceNode {
 }
 
 /** Something still to come. */
-interface Planned {
+interface PlannedEntry {
   readonly parent: string;
   /** Virtual milliseconds. */
   readonly due: number;
@@ -260,7 +260,7 @@ interface Planned {
 interface Trace {
   /** In the order of the tree: each after its parent. */
   readonly nodes: readonly TraceNode[];
-  readonly planned: readonly Planned[];
+  readonly planned: readonly PlannedEntry[];
 }
 
 /** A node in the control plane's form. */

@@ -6,7 +6,7 @@ import type { Store, TakeoverHooks } from "../store/port.ts";
 import { adopt, type Cluster, clusterRows } from "../world/clusters.ts";
 import type { ControlTokens } from "../world/control-tokens.ts";
 
-interface Served {
+interface ServedState {
   readonly store: Store;
   readonly runner: Runner;
   readonly clusters: readonly Cluster[];
@@ -20,7 +20,7 @@ interface Served {
  * `stood`: its clock has its time and the position of ids.
  */
 export async function replaceState(
-  { store, runner, clusters, tokens }: Served,
+  { store, runner, clusters, tokens }: ServedState,
   next: Store,
   {
     restored = () => {},

@@ -15,7 +15,7 @@ export type RewindTarget =
 type Causes = ReadonlyMap<string, CauseRow>;
 
 /** The present, as it is in one moment. */
-interface Present {
+interface PresentState {
   /** The causes that are stored, by id. */
   readonly causes: Causes;
   /** The number of the last line. */
@@ -88,7 +88,11 @@ export function parseCauseNumber(cause: string): number | undefined {
 export const findOrigin = (chain: Chain): string => chain.at(-1)!;
 
 /** Looks for the place that is meant. Fails with RewindOutOfRangeError. */
-export async function findRewindPoint(history: History, target: RewindTarget, present: Present): Promise<RewindPoint> {
+export async function findRewindPoint(
+  history: History,
+  target: RewindTarget,
+  present: PresentState,
+): Promise<RewindPoint> {
   const search = new Search(target, present.causes);
   // Commits meanwhile are undone with the rest; their causes are not known.
   const reach = await history.visit((commit) => commit.number > present.line || search.visit(commit));
@@ -104,7 +108,7 @@ interface Line {
 }
 
 /** A cause of commits, which need not lie side by side. */
-interface Seen {
+interface HistoryEnd {
   readonly chain: Chain;
   readonly newest: number;
   oldest: Line;
@@ -114,7 +118,7 @@ interface Seen {
 class Search {
   readonly #target: RewindTarget;
   readonly #causes: Causes;
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new Map<string, HistoryEnd>();
   /** For a number of steps. */
   readonly #steps: LastNumbers;
   #last: Line | undefined;

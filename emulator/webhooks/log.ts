@@ -40,7 +40,7 @@ export async function listDeliveries(
   filter: DeliveryFilter,
   { offset, limit }: DeliveryPage,
 ): Promise<{ readonly items: readonly LoggedDelivery[]; readonly total: number }> {
-  const { slice, rest } = narrowest(filter);
+  const { slice, rest } = findNarrowestSlice(filter);
   if (rest.length === 0) {
     const rows = await view.list(deliveries, { ...slice, reverse: true, offset, limit });
     return { items: await withAttempts(view, rows), total: await view.count(deliveries, slice) };
@@ -108,7 +108,10 @@ const indexes = [
 ] as const;
 
 /** The smallest slice of the index, and the conditions that are left to compare. */
-function narrowest(filter: DeliveryFilter): { slice: Slice<(typeof indexes)[number][1]>; rest: readonly Criterion[] } {
+function findNarrowestSlice(filter: DeliveryFilter): {
+  slice: Slice<(typeof indexes)[number][1]>;
+  rest: readonly Criterion[];
+} {
   const given = Object.entries(filter).filter((criterion): criterion is [...Criterion] => criterion[1] !== undefined);
   const index = indexes.find(([name]) => filter[name] !== undefined);
   if (!index) return { slice: {}, rest: given };

@@ -17,7 +17,7 @@ export function readClientCredentials(
 ): { readonly id: string | undefined; readonly secret: string; readonly byBasic: boolean } {
   const basic = parseBasic(headers.authorization);
   if (!basic) return { id: client_id, secret: client_secret, byBasic: false };
-  return { id: formDecoded(basic.user), secret: formDecoded(basic.password), byBasic: true };
+  return { id: decodeForm(basic.user), secret: decodeForm(basic.password), byBasic: true };
 }
 
 /** Why a request is rejected that names or proves its client in two places (RFC 6749, 2.3 and 5.2). */
@@ -53,7 +53,7 @@ const triesBasic = ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
   /^basic(?:\s|$)/i.test(headers.authorization ?? "");
 
 /** Identifier and secret are form-encoded before they are put into the header. */
-function formDecoded(text: string): string {
+function decodeForm(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {

@@ -48,7 +48,7 @@ export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purp
 const addresseeKey = (contractId: string, recipient: string): string => `${contractId} ${addressKey(recipient)}`;
 
 /** Anyone may report events, and this many are stored of an e-mail; they are dropped with it. */
-const mostEvents = 100;
+const maxEvents = 100;
 
 /** Keeps an e-mail instead of sending it. */
 export function sendEmail(
@@ -83,7 +83,7 @@ export async function evictOldestTrials(tx: Transaction): Promise<void> {
 
 /** Writes down what the provider reports of an e-mail. */
 export function recordEvent(tx: Transaction, email: Email, event: EmailEvent): void {
-  tx.put(emails, { ...email, events: [...email.events, event].slice(-mostEvents) });
+  tx.put(emails, { ...email, events: [...email.events, event].slice(-maxEvents) });
 }
 
 /** Drops e-mails whose time is over, at most `limit`: 90 virtual days, as other records (DECISIONS.md, C21). */

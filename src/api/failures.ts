@@ -10,7 +10,7 @@ export const failures = { ...routerFailures, ...contractsFailures, ...emulatorFa
 
 export type FailureCode = keyof typeof failures;
 
-/** What the words of a failure need to know. */
+/** Data for the words of a failure. */
 export type FailureData<Code extends FailureCode> = (typeof failures)[Code] extends Failure<infer Data> ? Data : never;
 
 /** Thrown to answer with a declared failure; everything else that is thrown is a bug of the emulator. */

@@ -65,7 +65,7 @@ export const events = <S extends z.ZodType>(schema: S) => ({ kind: "events", sch
 export const passthrough = (schema?: z.ZodType) => ({ kind: "passthrough", ...(schema && { schema }) }) as const;
 
 /**
- * Who may call. `api-key`: headers client-id and client-secret. `cluster-key`: header x-cluster-key.
+ * Credentials of the caller. `api-key`: headers client-id and client-secret. `cluster-key`: header x-cluster-key.
  * `cluster-key-or-bearer`: that or `authorization: Bearer <cluster key>`. `basic`: HTTP basic. `bearer`: an OAuth
  * access token. `control-token`: the emulator's own token. `none`: anyone; a signature may still be checked.
  */
@@ -84,11 +84,11 @@ export type Column =
       readonly least?: number;
       /** What is missing of it then, where that is not the end. */
       readonly omits?: "start" | "middle";
-      /** What the command is run for: others are omitted before it. */
+      /** Essential columns: others are omitted before them. */
       readonly purpose?: true;
     };
 
-/** What the command of an operation cannot derive from its declaration; `by` names a hand-written command instead. */
+/** Parts of an operation's command that its declaration cannot provide; `by` names a hand-written command instead. */
 export type Cli =
   | {
       /** Group and verb: `contracts status`. */
@@ -97,7 +97,7 @@ export type Cli =
       readonly columns?: readonly Column[];
       /** The field of the response that holds the rows, where the response is not a list itself. */
       readonly rows?: string;
-      /** `yes`: asks y/N or takes --yes. `name`: the first positional is typed again or given by --confirm. */
+      /** `yes`: asks y/N or accepts --yes. `name`: the first positional is typed again or given by --confirm. */
       readonly confirm?: "yes" | "name";
       /** Every filter of the query also takes an operator behind its name: `filter__created_at[$gt]`. */
       readonly operators?: true;
@@ -136,7 +136,7 @@ export interface Operation {
   /** The parameter at the end of the path takes slashes as well, sent as `%2F` or plain. */
   readonly lastTakesSlashes?: true;
   readonly auth: Auth;
-  /** Of the control plane alone: who may call, where its method does not say so (`roleOf`). */
+  /** Of the control plane alone: the required role, if its method does not imply it (`roleOf`). */
   readonly role?: ControlRole;
   readonly request: RequestShape;
   readonly responses: Readonly<Record<number, ResponseBody>>;
@@ -144,13 +144,11 @@ export interface Operation {
   readonly longestMs?: number;
   /** Next to those that the service declares for all its operations. */
   readonly failures: readonly FailureCode[];
-  /**
-   * What the cluster whose answer is passed on may reject with, in words of its own, under a status of `failures`, too.
-   */
+  /** Failures of the cluster whose response is forwarded, in its own words, under a status of `failures`, too. */
   readonly clusterFailures?: readonly FailureCode[];
   /** The command that lists what it may reject as unknown, where its path does not say what that is. */
   readonly unknownIsIn?: string;
-  /** What is not there is rejected by 403, as what may not be done is. */
+  /** A missing object is rejected with 403, like a forbidden action. */
   readonly hidesMissing?: true;
   readonly emits?: readonly Activity[];
   readonly cli: Cli;
@@ -171,7 +169,8 @@ interface Schema {
 type Open<Answer> = Answer extends unknown ? Omit<Answer, "schema"> & Schema : never;
 
 /**
- * What a call needs of an operation. Without schemas its input counts as checked, and its responses are not compared.
+ * The part of an operation that a call needs. Without schemas its input counts as checked, and its responses are not
+ * compared.
  */
 export interface CallableOperation extends Pick<Operation, "id" | "method" | "path" | "auth" | "longestMs"> {
   readonly service: Pick<Service, "name">;
@@ -208,7 +207,7 @@ type BodyIn<B> = B extends { schema: infer S extends z.ZodType }
     ? Uint8Array | AsyncIterable<Uint8Array>
     : undefined;
 
-/** What a handler is given: decoded, authenticated and validated. */
+/** Input of a handler: decoded, authenticated and validated. */
 export interface InputOf<O extends Operation> {
   readonly params: PartOut<O["request"]["params"]>;
   readonly query: PartOut<O["request"]["query"]>;
@@ -227,7 +226,7 @@ type PartOfUrl<O extends Operation, Part extends "params" | "query"> = O["servic
   ? undefined
   : PartIn<O["request"][Part]>;
 
-/** What a caller of the client passes: only the parts that the operation declares. */
+/** Arguments of a client's caller: only the parts that the operation declares. */
 export type ArgumentsOf<O extends Operation> = Argument<PartOfUrl<O, "params">, "params"> &
   Argument<PartOfUrl<O, "query">, "query"> &
   Argument<PartIn<O["request"]["headers"]>, "headers"> &
@@ -250,7 +249,7 @@ export type ResultOf<O extends Operation> = AnswerOf<O["responses"][keyof O["res
 
 type Route = Pick<Operation, "method" | "path" | "lastTakesSlashes">;
 
-/** The first of these operations that takes a request of this method and path, as it is sent: without its query. */
+/** The first of these operations that accepts a request of this method and path, as it is sent: without its query. */
 export const operationAt = <One extends Route>(operations: readonly One[], method: string, path: string) =>
   operations.find((one) => [one.method].flat().some((own) => own === method) && fits(one, path.split("/")));
 
@@ -266,7 +265,7 @@ export const isHeaderName = (name: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.t
 /** Whether HTTP can carry it as the value of a field (RFC 9110, 5.5). */
 export const isHeaderValue = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 
-/** What says how a response is framed: the server writes it, of the body that it sends (RFC 9112, 6). */
+/** Headers that frame a response: the server writes them, from the body that it sends (RFC 9112, 6). */
 const framing = ["connection", "content-length", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
 
 /** Headers of a scripted response. */

@@ -33,17 +33,17 @@ const secretNames: ReadonlySet<string> = new Set([
   "user_code",
 ]);
 
-/** What nobody has declared is told by how its name ends: `creator_token`, `X-Amz-Signature`, `api-key`. */
+/** Undeclared secrets are recognized by the end of their name: `creator_token`, `X-Amz-Signature`, `api-key`. */
 const secretEnds =
   /(?:token|tokens|secret|secrets|signature|password|passwd|passphrase|credential|credentials|_key|apikey|_code|_codes|_jwt)$/;
 
 /** Names that end like those of secrets and hold none. */
 export const harmlessNames: ReadonlySet<string> = new Set(["country_iso_code", "jurisdiction_iso_code", "object_key"]);
 
-/** Literal places of declared paths after which a secret stands: an invite token, the code of a waiting device. */
+/** Literal segments of declared paths after which a secret follows: an invite token, the code of a waiting device. */
 export const secretPlaces: ReadonlySet<string> = new Set(["by_token", "device-grants"]);
 
-/** Whether what goes by this name is a secret; encoded names and those of nested fields (`a[token]`) are understood. */
+/** Whether a name belongs to a secret; encoded names and those of nested fields (`a[token]`) are understood. */
 export function isSecretName(written: string): boolean {
   const name = decodeUrlText(written)
     .replace(/\[\d*\]/g, "")
@@ -56,10 +56,10 @@ export function isSecretName(written: string): boolean {
   return secretNames.has(name) || (secretEnds.test(name) && !harmlessNames.has(name));
 }
 
-/** Who encodes a name twice means to hide it; nobody does so three times and is still understood. */
+/** A name that is encoded twice may hide something; three times is not understood. */
 const decodings = 3;
 
-/** Percent escapes and plus signs taken back, leniently: what is no escape stays. */
+/** Decodes percent escapes and plus signs, leniently: invalid escapes stay. */
 export function decodeUrlText(text: string): string {
   let now = text.replaceAll("+", " ");
   for (let i = 0; i < decodings && now.includes("%"); i += 1) {
@@ -70,7 +70,7 @@ export function decodeUrlText(text: string): string {
 
 /** How a redacted text looks. */
 export interface Redaction {
-  /** Stands for what is hidden. */
+  /** Replaces hidden values. */
   readonly mask: string;
   /** Hides the values of all parameters in a query, whatever their names. */
   readonly allParameters?: boolean;
@@ -172,7 +172,7 @@ function endOfQuoted(text: string, from: number, quote: string): number {
   return text.length;
 }
 
-/** The secrets that a URL holds, decoded: what must not be echoed. */
+/** The secrets of a URL, decoded: they must not be echoed. */
 export function secretsInUrl(url: string): string[] {
   const [path = "", ...queries] = url.split(/[?#]/);
   const places = path.split(/\/|%2f/i).map(decodeUrlText);

@@ -80,6 +80,6 @@ const Dictionary = z.core.$constructor<z.ZodRecord>("Dictionary", (instance, def
   };
 });
 
-/** An object of whatever keys somebody chooses, with values of one kind. */
+/** An object with arbitrary keys, and values of one kind. */
 export const dictionary = <Value extends z.ZodType>(valueType: Value): z.ZodRecord<z.ZodString, Value> =>
   new Dictionary({ type: "record", keyType: z.string(), valueType }) as unknown as z.ZodRecord<z.ZodString, Value>;

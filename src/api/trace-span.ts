@@ -2,7 +2,7 @@ import type { Span } from "../base/otlp.ts";
 import type { showTrace } from "./emulator/traces.ts";
 import type { ResultOf } from "./operation.ts";
 
-/** A node of a trace, as the control plane tells it. */
+/** A node of a trace, in the control plane's form. */
 export type TraceNode = ResultOf<typeof showTrace>["nodes"][number];
 
 const kinds = { request: "server", event: "producer", attempt: "client" } as const;

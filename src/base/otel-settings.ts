@@ -33,8 +33,8 @@ export const otelVariables = {
 export const hasCollector = (env: OtelEnvironment): boolean =>
   Boolean(env[otelVariables.endpoint] || env[otelVariables.tracesEndpoint]);
 
-const usualTimeoutMs = 10_000;
-const longestTimeoutMs = 600_000;
+const defaultTimeoutMs = 10_000;
+const maxTimeoutMs = 600_000;
 
 /**
  * Reads the variables. Undefined if spans are not sent. Invalid values are omitted and noted, as the standard asks:
@@ -45,11 +45,11 @@ export function readOtelSettings(
   service: string,
 ): { readonly settings: OtelSettings | undefined; readonly notes: readonly string[] } {
   const notes: string[] = [];
-  const reading = new Reading(env, notes);
+  const reading = new VariableReader(env, notes);
   return { settings: reading.settings(service), notes };
 }
 
-class Reading {
+class VariableReader {
   readonly #env: OtelEnvironment;
   readonly #notes: string[];
 
@@ -128,13 +128,13 @@ class Reading {
 
   #timeoutMs(): number {
     const [name, value] = this.#first(otelVariables.tracesTimeout, otelVariables.timeout) ?? [];
-    if (name === undefined) return usualTimeoutMs;
+    if (name === undefined) return defaultTimeoutMs;
     const ms = Number(value);
-    if (Number.isInteger(ms) && ms > 0 && ms <= longestTimeoutMs) return ms;
+    if (Number.isInteger(ms) && ms > 0 && ms <= maxTimeoutMs) return ms;
     this.#notes.push(
-      `${name} must be a number of milliseconds from 1 to ${longestTimeoutMs}. The default applies: ${usualTimeoutMs}`,
+      `${name} must be a number of milliseconds from 1 to ${maxTimeoutMs}. The default applies: ${defaultTimeoutMs}`,
     );
-    return usualTimeoutMs;
+    return defaultTimeoutMs;
   }
 
   #resource(service: string): SpanAttributes {

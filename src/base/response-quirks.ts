@@ -4,8 +4,8 @@ import type { buildConnector } from "undici";
 
 const statusLine = /^HTTP\/1\.[01] 100[ \r]/;
 /** Whether an incomplete beginning can be one of a 100. */
-const longestBeginning = "HTTP/1.1 100 ".length;
-const mostHeldBytes = 65_536;
+const maxPrefixBytes = "HTTP/1.1 100 ".length;
+const maxHeldBytes = 65_536;
 
 /** A connection over which requests are sent one after the other. */
 interface Connection {
@@ -33,7 +33,7 @@ function skipContinue(socket: Connection): void {
     const chunk = socket.read();
     if (chunk === null) return;
     const rest = withoutContinue(held ? Buffer.concat([held, chunk]) : chunk);
-    held = rest.isWhole || rest.bytes.length > mostHeldBytes ? undefined : rest.bytes;
+    held = rest.isWhole || rest.bytes.length > maxHeldBytes ? undefined : rest.bytes;
     if (held || rest.bytes.length === 0) return;
     awaitsHead = false;
     socket.unshift(rest.bytes);
@@ -44,10 +44,10 @@ function skipContinue(socket: Connection): void {
  * The bytes without the responses of 100 at their beginning; not whole: there may be one, of which more has to come.
  */
 function withoutContinue(bytes: Buffer): { readonly bytes: Buffer; readonly isWhole: boolean } {
-  if (bytes.length < longestBeginning) {
+  if (bytes.length < maxPrefixBytes) {
     return { bytes, isWhole: bytes.length > 0 && !"HTTP/1.1 100 ".startsWith(bytes.toString("latin1")) };
   }
-  if (!statusLine.test(bytes.toString("latin1", 0, longestBeginning))) return { bytes, isWhole: true };
+  if (!statusLine.test(bytes.toString("latin1", 0, maxPrefixBytes))) return { bytes, isWhole: true };
   const end = bytes.indexOf("\r\n\r\n");
   return end < 0 ? { bytes, isWhole: false } : withoutContinue(bytes.subarray(end + 4));
 }

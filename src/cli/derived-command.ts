@@ -84,7 +84,7 @@ export async function prepareCall<Value = unknown>(
     for (const line of findMisspeltFields(declared.schema, plainNumbers(given.body)))
       await context.output.warn(`warning: ${line}`);
   }
-  const asked = checked(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
+  const asked = checkInput(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
   const whole = spec.paged
     ? asked.with({ query: buildFirstPageQuery(spec.paged, asked.args.query ?? {}, input.flags.all === true) })
     : asked;
@@ -103,7 +103,7 @@ export async function prepareCall<Value = unknown>(
     await printPlan(ready, contentType, context, credentials);
     return "dry-run";
   }
-  await (confirm ? confirm(ready) : confirmed(spec, input, context));
+  await (confirm ? confirm(ready) : confirmCommand(spec, input, context));
 
   const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
   const bearer =
@@ -131,7 +131,7 @@ export async function prepareCall<Value = unknown>(
       );
       if (reads) requireValidValue(answer);
       check?.(answer, changed);
-      if (secrets) await masked(answer.value, secrets, context);
+      if (secrets) await maskValues(answer.value, secrets, context);
       await report(answer, context);
       const query = changed.args.query ?? {};
       // A question without a use would be asked.
@@ -154,7 +154,7 @@ const isBinary = ({ answers }: CommandSpec): boolean =>
 const isDocument = ({ answers }: CommandSpec): boolean =>
   Object.values(answers).some((one) => one.kind === "bytes" && /^application\/(?!octet-stream)/.test(one.mediaType));
 
-async function masked(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
+async function maskValues(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
   const fields = isObject(value) ? value : {};
   const { maskSecrets } = await import("./output/github-actions.ts");
   await maskSecrets(
@@ -182,7 +182,7 @@ function partOf({ status, value }: ApiResponse): Record<string, unknown> {
 }
 
 /** Throws UsageError, which names flags. */
-function checked(
+function checkInput(
   spec: CommandSpec,
   operation: CallableOperation,
   args: CallArguments,
@@ -234,7 +234,11 @@ export async function loadOperation({ operation: id, resource }: CommandSpec): P
 }
 
 /** Asks first where the operation declares it. */
-async function confirmed(spec: CommandSpec, { positionals, flags }: CommandInput, context: Context): Promise<void> {
+async function confirmCommand(
+  spec: CommandSpec,
+  { positionals, flags }: CommandInput,
+  context: Context,
+): Promise<void> {
   if (spec.confirm === undefined) return;
   const named = Object.entries(positionals).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
   const action = named.length === 0 ? spec.summary : `${spec.summary} (${named.join(", ")})`;

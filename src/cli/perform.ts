@@ -23,12 +23,12 @@ import type { ShutdownController } from "./shutdown-controller.ts";
 import { writtenCommand } from "./written-commands.ts";
 
 /** Runs the command that a line means, with what a person is asked for. `svc` runs another one within it. */
-export function runCommandLine(...run: Parameters<typeof performed>): Promise<number> {
+export function runCommandLine(...run: Parameters<typeof performCommand>): Promise<number> {
   const [, , host] = run;
-  return hasCollector(host.env) ? performTraced(...run) : performed(...run);
+  return hasCollector(host.env) ? performTraced(...run) : performCommand(...run);
 }
 
-async function performed(
+async function performCommand(
   { declaration, input, globals: given }: Invocation<DeclaredCommand>,
   argv: readonly string[],
   host: Host,
@@ -93,13 +93,13 @@ async function performTraced(
 ): Promise<number> {
   const { CommandSpan } = await import("./trace/command-span.ts");
   const span = CommandSpan.begin(host, invocation.declaration.words);
-  if (!span) return performed(invocation, argv, host, stopping, svc);
+  if (!span) return performCommand(invocation, argv, host, stopping, svc);
   const env = span.variables;
   // Not a copy: to read standard input is to open it.
   const traced: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
   const inner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });
   try {
-    const exit = await performed(invocation, argv, traced, stopping, inner);
+    const exit = await performCommand(invocation, argv, traced, stopping, inner);
     await span.end(exit, undefined, stopping.cut);
     return exit;
   } catch (error) {
@@ -115,7 +115,7 @@ async function carriedOut(
   context: Context,
 ): ReturnType<Command["run"]> {
   for (let given = input; ; ) {
-    const whole = typed(declaration, given);
+    const whole = pickTyped(declaration, given);
     try {
       if ("operation" in declaration) return await runDerivedCommand(declaration, whole, context);
       return await (await writtenCommand(declaration.words)).run(whole, context, declaration.spec);
@@ -138,7 +138,7 @@ async function withEnded(error: unknown, context: Context): Promise<unknown> {
   return hint === undefined ? error : new PartialFailureError(error, [], { hint });
 }
 
-function typed({ positionals: declared }: CommandDeclaration, input: CommandInput): CommandInput {
+function pickTyped({ positionals: declared }: CommandDeclaration, input: CommandInput): CommandInput {
   const positionals = Object.fromEntries(
     declared.map(({ name, type = "text", choices }) => {
       const given = input.positionals[name];

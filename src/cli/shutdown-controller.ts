@@ -1,7 +1,7 @@
 import type { Host, SignalName } from "./host.ts";
 
 /** What has to be finished after Ctrl-C has so long, of the second in which everything ends. */
-const usualGraceMs = 700;
+const defaultGraceMs = 700;
 /** So long after that the process ends, whatever still runs in it. What is left of the second is for what is printed last. */
 const lastMs = 240;
 
@@ -19,7 +19,7 @@ export class ShutdownController {
   #isLent = false;
   /** While a program is waited for: what is to be done once it has ended. */
   #waiting: (() => void)[] | undefined;
-  #graceMs = usualGraceMs;
+  #graceMs = defaultGraceMs;
   /** While what has to be finished has its time. */
   #grace: AbortController | undefined;
   #name: SignalName | undefined;

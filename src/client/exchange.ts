@@ -105,7 +105,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#resume = resume;
     this.#reading = reading(status);
     this.#allowed = resolveMaxBytes(this.#reading, maxBytes);
-    const headers = joined(rawHeaders);
+    const headers = joinHeaders(rawHeaders);
     if (status !== 204 && Number(headers["content-length"]) > this.#allowed) {
       this.#fail(createSizeLimitError(this.#allowed));
       return true;
@@ -239,7 +239,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 }
 
 /** Lower-case names; repeated ones joined by a comma. */
-function joined(raw: readonly Buffer[]): Record<string, string> {
+function joinHeaders(raw: readonly Buffer[]): Record<string, string> {
   const headers = new Map<string, string>();
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!.toString("latin1").toLowerCase();

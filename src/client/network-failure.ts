@@ -67,11 +67,11 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   }
   if (proxy && error instanceof TunnelError) {
     const { status, cause } = error;
-    return status === undefined ? unreached(proxy, cause) : createProxyError(proxy, status, origin, cause);
+    return status === undefined ? createUnreachedError(proxy, cause) : createProxyError(proxy, status, origin, cause);
   }
   const { code, reason } = reasonOf(error);
   // Through a proxy only the proxy itself is connected to.
-  if (proxy && unconnected.has(code)) return unreached(proxy, error);
+  if (proxy && unconnected.has(code)) return createUnreachedError(proxy, error);
   const through = proxy ? ` through the proxy ${proxy.origin}` : "";
   const outcomeUnknown = isSent && !repeatable && !neverSent(code);
   if (code === "UND_ERR_HEADERS_OVERFLOW") {
@@ -109,7 +109,7 @@ export function createProxyError(proxy: ForwardProxy, status: number, origin: st
   return new ProxyError(proxy.origin, "PROXY_REFUSED", `The proxy ${proxy.origin} ${does} (${status}).`, cause, status);
 }
 
-function unreached(proxy: ForwardProxy, cause: unknown): ProxyError {
+function createUnreachedError(proxy: ForwardProxy, cause: unknown): ProxyError {
   const { code, reason } = reasonOf(cause);
   return new ProxyError(proxy.origin, code, `Failed to reach the proxy ${proxy.origin}: ${reason} (${code}).`, cause);
 }
@@ -119,7 +119,7 @@ const isUnsendable = (error: unknown): error is Error =>
   (error as { code?: string } | null)?.code === "UND_ERR_INVALID_ARG";
 
 /** Messages of TLS are several lines long. */
-function ofProtocol(code: string, error: { message?: string }): string {
+function describeProtocolError(code: string, error: { message?: string }): string {
   const trouble = toTlsFailure(code);
   if (trouble !== undefined) return ofTls[trouble];
   // As zlib names the errors of Brotli.
@@ -133,7 +133,7 @@ function reasonOf(error: unknown): { code: string; reason: string } {
   // Happy eyeballs report one failure per address.
   const code = cause.code ?? cause.errors?.[0]?.code ?? "UNKNOWN";
   if (cause.name === "HTTPParserError") return { code: cause.code ?? "HPE", reason: "the server does not speak HTTP" };
-  return { code, reason: reasons[code] ?? ofProtocol(code, cause) };
+  return { code, reason: reasons[code] ?? describeProtocolError(code, cause) };
 }
 
 export interface RetryRule {

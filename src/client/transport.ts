@@ -46,12 +46,12 @@ interface Route {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const longestConnectMs = 10_000;
+const maxConnectMs = 10_000;
 
 /** HTTP through undici: one pool per origin, redirects not followed, every failure a NetworkError. */
 export function createTransport(options: TransportOptions = {}): Transport {
   const { proxyFor, connections = 16, maxAnswerBytes, wall = systemWallClock } = options;
-  const connectTimeoutMs = Math.min(longestConnectMs, options.connectTimeoutMs ?? longestConnectMs);
+  const connectTimeoutMs = Math.min(maxConnectMs, options.connectTimeoutMs ?? maxConnectMs);
   const straight = new Agent({
     connections,
     connect: createContinueSkippingConnector(buildConnector({ timeout: connectTimeoutMs })),

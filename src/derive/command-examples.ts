@@ -71,10 +71,10 @@ const fileNamedIn = (values: Readonly<Record<string, unknown>> | undefined): str
 /** The flag for a whole body: one of raw bytes always, others if it is large. */
 function pipedFlag(declared: RequestBody | undefined, body: unknown, leaves: number): string | undefined {
   if (declared?.kind === "raw" || declared?.kind === "stream") return "--file";
-  return leaves > mostAssignments || !isObject(body) ? "--data" : undefined;
+  return leaves > maxAssignments || !isObject(body) ? "--data" : undefined;
 }
 
-const mostAssignments = 10;
+const maxAssignments = 10;
 
 function leavesOf(value: unknown, path: string): [string, string][] {
   if (isObject(value) || Array.isArray(value)) {

@@ -10,7 +10,7 @@ export type CrmAVersion = (typeof crmAVersions)[number];
 export const crmAMaxAgeMs = 300_000;
 
 /** Signed parts of the versions. v1 reads the secret and the body alone, v2 all but the timestamp. */
-interface Signed {
+interface SignedRequest {
   readonly version: CrmAVersion;
   readonly clientSecret: string;
   readonly method: string;
@@ -23,7 +23,7 @@ interface Signed {
 }
 
 /** The signature of a request: lower-case hex for v1 and v2, padded base64 for v3. */
-export function signCrmA({ version, clientSecret, method, url, body, timestamp }: Signed): string {
+export function signCrmA({ version, clientSecret, method, url, body, timestamp }: SignedRequest): string {
   switch (version) {
     case "v1":
       return hash("sha256", clientSecret, body).toString("hex");
@@ -40,7 +40,7 @@ export function signCrmA({ version, clientSecret, method, url, body, timestamp }
  * proves nothing about the request, so the caller may reject it. `nowMs`: the clock for its freshness.
  */
 export function verifyCrmA(
-  request: Omit<Signed, "version" | "timestamp"> & {
+  request: Omit<SignedRequest, "version" | "timestamp"> & {
     readonly version: string | undefined;
     readonly timestamp: string | undefined;
     readonly signature: string | undefined;

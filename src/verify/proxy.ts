@@ -62,8 +62,8 @@ function forward(incoming: IncomingMessage, response: ServerResponse, target: UR
     name.toLowerCase() === "host" ? target.host : value,
   ]);
   const send = target.protocol === "https:" ? requestHttps : requestHttp;
-  const sent = new Captured();
-  const received = new Captured();
+  const sent = new CapturedBody();
+  const received = new CapturedBody();
   const outgoing: ClientRequest = send(target, {
     method,
     path,
@@ -106,7 +106,7 @@ const pairsOf = (raw: readonly string[]): [string, string][] =>
   raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1]!] as [string, string]] : []));
 
 /** A body that passes by. */
-class Captured {
+class CapturedBody {
   readonly #chunks: Buffer[] = [];
   #size = 0;
 

@@ -97,7 +97,7 @@ async function memberAt(
   return user_id;
 }
 
-interface Named {
+interface PermissionInput {
   readonly params: { readonly composite_id: string };
   readonly headers: z.output<typeof userScoping>;
 }
@@ -106,7 +106,7 @@ interface Named {
 export async function requireInScope(
   view: View,
   caller: AuthenticatedMember,
-  { params, headers }: Named,
+  { params, headers }: PermissionInput,
   fail: Fail<"not-found">,
 ): Promise<Contract> {
   const row = await requireContract(view, caller, params.composite_id, fail);

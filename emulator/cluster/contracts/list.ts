@@ -16,7 +16,7 @@ export const contractListHandlers = {
     const conditions = filters.length + (text === undefined ? 0 : 1);
 
     return store.read(async (view) => {
-      const { slices, covers } = await narrowest(
+      const { slices, covers } = await findNarrowestSlice(
         view,
         caller.workspace.id,
         candidatesFor(caller.workspace.id, filters),
@@ -60,7 +60,7 @@ export const contractListHandlers = {
  * The smallest set of contracts that holds what the filters let through. A filter without an index, and a string, look
  * at every contract of it.
  */
-async function narrowest(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {
+async function findNarrowestSlice(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {
   const whole = { slices: [workspaceSlice(workspaceId)], covers: 0 };
   const sized = await Promise.all(
     [...sets, whole].map(async (candidates) => {
@@ -102,12 +102,12 @@ async function namesIn(view: View, { id }: Workspace): Promise<Names> {
 }
 
 type Value = string | number;
-type Read = (row: Contract, names: Names) => readonly Value[];
+type ReadValues = (row: Contract, names: Names) => readonly Value[];
 const signatories = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
   row.signatories.filter(({ action }) => which(action)).map(({ email }) => email);
 
 /** The compared values of each filter. A field that the emulator does not store has no values: nothing equals it. */
-const values: Readonly<Record<ContractFilter, Read>> = {
+const values: Readonly<Record<ContractFilter, ReadValues>> = {
   approvals_pending: (row) => [String(row.approvals.some(({ status }) => status === "PENDING"))],
   assigned_to: (row) => row.reviews.flatMap((review) => review.reviewer_user_id ?? []),
   business_user_id: (row) => [row.business_user_id],

@@ -11,15 +11,15 @@ import { pdfType, storeFile } from "./inline-file.ts";
 /** A document to hand out: a version that was uploaded, whose bytes are a blob, or one that is made now. */
 export type ContractDocument = StoredDocument | GeneratedDocument;
 
-interface Named {
+interface NamedFile {
   readonly file_name: string;
   readonly content_type: string;
 }
-export interface StoredDocument extends Named {
+export interface StoredDocument extends NamedFile {
   readonly blob: Version["blob"];
   readonly version_id?: number;
 }
-export interface GeneratedDocument extends Named {
+export interface GeneratedDocument extends NamedFile {
   readonly bytes: Buffer;
 }
 
@@ -45,12 +45,12 @@ export const createContractSheet = async (view: View, row: Contract): Promise<Sh
   row.template_id === null ? undefined : sheetOf(view, row);
 
 /** It is in a header, which has room for few thousand characters. */
-const longestName = 200;
+const maxNameLength = 200;
 
 /** The PDF of a sheet. Kept nowhere: it can be made again. A character that its font lacks is a finding. */
 export async function generatePdf(sheet: Sheet, finding: ReportFinding): Promise<GeneratedDocument> {
   const { renderPdf } = await import("../pdf/render.ts");
-  const file_name = `${sheet.title.slice(0, longestName).replace(/[^\w .-]+/g, "_")}.pdf`;
+  const file_name = `${sheet.title.slice(0, maxNameLength).replace(/[^\w .-]+/g, "_")}.pdf`;
   const { bytes, missing } = await renderPdf(sheet);
   if (missing.length > 0) {
     finding(

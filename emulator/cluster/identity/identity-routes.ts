@@ -105,18 +105,20 @@ async function deviceToken(request: ReceivedRequest, world: ClusterContext): Pro
 /** The user of an access token (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
 async function userinfo(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
   const given = accessTokenOf(request);
-  if (given === "twice") return sentTwice();
-  if (given === undefined) return refused("no-access-token");
+  if (given === "twice") return createRepeatedTokenError();
+  if (given === undefined) return createRejection("no-access-token");
   const prefix = `${world.cluster.id}_`;
   const claims = await verifyAccessToken(world, given.startsWith(prefix) ? given.slice(prefix.length) : given);
-  if (!claims) return refused("refused-token");
+  if (!claims) return createRejection("refused-token");
 
   const { sub = "", client_id, scope } = claims;
   const own = { cluster: world.cluster.id };
   // The client acts for itself.
   if (sub === client_id) return createJsonResponse(200, { sub, ...own });
   const user = await world.store.read((view) => findUserById(view, world.cluster.id, Number(sub)));
-  return user ? createJsonResponse(200, { sub, ...claimsOf(user, String(scope)), ...own }) : refused("refused-token");
+  return user
+    ? createJsonResponse(200, { sub, ...claimsOf(user, String(scope)), ...own })
+    : createRejection("refused-token");
 }
 
 /** In the header, or in the form of a POST (RFC 6750, 2.1 and 2.2): a URL with a token would end up in many a log. */
@@ -127,7 +129,7 @@ function accessTokenOf(request: ReceivedRequest): string | "twice" | undefined {
 }
 
 /** RFC 6750, 3.1 */
-const sentTwice = (): Passthrough =>
+const createRepeatedTokenError = (): Passthrough =>
   createJsonResponse(
     400,
     {
@@ -137,7 +139,7 @@ const sentTwice = (): Passthrough =>
     { "www-authenticate": 'Bearer error="invalid_request"' },
   );
 
-function refused(code: "no-access-token" | "refused-token"): Passthrough {
+function createRejection(code: "no-access-token" | "refused-token"): Passthrough {
   const { status, body, headers } = oauthFailures[code];
   return createJsonResponse(status, body(), headers?.());
 }

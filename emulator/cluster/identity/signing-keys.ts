@@ -70,14 +70,14 @@ export async function seededPrivateJwk(seed: string): Promise<PrivateJwk> {
   const d = inverse(e, (p - 1n) * (q - 1n));
   return {
     kty: "RSA",
-    n: encoded(p * q),
-    e: encoded(e),
-    d: encoded(d),
-    p: encoded(p),
-    q: encoded(q),
-    dp: encoded(d % (p - 1n)),
-    dq: encoded(d % (q - 1n)),
-    qi: encoded(inverse(q, p)),
+    n: encodeBigInt(p * q),
+    e: encodeBigInt(e),
+    d: encodeBigInt(d),
+    p: encodeBigInt(p),
+    q: encodeBigInt(q),
+    dp: encodeBigInt(d % (p - 1n)),
+    dq: encodeBigInt(d % (q - 1n)),
+    qi: encodeBigInt(inverse(q, p)),
   };
 }
 
@@ -115,7 +115,7 @@ function inverse(a: bigint, m: bigint): bigint {
   return t < 0n ? t + m : t;
 }
 
-function encoded(value: bigint): string {
+function encodeBigInt(value: bigint): string {
   const hex = value.toString(16);
   return Buffer.from(hex.padStart(hex.length + (hex.length % 2), "0"), "hex").toString("base64url");
 }

@@ -18,7 +18,7 @@ import { authorizationCodes, filterKnownScope, findUserById, parseScope, refresh
 
 import { issueTokens, storeRefreshToken, type TokenGrant } from "./tokens.ts";
 
-interface Redeemed {
+interface RedeemedGrant {
   readonly granted: TokenGrant;
   readonly refresh_token: string;
 }
@@ -59,7 +59,7 @@ type Redeem = (
   world: ClusterContext,
   parameters: OAuthParameters,
   clientId: string,
-) => Promise<Redeemed | Passthrough>;
+) => Promise<RedeemedGrant | Passthrough>;
 
 const redeemCode: Redeem = async (tx, world, parameters, clientId) => {
   const missing = ["code", "redirect_uri"].find((name) => parameters[name] === undefined);

@@ -34,7 +34,7 @@ export async function inviteMember(
 }
 
 /** A recipient of a contract on the other side. */
-type Invited = Pick<Invitation, "email" | "name">;
+type InvitedPerson = Pick<Invitation, "email" | "name">;
 
 /**
  * Invites people to a contract, each once; gives their tokens by address, and whether there is a new one, which the
@@ -43,7 +43,7 @@ type Invited = Pick<Invitation, "email" | "name">;
 export async function inviteCounterparties(
   tx: Transaction,
   { id: contract_id, cluster_id, workspace_id }: Contract,
-  people: readonly Invited[],
+  people: readonly InvitedPerson[],
   at: number,
 ): Promise<{ readonly tokens: ReadonlyMap<string, string>; readonly isNew: boolean }> {
   const tokens = new Map<string, string>();

@@ -6,7 +6,7 @@ import type { PdfReadResult, PdfTask, WorkerMessage } from "./reading.ts";
 /** The process that reads, seen from here. It holds this one up while something is asked of it. */
 export class ReadingProcess {
   readonly #child: ChildProcess;
-  #onMessage: (message: WorkerMessage | Ended) => void = () => {};
+  #onMessage: (message: WorkerMessage | ReadingFailure) => void = () => {};
   #isFresh = true;
   #hasEnded = false;
 
@@ -64,7 +64,7 @@ export class ReadingProcess {
     this.#child.kill("SIGKILL");
   }
 
-  #nextMessage(): Promise<WorkerMessage | Ended> {
+  #nextMessage(): Promise<WorkerMessage | ReadingFailure> {
     this.#child.ref();
     this.#child.channel?.ref();
     return new Promise((resolve) => {
@@ -76,13 +76,13 @@ export class ReadingProcess {
     });
   }
 
-  #end(ended: Ended): void {
+  #end(ended: ReadingFailure): void {
     this.#hasEnded = true;
     this.#onMessage(ended);
   }
 }
 
-interface Ended {
+interface ReadingFailure {
   readonly error: string;
   /** The engine gave up, as it does where its limit of memory is reached. */
   readonly outOfMemory: boolean;

@@ -25,7 +25,7 @@ export interface FormProblem {
 /** More than anyone writes into such a field. */
 export const maxTextLength = 5_000;
 
-interface Acting {
+interface ActionContext {
   readonly tx: Transaction;
   readonly world: LifecycleContext;
   readonly contract: Contract;
@@ -35,7 +35,10 @@ interface Acting {
 }
 
 /** Actions of the forms' buttons, and the turn that each requires; undefined: any person with one. */
-const acts = lookupTable<{ readonly for?: PendingAction["work"]; readonly act: (acting: Acting) => Promise<unknown> }>({
+const acts = lookupTable<{
+  readonly for?: PendingAction["work"];
+  readonly act: (acting: ActionContext) => Promise<unknown>;
+}>({
   sign: {
     for: "sign",
     act: ({ tx, world, contract, person, text }) => sign(tx, world, contract, { ...person, note: text }, fail),

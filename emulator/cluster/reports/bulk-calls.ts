@@ -17,19 +17,19 @@ interface Options {
   readonly line: RouterClient;
   readonly wall: WallClock;
   /** How long reports are gathered. */
-  readonly gather: Gathering;
+  readonly gather: GatheringLimits;
   /** One call after the other, so that they come in the same order in every run. */
   readonly inTurn: boolean;
 }
 
 /** Limits of gathering: a pause, a time by the wall clock, or this many reports. */
-interface Gathering {
+interface GatheringLimits {
   readonly pauseMs: number;
   readonly longestMs: number;
   readonly most: number;
 }
 
-interface Gathered {
+interface GatheredReport {
   readonly parts: (readonly string[])[];
   addedAt: number;
   readonly isFull: AbortController;
@@ -40,7 +40,7 @@ interface Gathered {
 export class ReportBatcher {
   readonly #options: Options;
   /** Calls that still take more: for as long as their speakers may speak, by cluster, key and operation. */
-  readonly #gathering = new WeakMap<AbortSignal, Map<string, Gathered>>();
+  readonly #gathering = new WeakMap<AbortSignal, Map<string, GatheredReport>>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -70,14 +70,14 @@ export class ReportBatcher {
     return taken || together.parts.length === 1 ? taken : this.#call(speaker, bulk, texts);
   }
 
-  #joinBatch(speaker: ReportSender, bulk: BulkOperation): Gathered {
+  #joinBatch(speaker: ReportSender, bulk: BulkOperation): GatheredReport {
     const name = `${speaker.cluster_id} ${speaker.key} ${bulk.method} ${bulk.path}`;
-    const gathering = this.#gathering.get(speaker.signal) ?? new Map<string, Gathered>();
+    const gathering = this.#gathering.get(speaker.signal) ?? new Map<string, GatheredReport>();
     this.#gathering.set(speaker.signal, gathering);
     const open = gathering.get(name);
     if (open) return open;
     const taken = Promise.resolve(false);
-    const fresh: Gathered = { parts: [], addedAt: 0, isFull: new AbortController(), taken };
+    const fresh: GatheredReport = { parts: [], addedAt: 0, isFull: new AbortController(), taken };
     fresh.taken = this.#gather(fresh).then(() => {
       gathering.delete(name);
       return this.#call(speaker, bulk, fresh.parts.flat());
@@ -86,7 +86,7 @@ export class ReportBatcher {
     return fresh;
   }
 
-  async #gather(gathered: Gathered): Promise<void> {
+  async #gather(gathered: GatheredReport): Promise<void> {
     const { wall, gather } = this.#options;
     const end = wall.monotonicNow() + gather.longestMs;
     const { signal } = gathered.isFull;

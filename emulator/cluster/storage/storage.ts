@@ -111,7 +111,7 @@ async function extensionOf(contentType: string): Promise<string | undefined> {
   return contentType === "application/octet-stream" ? undefined : extension(contentType) || undefined;
 }
 
-const longest = 255;
+const maxObjectKeyLength = 255;
 
 /**
  * The name under which a file is stored: the last part of a path, without control characters and those that file
@@ -131,12 +131,14 @@ export function cleanFilename(name: string, usual: string | undefined): string {
   const known = /\.[A-Za-z0-9]{1,10}$/.exec(base)?.[0];
   const extension = known ?? (usual ? `.${usual}` : "");
   const stem = known ? base.slice(0, -known.length) : base;
-  return `${[...stem].slice(0, longest - extension.length).join("")}${extension}`;
+  return `${[...stem].slice(0, maxObjectKeyLength - extension.length).join("")}${extension}`;
 }
 
 /** Beginning and end of a name that is far too long: looking at all of it would only cost time. */
 const endsOf = (name: string): string =>
-  name.length <= 8 * longest ? name : name.slice(0, 4 * longest) + name.slice(-4 * longest);
+  name.length <= 8 * maxObjectKeyLength
+    ? name
+    : name.slice(0, 4 * maxObjectKeyLength) + name.slice(-4 * maxObjectKeyLength);
 
 export const fileHandlers = {
   "files.initialize": async ({ body }, world) => {

@@ -24,7 +24,7 @@ export function validateAnswers(
       const left = partial && !Object.hasOwn(answers, variable);
       if (required && !left) problems.set(variable, ["Field required"]);
     } else {
-      const problem = wrong(question, answer);
+      const problem = describeMismatch(question, answer);
       if (problem !== undefined) problems.set(variable, [problem]);
     }
   }
@@ -59,7 +59,7 @@ export function withDefaults(
   return { ...Object.fromEntries(defaults), ...answers };
 }
 
-function wrong({ type, options }: Question, answer: unknown): string | undefined {
+function describeMismatch({ type, options }: Question, answer: unknown): string | undefined {
   const values = options?.map((option) => option.value);
   const known = (value: unknown) => typeof value === "string" && (!values || values.includes(value));
   const oneOf = () => `Value should be one of ${(values ?? []).join(", ")}`;

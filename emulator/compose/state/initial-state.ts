@@ -18,7 +18,7 @@ import type { Settings } from "../../world/settings.ts";
 import { workspaces } from "../../world/workspaces.ts";
 import { applySeed, type Seed } from "./seed.ts";
 
-interface Beginning {
+interface InitialStateOptions {
   readonly store: Store;
   readonly seed: Seed;
   readonly ids: RenewableIds;
@@ -29,7 +29,7 @@ interface Beginning {
 }
 
 /** Writes the seed into an emptied state, with the keys and secrets that were handed out at the start. */
-export async function createSeedWriter(from: Beginning): Promise<(tx: Transaction) => void> {
+export async function createSeedWriter(from: InitialStateOptions): Promise<(tx: Transaction) => void> {
   const { store, ids, settings, clock, at } = from;
   // With --deterministic the same keys are drawn again, and later draws depend on it.
   const seed = settings.deterministic ? from.seed : await store.read((view) => withKeptKeys(view, from.seed));

@@ -39,7 +39,7 @@ export interface OpenedState {
   readonly kept: Head | undefined;
 }
 
-interface Opening {
+interface OpenStateOptions {
   /** Undefined: in a database, or in memory. */
   readonly file: string | undefined;
   /** The database of a state in PostgreSQL, and the process that competes to lead there. */
@@ -65,7 +65,7 @@ export type DatabaseOptions = Pick<
 >;
 
 /** Opens the state; a new one begins with the seed, or with a copy of another state. */
-export async function openState(opening: Opening): Promise<OpenedState> {
+export async function openState(opening: OpenStateOptions): Promise<OpenedState> {
   const { origin } = opening;
   if (origin) return openCopy(origin, opening);
   const parts = await openParts(opening);
@@ -77,7 +77,7 @@ export async function openState(opening: Opening): Promise<OpenedState> {
 }
 
 /** Continues with the stored state, or begins with the seed. */
-async function begun(parts: Parts, { seed, ids, wall, report }: Opening): Promise<OpenedState> {
+async function begun(parts: Parts, { seed, ids, wall, report }: OpenStateOptions): Promise<OpenedState> {
   const { store } = parts;
   const known = await clustersOf(store);
   if (known.length > 0) {
@@ -93,7 +93,7 @@ async function begun(parts: Parts, { seed, ids, wall, report }: Opening): Promis
 }
 
 /** Opens a copy of another state, in memory or in a file that has none yet. Nothing is made where it cannot be read. */
-async function openCopy(origin: StateSource, opening: Opening): Promise<OpenedState> {
+async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise<OpenedState> {
   const { file, ids, wall } = opening;
   const { store: copy, kept } = await origin.load(wall);
   const clusters = await clustersOf(copy);
@@ -153,7 +153,7 @@ const inMemory = (store: Store, uploads?: Pick<Blobs, "open">): Parts => ({
 });
 
 /** Parts of a state, where it is stored. */
-async function openParts({ file, database, ...opening }: Opening): Promise<Parts> {
+async function openParts({ file, database, ...opening }: OpenStateOptions): Promise<Parts> {
   const { historyBytes = defaultHistoryBytes } = opening;
   if (database) {
     // Its client is of no use to any other caller.
@@ -181,7 +181,7 @@ async function openParts({ file, database, ...opening }: Opening): Promise<Parts
 const uploadFolder = (file: string): string => join(dirname(file), "files");
 
 /** A start does not fail because something is left that is of no use. */
-async function collect(work: () => Promise<number> | undefined, report: Opening["report"]): Promise<void> {
+async function collect(work: () => Promise<number> | undefined, report: OpenStateOptions["report"]): Promise<void> {
   try {
     const length = (await work()) ?? 0;
     if (length > 0) report(`removed ${length} uploaded files that were unreferenced for 30 days`);

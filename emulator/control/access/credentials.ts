@@ -16,7 +16,7 @@ export interface ControlCaller {
   readonly session: string | undefined;
 }
 
-interface Known {
+interface KnownCaller {
   /** The token of the run file. */
   readonly token: string;
   readonly tokens: ControlTokens;
@@ -29,7 +29,7 @@ const local: Bearer = { name: localToken, role: "admin", hash: undefined };
  * A token as a bearer token, or that of a session of the console with its cookie (DECISIONS.md, E7, E13). Never a cookie
  * alone: every port of this machine is sent it. Here, and nowhere else, is seen to it that the role is the one that the operation needs.
  */
-export const controlAuthenticators = (known: Known) =>
+export const controlAuthenticators = (known: KnownCaller) =>
   ({
     "control-token": async ({ headers }, { operation, line }): Promise<ControlCaller> => {
       const given = bearerToken(headers.authorization);
@@ -46,7 +46,7 @@ export const controlAuthenticators = (known: Known) =>
 async function callerOf(
   given: string,
   cookies: string | undefined,
-  { token, tokens, sessions }: Known,
+  { token, tokens, sessions }: KnownCaller,
 ): Promise<ControlCaller | undefined> {
   if (constantTimeEqual(given, token)) return { token: local, session: undefined };
   const opener = sessions.openerOf(given, findCookie(consoleCookieName(given), cookies) ?? "");
@@ -65,7 +65,7 @@ const mask = "[redacted]";
 
 /** Takes out of a string whatever opens the control plane: it may have been sent to another place by mistake. */
 export const controlTokenMask =
-  ({ token, sessions }: Pick<Known, "token" | "sessions">) =>
+  ({ token, sessions }: Pick<KnownCaller, "token" | "sessions">) =>
   (text: string): string => {
     const shown = text
       .replace(createdTokens, mask)
@@ -77,7 +77,7 @@ export const controlTokenMask =
 /** Whether who was let in would be again. */
 export async function isStillAuthenticated(
   { token, session }: ControlCaller,
-  { tokens, sessions }: Pick<Known, "tokens" | "sessions">,
+  { tokens, sessions }: Pick<KnownCaller, "tokens" | "sessions">,
 ): Promise<boolean> {
   return (session === undefined || sessions.endOf(session) !== undefined) && isValid(token, tokens);
 }

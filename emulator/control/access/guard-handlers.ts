@@ -59,7 +59,7 @@ function guard(id: string, handler: AnyHandler) {
     const { name: token, role, workspace } = call.caller.token;
     if (workspace !== undefined && !isOfWorkspaces(id))
       return fail("whole-sandbox", { token, workspace: workspace.name });
-    const result = handler(input, (workspace === undefined ? call : within(call, workspace.id)) as never);
+    const result = handler(input, (workspace === undefined ? call : scopeCall(call, workspace.id)) as never);
     if (role !== "read" || isAboutCaller(id)) return result;
     return result instanceof Promise ? result.then((one) => maskResult(id, one)) : maskResult(id, result);
   };
@@ -68,7 +68,7 @@ function guard(id: string, handler: AnyHandler) {
 /** A code or a session is the caller's own. */
 const isAboutCaller = (id: string): boolean => id.startsWith("sessions.");
 
-const within = (call: ControlCall, workspace: number): ControlCall =>
+const scopeCall = (call: ControlCall, workspace: number): ControlCall =>
   Object.create(call, { store: { value: new WorkspaceStore(call.store, call.request.cause, workspace) } });
 
 const hiddenSecret = hiddenFrom("the role operate");

@@ -31,19 +31,19 @@ interface MoveInput {
 /** Actions of users in the application: each moves the contract by the lifecycle table (DECISIONS.md, E7). */
 export const controlContractHandlers = {
   "emulator-contracts.sign": (input, call) =>
-    acted("sign", input, call, (tx, contract) => sign(tx, call, contract, input.body, call.fail)),
+    actAs("sign", input, call, (tx, contract) => sign(tx, call, contract, input.body, call.fail)),
 
   "emulator-contracts.decline": (input, call) =>
-    acted("decline", input, call, (tx, contract) => decline(tx, call, contract, input.body, call.fail)),
+    actAs("decline", input, call, (tx, contract) => decline(tx, call, contract, input.body, call.fail)),
 
   "emulator-contracts.approve": (input, call) =>
-    acted("approve", input, call, async (tx, contract) => {
+    actAs("approve", input, call, async (tx, contract) => {
       const { by, approval, approver } = await personInTurn(tx, contract, "approve", input.body.email);
       return approve(tx, call, contract, { approval, approver, by, note: input.body.note }, call.fail);
     }),
 
   "emulator-contracts.complete-review": (input, call) =>
-    acted("complete-review", input, call, async (tx, contract) => {
+    actAs("complete-review", input, call, async (tx, contract) => {
       const { by } = await personInTurn(tx, contract, "review", input.body.email);
       return transition(tx, call, contract, "complete-review", { by }, call.fail);
     }),
@@ -60,7 +60,7 @@ export const controlContractHandlers = {
 type ControlCall = ContractWorld &
   Pick<Call<FailureCode, unknown>, "request"> & { readonly fail: Fail<"no-such-contract"> };
 
-function acted(
+function actAs(
   verb: ContractVerb,
   { params }: MoveInput,
   { store, fail }: ControlCall,
@@ -83,7 +83,7 @@ const moved = (
   call: ControlCall,
   move: (tx: Transaction, contract: Contract, options: TransitionOptions) => Promise<Contract>,
 ) =>
-  acted(verb, input, call, async (tx, contract) => {
+  actAs(verb, input, call, async (tx, contract) => {
     const { userId: _, ...by } = await resolvePerson(tx, contract, input.body.email);
     return move(tx, contract, { by });
   });

@@ -182,7 +182,7 @@ export class Feed implements FollowableEvents {
 const frame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify({ id, ...event })}\n\n`;
 
 /** An event as it is sent, with its number. */
-interface Numbered {
+interface NumberedEvent {
   readonly number: number;
   readonly text: string;
 }
@@ -190,7 +190,7 @@ interface Numbered {
 /** The newest events of an emulator: no more than this many, and no more text than that; the oldest leave first. */
 class EventRing {
   readonly #most: { readonly count: number; readonly length: number };
-  #events: Numbered[] = [];
+  #events: NumberedEvent[] = [];
   #length = 0;
   #last = 0;
   #dropped = 0;
@@ -219,7 +219,7 @@ class EventRing {
   }
 
   /** Events after a number; undefined if one of them is no longer stored, or was never published. */
-  after(number: number): readonly Numbered[] | undefined {
+  after(number: number): readonly NumberedEvent[] | undefined {
     const oldest = this.#last - this.#events.length + 1;
     if (number < oldest - 1 || number > this.#last) return undefined;
     return this.#events.slice(number + 1 - oldest);

@@ -35,9 +35,12 @@ export class Counters {
   }
 
   #count({ service, operation = "", status, durationMs }: LoggedRequest): void {
-    const operations = found(this.requests, service, () => new Map<string, number[]>());
-    found(operations, operation, () => statusClasses.map(() => 0))[classOf(status)]! += 1;
-    const durations = found(this.durations, service, () => ({ counts: [...durationBounds.map(() => 0), 0], sumMs: 0 }));
+    const operations = getOrCreate(this.requests, service, () => new Map<string, number[]>());
+    getOrCreate(operations, operation, () => statusClasses.map(() => 0))[classOf(status)]! += 1;
+    const durations = getOrCreate(this.durations, service, () => ({
+      counts: [...durationBounds.map(() => 0), 0],
+      sumMs: 0,
+    }));
     let i = 0;
     while (i < durationBounds.length && durationMs > durationBounds[i]!) i += 1;
     durations.counts[i]! += 1;
@@ -57,7 +60,7 @@ export class Counters {
 /** Servers of others answer with any three digits. */
 const classOf = (status: number): number => Math.min(statusClasses.length - 1, Math.floor(status / 100));
 
-function found<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Value): Value {
+function getOrCreate<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Value): Value {
   const known = all.get(key);
   if (known !== undefined) return known;
   const begun = begin();

@@ -17,16 +17,21 @@ import {
 
 export const metricsHandlers = {
   "emulator.metrics": async (_, world) => {
-    const families = [...counted(world.counters), ...(await present(world)), ...standing(world), ...ofProcess()];
+    const families = [
+      ...counted(world.counters),
+      ...(await present(world)),
+      ...standing(world),
+      ...getProcessMetrics(),
+    ];
     const isOpen = takesOpenMetrics(world.request.headers.accept);
     return reply(200, Buffer.from(isOpen ? formatOpenMetrics(families) : formatPrometheusText(families)), {
       "content-type": isOpen ? expositionTypes.openMetrics : expositionTypes.plainText,
       vary: "accept",
     });
   },
-} satisfies ControlHandlers<Scraped & Pick<ControlContext, "wall" | "ids">>;
+} satisfies ControlHandlers<MetricsSource & Pick<ControlContext, "wall" | "ids">>;
 
-type Scraped = Pick<ControlContext, "counters" | "store" | "clock" | "runner" | "requestLog" | "instance">;
+type MetricsSource = Pick<ControlContext, "counters" | "store" | "clock" | "runner" | "requestLog" | "instance">;
 
 function counted({ requests, durations, attempts, outcomes }: Counters): Family[] {
   return [
@@ -72,7 +77,7 @@ function counted({ requests, durations, attempts, outcomes }: Counters): Family[
 }
 
 /** Present values: the state returns counts, without reading the rows. */
-async function present({ store, runner, requestLog }: Scraped): Promise<Family[]> {
+async function present({ store, runner, requestLog }: MetricsSource): Promise<Family[]> {
   const { now, mode, speed, next_due, pending } = await runner.status();
   const unsettled = deliveryOutcomes.filter((outcome) => outcome === "waiting" || outcome === "retrying");
   const waiting = await store.read((view) =>
@@ -109,7 +114,7 @@ async function present({ store, runner, requestLog }: Scraped): Promise<Family[]
 }
 
 /** Empty if no store is shared. A standby forwards the scrape, so this is always the leader. */
-function standing({ instance }: Scraped): Family[] {
+function standing({ instance }: MetricsSource): Family[] {
   const { instance_id, role, leader } = instance.readiness();
   if (role === undefined || leader === undefined) return [];
   return [
@@ -125,7 +130,7 @@ function standing({ instance }: Scraped): Family[] {
 /** One for all emulators of a process. The first request starts it: without requests it costs nothing. */
 let delay: IntervalHistogram | undefined;
 
-function ofProcess(): Family[] {
+function getProcessMetrics(): Family[] {
   delay ??= begunDelay();
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();

@@ -124,7 +124,7 @@ async function dropLog(store: Store, id: number): Promise<number> {
       (await view.list(webhookEvents)).flatMap((row) => (row.workspace_id === id ? row.id : [])),
     ]);
     if (sent.length + told.length === 0) return count;
-    await inBatches(store, sent, async (tx, key) => {
+    await removeInBatches(store, sent, async (tx, key) => {
       const delivery = await tx.get(deliveries, key);
       if (!delivery) return;
       count += 1;
@@ -132,11 +132,11 @@ async function dropLog(store: Store, id: number): Promise<number> {
       for (const attempt of attemptKeys(delivery)) tx.delete(attempts, attempt);
       tx.delete(deliveries, key);
     });
-    await inBatches(store, told, (tx, key) => tx.delete(webhookEvents, key));
+    await removeInBatches(store, told, (tx, key) => tx.delete(webhookEvents, key));
   }
 }
 
-async function inBatches(
+async function removeInBatches(
   store: Store,
   keys: readonly number[],
   work: (tx: Transaction, key: number) => Promise<void> | void,

@@ -98,14 +98,14 @@ function lackingOf({ to, before, steps }: RewindRequest, counted: number | undef
 /** False if it is asked to go back before something that nothing follows from. */
 const isOfCause = ({ before }: RewindRequest): boolean => before === undefined || parseTraceRef(before)?.by === "cause";
 
-interface Refusing {
+interface FailSnapshot {
   (code: "no-such-snapshot", data: { name: string; known: string }): never;
   (code: "unusable-snapshot", data: { name: string; reason: string }): never;
 }
 
 /** The declared words for a snapshot that is not there or cannot be used. */
 export const rejectSnapshotError =
-  (fail: Refusing) =>
+  (fail: FailSnapshot) =>
   (error: unknown): never => {
     if (error instanceof SnapshotNotFoundError) {
       return fail("no-such-snapshot", { name: error.wanted, known: error.known.join(", ") || "none" });

@@ -8,7 +8,7 @@ export const bodyLimits = { values: 5_000_000, members: 1_000_000, fields: 10_00
 
 const quote = 0x22;
 const backslash = 0x5c;
-const comma = 0x2c;
+const commaByte = 0x2c;
 const colon = 0x3a;
 const openings = new Uint8Array(256);
 for (const bracket of "[{") openings[bracket.charCodeAt(0)] = 1;
@@ -23,7 +23,7 @@ export function exceededBodyLimit(text: string): string | undefined {
     const code = text.charCodeAt(at);
     if (code === quote) at = endOfString(text, at);
     else if (code === colon) members += 1;
-    else if (code === comma || openings[code] === 1) values += 1;
+    else if (code === commaByte || openings[code] === 1) values += 1;
     if (members > bodyLimits.members) return `of more than ${bodyLimits.members} members`;
     if (values > bodyLimits.values) return `of more than ${bodyLimits.values} values`;
   }

@@ -16,7 +16,7 @@ export interface DecodedBody {
 }
 
 /** In a longer document, numbers are quoted as JavaScript writes them: as written they weigh ten times as much. */
-const longestAsWritten = 1_000_000;
+const maxExactLength = 1_000_000;
 
 /**
  * Parses JSON text. V8 does the work; the exact parser looks only at what V8 rejects (for CPython's words, or because
@@ -28,7 +28,7 @@ export function parseJson(text: string, mayBeHeavy = false): DecodedBody {
   if (heavy !== undefined) throw new JsonLimitError(heavy);
   const value = parsed(text);
   const { length } = text;
-  const source = () => (length > longestAsWritten ? value : parsePythonJson(text));
+  const source = () => (length > maxExactLength ? value : parsePythonJson(text));
   return { value, source, exact: () => exactly(text, value), length };
 }
 

@@ -17,9 +17,9 @@ const malformed = "Invalid multipart data.";
 const crlf = "\r\n";
 
 /** A limit of python-multipart. */
-const longestBoundary = 256;
-const mostHeaders = 8;
-const longestHeader = 4_096 + 128;
+const maxBoundaryLength = 256;
+const maxHeaders = 8;
+const maxHeaderBytes = 4_096 + 128;
 /** A limit of Starlette, in bytes. */
 const largestField = 1_024 * 1_024;
 
@@ -30,7 +30,7 @@ const largestField = 1_024 * 1_024;
 export function parseMultipart(body: Buffer, contentType: string): readonly (readonly [string, string | FilePart])[] {
   const boundary = parameterOf(contentType, "boundary");
   if (boundary === undefined) throw new MultipartError("Missing boundary in multipart.");
-  if (boundary.length > longestBoundary) throw new MultipartError(malformed);
+  if (boundary.length > maxBoundaryLength) throw new MultipartError(malformed);
   const parts: (readonly [string, string | FilePart])[] = [];
   const counts = { fields: 0, files: 0 };
   let at = firstPart(body, `--${boundary}`);
@@ -80,11 +80,11 @@ function headOf(body: Buffer, begin: number): Head | undefined {
   let disposition = "";
   for (let count = 0; body.toString("latin1", at, at + 2) !== crlf; count += 1) {
     const colon = body.indexOf(":", at);
-    const name = body.toString("latin1", at, Math.min(colon < 0 ? body.length : colon, at + longestHeader));
+    const name = body.toString("latin1", at, Math.min(colon < 0 ? body.length : colon, at + maxHeaderBytes));
     const end = colon < 0 ? -1 : body.indexOf("\r", colon);
     const length = (end < 0 ? body.length : end) - at;
     const isWrong = !/^[!#$%&'*+\-.^_`|~\w]*$/.test(name) || (name === "" && colon >= 0);
-    if (isWrong || count >= mostHeaders || length > longestHeader) throw new MultipartError(malformed);
+    if (isWrong || count >= maxHeaders || length > maxHeaderBytes) throw new MultipartError(malformed);
     if (end < 0 || end + 1 === body.length) return undefined;
     if (body[end + 1] !== 0x0a) throw new MultipartError(malformed);
     if (name.toLowerCase() === "content-disposition") disposition = textOf(body.subarray(colon + 1, end));

@@ -61,13 +61,13 @@ const escapes = lookupTable<string>({
 });
 
 /** Builds values as they are read. */
-interface Making<Value> {
+interface ValueBuilder<Value> {
   number(text: string): Value;
   object(members: ReadonlyMap<string, Value>): Value;
 }
 
-const asWritten: Making<SourceValue> = { number: (text) => new SourceNumber(text), object: (members) => members };
-const asParsed: Making<unknown> = { number: Number, object: (members) => Object.fromEntries(members) };
+const asWritten: ValueBuilder<SourceValue> = { number: (text) => new SourceNumber(text), object: (members) => members };
+const asParsed: ValueBuilder<unknown> = { number: Number, object: (members) => Object.fromEntries(members) };
 
 /**
  * Parses as CPython 3.11 does (NaN and Infinity included), without losing how numbers were written. Follows
@@ -79,7 +79,7 @@ export const parsePythonJson = (text: string): SourceValue => parse(text, asWrit
 /** The same, as JavaScript's JSON.parse would give it; NaN and Infinity as such. */
 export const parsePlainJson = (text: string): unknown => parse(text, asParsed);
 
-function parse<Value>(text: string, making: Making<Value>): Value {
+function parse<Value>(text: string, making: ValueBuilder<Value>): Value {
   const reader = new Reader(text, making);
   const value = reader.value(reader.afterSpace(0), 0);
   const end = reader.afterSpace(reader.next);
@@ -89,11 +89,11 @@ function parse<Value>(text: string, making: Making<Value>): Value {
 
 class Reader<Value> {
   readonly #text: string;
-  readonly #making: Making<Value>;
+  readonly #making: ValueBuilder<Value>;
   /** Index after the value that was read last. */
   next = 0;
 
-  constructor(text: string, making: Making<Value>) {
+  constructor(text: string, making: ValueBuilder<Value>) {
     this.#text = text;
     this.#making = making;
   }

@@ -234,21 +234,21 @@ const itemsOf = (problem: ValidationProblem): ValidationItem[] =>
 /**
  * At most this many characters of the input are quoted with one problem; a real service quotes all (DECISIONS.md, E11).
  */
-const longestQuote = 65_536;
+const maxQuoteLength = 65_536;
 
 /** The quote of the input in an error: null if there is none, and a note if it is too long. */
 const quoted = (input: unknown): unknown =>
-  lengthLeft(input, longestQuote) < 0 ? `(omitted: more than ${longestQuote} characters)` : (input ?? null);
+  subtractLength(input, maxQuoteLength) < 0 ? `(omitted: more than ${maxQuoteLength} characters)` : (input ?? null);
 
 /** The rest of a length once a value is written; below 0 as soon as it does not fit. */
-function lengthLeft(value: unknown, length: number): number {
+function subtractLength(value: unknown, length: number): number {
   if (typeof value === "string") return length - value.length - 2;
   if (value instanceof SourceNumber) return length - value.text.length;
   if (typeof value !== "object" || value === null) return length - 4;
   let left = length - 2;
   const members = value instanceof Map ? value : Array.isArray(value) ? value.entries() : Object.entries(value);
   for (const [name, member] of members) {
-    left = lengthLeft(member, left - (typeof name === "string" ? name.length + 4 : 1));
+    left = subtractLength(member, left - (typeof name === "string" ? name.length + 4 : 1));
     if (left < 0) break;
   }
   return left;

@@ -98,16 +98,16 @@ export function redactReceiverUrl(url: string): string {
   return origin + inPath(path, (segment) => !looksIssued(segment, false)) + query;
 }
 
-interface Declared {
+interface DeclaredNames {
   readonly query: ReadonlySet<string>;
   /** Its path has a hash of an e-mail address, which looks like a key. */
   readonly hasHash: boolean;
 }
 
-const known = new Map<string | undefined, Declared | undefined>([[undefined, undefined]]);
+const known = new Map<string | undefined, DeclaredNames | undefined>([[undefined, undefined]]);
 
 /** Undefined: nothing is declared of such requests, or the little that holds for all. */
-function declaredOf(operation: string | undefined): Declared | undefined {
+function declaredOf(operation: string | undefined): DeclaredNames | undefined {
   if (!known.has(operation)) {
     const found = (registry as readonly Operation[]).find(({ id }) => id === operation && id !== "catch-all");
     known.set(
@@ -121,7 +121,7 @@ function declaredOf(operation: string | undefined): Declared | undefined {
   return known.get(operation);
 }
 
-function shownPath(path: string, declared: Declared | undefined): string {
+function shownPath(path: string, declared: DeclaredNames | undefined): string {
   if (declared) return inPath(path, (segment) => !looksIssued(segment, declared.hasHash));
   return inPath(path, (segment, before) => isPlain(segment) && !isSecretName(before) && !secretPlaces.has(before));
 }
@@ -141,7 +141,7 @@ function inPath(path: string, isShown: (segment: string, before: string) => bool
     .join("");
 }
 
-function shownQuery(query: string, declared: Declared | undefined): string {
+function shownQuery(query: string, declared: DeclaredNames | undefined): string {
   return query
     .split(/([?&;])/)
     .map((pair, i) => {

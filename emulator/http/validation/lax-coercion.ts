@@ -34,12 +34,12 @@ export function coerceLax(schema: z.ZodType, body: unknown, issues: readonly Iss
   for (const { code, path } of issues) {
     if (code !== "invalid_type") continue;
     const kind = kindOf(schemaAt(schema, path));
-    read = replaced(read ?? body, path, (value) => otherType(kind, value), own) ?? read;
+    read = replaced(read ?? body, path, (value) => coerceOtherType(kind, value), own) ?? read;
   }
   return read;
 }
 
-function otherType(kind: string, value: unknown): unknown {
+function coerceOtherType(kind: string, value: unknown): unknown {
   if (typeof value === "string") return stringCoercers[kind]?.(value) ?? value;
   if (typeof value === "boolean" && (kind === "int" || kind === "number")) return Number(value);
   if (kind === "boolean" && (value === 0 || value === 1)) return value === 1;
@@ -128,11 +128,11 @@ function fieldsWalk(shape: Readonly<Record<string, z.ZodType>>, isClosed: boolea
   };
 }
 
-const longestName = 100;
+const maxNameLength = 100;
 
 /** `counter_party_details[0].organisation_name is unknown: did you mean organization_name?` */
 export function formatUnknownField(place: string, name: string, known: Iterable<string>): string {
-  const near = name.length <= longestName ? findNearest(name, known) : undefined;
-  const shown = place.length > 2 * longestName ? `…${place.slice(-longestName)}` : place;
+  const near = name.length <= maxNameLength ? findNearest(name, known) : undefined;
+  const shown = place.length > 2 * maxNameLength ? `…${place.slice(-maxNameLength)}` : place;
   return near === undefined ? `${shown} is unknown` : `${shown} is unknown. Did you mean ${near}?`;
 }

@@ -127,7 +127,7 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
     }
     const sent = decoded?.value === undefined ? value : decoded.source();
     if (decoded?.isForm && dialect === "fastapi") dropBlanks(schema, sent as Map<string, unknown>);
-    for (const issue of inWireOrder(schema, sent, parsed.error.issues)) {
+    for (const issue of sortInWireOrder(schema, sent, parsed.error.issues)) {
       problems.push({ part: "body", issue, schema, sent });
     }
   };
@@ -178,7 +178,7 @@ function stringCoercerFor(schema: z.ZodObject): (fields: Fields) => Record<strin
  * Issues of the keys of a dictionary in the order in which those were sent: an object has names that look like numbers
  * before all others. `sent`: the document, whose objects are maps.
  */
-function inWireOrder(schema: z.ZodType, sent: unknown, issues: readonly Issue[]): readonly Issue[] {
+function sortInWireOrder(schema: z.ZodType, sent: unknown, issues: readonly Issue[]): readonly Issue[] {
   if (issues.length < 2) return issues;
   const placed = new Map<unknown, { readonly first: number; readonly rank: ReadonlyMap<unknown, number> }>();
   const keys = issues.map((issue, at) => {

@@ -55,11 +55,11 @@ async function freeUserCode(tx: Transaction, ids: RouterContext["ids"]): Promise
 }
 
 /** Number of characters (DECISIONS.md, E11). */
-const longestName = 1_000;
+const maxNameLength = 1_000;
 
 /** DECISIONS.md, R31 */
 const createOAuthClient: RouterHandler<"device-grant.create-client"> = async ({ body }, { store, ids, fail }) => {
-  if (body.client_name.length > longestName) return fail("client-name-too-long");
+  if (body.client_name.length > maxNameLength) return fail("client-name-too-long");
   const client = { client_id: `cli_${ids.token(12)}`, client_name: body.client_name };
   await store.transaction("device-grant.create-client", async (tx) => {
     // The oldest may be in use: none is dropped.

@@ -12,8 +12,8 @@ import { type ClusterResponse, requestCluster } from "../proxied/request-cluster
 import { type DeviceGrant, deviceGrants } from "./rows.ts";
 
 type Tokens = z.infer<typeof TokenResponse>;
-type Refused = Extract<Polled, { kind: "refused" }>["code"];
-type Answer = { readonly tokens: Tokens } | { readonly refused: Refused | "token-cluster-down" };
+type PollError = Extract<PollResult, { kind: "refused" }>["code"];
+type Answer = { readonly tokens: Tokens } | { readonly refused: PollError | "token-cluster-down" };
 
 export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ body }, call) => {
   const client = await call.store.read((view) => view.get(oauthClients, body.client_id));
@@ -38,7 +38,7 @@ async function noteUnproven({ request, store, finding }: RouterCall, client_id: 
  * it was (DECISIONS.md, R30).
  */
 export async function issueDeviceTokens(
-  call: RouterCall<Refused | "token-cluster-down">,
+  call: RouterCall<PollError | "token-cluster-down">,
   deviceCode: string,
   clientId: string,
   request: ForwardableRequest,
@@ -55,7 +55,7 @@ export async function issueDeviceTokens(
   return "refused" in answer ? call.fail(answer.refused) : answer.tokens;
 }
 
-function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<Polled> {
+function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<PollResult> {
   const { store, clock, wall, settings } = call;
   return store.transaction("device-grant.poll", async (tx) => {
     const at = clock.now();
@@ -75,7 +75,7 @@ async function tokensFor(call: RouterCall, grant: DeviceGrant, request: Forwarda
 }
 
 /** Errors that the cluster itself may return; all its other rejections mean that the code is invalid. */
-const refusals = lookupTable<Refused>({
+const refusals = lookupTable<PollError>({
   authorization_pending: "authorization-pending",
   slow_down: "authorization-pending",
   access_denied: "access-denied",
@@ -122,7 +122,7 @@ interface Now {
 }
 
 /** Result of a poll: an error, or the request to the cluster. `grant` is the row to store. */
-type Polled =
+type PollResult =
   | {
       readonly kind: "refused";
       readonly code: Extract<
@@ -137,7 +137,7 @@ type Polled =
  * Checks a poll in the order of DECISIONS.md, P2: unknown code, wrong client, expired, early, denied, pending,
  * authorized. A poll during a request to the cluster has to wait.
  */
-export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: Now): Polled {
+export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: Now): PollResult {
   if (!grant || grant.client_id !== clientId || grant.redeemed) return { kind: "refused", code: "invalid-grant" };
   if (grant.expires_at <= now.at) return { kind: "refused", code: "expired-token" };
 

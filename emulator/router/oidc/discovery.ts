@@ -18,7 +18,7 @@ const own = {
 export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
 /** The meaning of a configuration that names no grants (RFC 8414, 2). */
-const usualGrants = ["authorization_code", "implicit"];
+const defaultGrants = ["authorization_code", "implicit"];
 
 /**
  * A cluster's OpenID configuration with the router's URLs: its issuer, its own endpoints, and every other endpoint of
@@ -33,7 +33,7 @@ export function createDiscoveryDocument(
   const bases = [clusterUrl, ...(typeof theirs === "string" ? [theirs.replace(/\/$/, "")] : [])];
   const moved = Object.entries(rest).map(([name, value]) => [name, movedTo(publicUrl, name, value, bases)]);
   const ours = Object.entries(own).map(([name, path]) => [name, `${publicUrl}${path}`]);
-  const allGrants = [...new Set([...(Array.isArray(grants) ? grants : usualGrants), deviceGrantType])];
+  const allGrants = [...new Set([...(Array.isArray(grants) ? grants : defaultGrants), deviceGrantType])];
   return { issuer: publicUrl, ...Object.fromEntries([...moved, ...ours]), grant_types_supported: allGrants };
 }
 

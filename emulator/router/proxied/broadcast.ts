@@ -32,7 +32,7 @@ export async function broadcast(
   });
 
   const early = call.inSeedOrder() ? undefined : await firstSuccess(results);
-  const chosen = early ?? best(await Promise.all(results));
+  const chosen = early ?? pickBest(await Promise.all(results));
   for (const other of results) {
     void other.then((one) => one.cluster !== chosen?.cluster && drop(call, one, "not the first"));
   }
@@ -40,9 +40,9 @@ export async function broadcast(
   return chosen ? call.fail("cluster-timeout", { cluster: chosen.cluster.id }) : call.fail("no-cluster-reachable");
 }
 
-type Answered = ClusterResult & { readonly sent: Extract<ForwardResult, { kind: "answered" }> };
-const isAnswered = (one: ClusterResult): one is Answered => one.sent !== timedOut && one.sent.kind === "answered";
-const isSuccess = (one: ClusterResult): one is Answered => isAnswered(one) && one.sent.answer.status < 400;
+type AnsweredResult = ClusterResult & { readonly sent: Extract<ForwardResult, { kind: "answered" }> };
+const isAnswered = (one: ClusterResult): one is AnsweredResult => one.sent !== timedOut && one.sent.kind === "answered";
+const isSuccess = (one: ClusterResult): one is AnsweredResult => isAnswered(one) && one.sent.answer.status < 400;
 
 /** Whichever success comes first; undefined when none comes. */
 const firstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
@@ -51,7 +51,7 @@ const firstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<Clust
   );
 
 /** The best of all outcomes in seed order: a success, the lowest status, a cluster that is late, nothing. */
-function best(all: readonly ClusterResult[]): ClusterResult | undefined {
+function pickBest(all: readonly ClusterResult[]): ClusterResult | undefined {
   const answered = all.filter(isAnswered);
   return (
     answered.find(isSuccess) ??

@@ -36,7 +36,7 @@ interface Note {
   readonly unnamed_since: Readonly<Record<string, string>>;
 }
 
-interface Collecting {
+interface BlobCollectionOptions {
   /** The state's file, by its real path. */
   readonly path: string;
   /** Folder of its uploads. */
@@ -47,7 +47,7 @@ interface Collecting {
 }
 
 /** Removes uploaded bytes that nothing names any more, and gives their hashes. Call it only while nothing is served. */
-export async function collectBlobs({ path, folder, wall, named }: Collecting): Promise<readonly string[]> {
+export async function collectBlobs({ path, folder, wall, named }: BlobCollectionOptions): Promise<readonly string[]> {
   const kept = (await readdir(folder)).filter(isBlobName);
   if (kept.length === 0) return [];
   const note = await readNote(join(folder, unreferencedNote));

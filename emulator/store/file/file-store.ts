@@ -92,7 +92,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   return store;
 }
 
-interface Followed {
+interface JournalStatus {
   readonly generation: number;
   readonly closed: boolean;
   readonly size: number;
@@ -113,7 +113,7 @@ async function baseToFollow(
   { path, collections }: FileStoreOptions,
   found: RecoveredState,
   files: HistoryFiles,
-): Promise<Followed> {
+): Promise<JournalStatus> {
   const { state, base, journals, outdated, newest } = found;
   const position = found.position ?? startPosition;
   if (base && !outdated) return { ...base, position, journals, behind: [] };
@@ -129,7 +129,7 @@ async function baseToFollow(
 async function openJournal(
   disk: Disk,
   path: string,
-  { generation, journals, position }: Followed,
+  { generation, journals, position }: JournalStatus,
   { newest }: RecoveredState,
 ) {
   const last = journals.at(-1);

@@ -9,7 +9,7 @@ import { type Collection, type LoadedState, StateAccessError, StateFormatError }
 import { isExported } from "./document.ts";
 import { recover } from "./recovery.ts";
 
-interface Reading {
+interface ReadOptions {
   readonly path: string;
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
@@ -20,7 +20,12 @@ interface Reading {
  * A state from a file of any kind that holds one, which stays as it is: a snapshot, the state of an emulator with its
  * journals, or an exported state. Fails with StateFormatError, which names the file, and with StateAccessError.
  */
-export async function readStoredState({ path, collections, wall, disk = systemDisk }: Reading): Promise<LoadedState> {
+export async function readStoredState({
+  path,
+  collections,
+  wall,
+  disk = systemDisk,
+}: ReadOptions): Promise<LoadedState> {
   const empty = () => new LiveStore({ state: new State(collections), wall });
   try {
     const first = await firstBlock(disk, path);
@@ -31,7 +36,7 @@ export async function readStoredState({ path, collections, wall, disk = systemDi
     }
     if (!/^\{\n"svc_state": \d+,\n/.test(first)) throw new StateFormatError("it is not an emulator state file");
     if (!/^"snapshot": /m.test(first)) {
-      return { head: {}, store: new LiveStore({ state: await unmoved(disk, path, collections), wall }) };
+      return { head: {}, store: new LiveStore({ state: await readUnmoved(disk, path, collections), wall }) };
     }
     return await empty().load(blocksOf(disk, path));
   } catch (cause) {
@@ -52,12 +57,12 @@ const attempts = 3;
  * The durable part of a state that an emulator may be writing to: files that disappear while they are read are read
  * again.
  */
-async function unmoved(disk: Disk, path: string, collections: readonly Collection[], attempt = 1): Promise<State> {
+async function readUnmoved(disk: Disk, path: string, collections: readonly Collection[], attempt = 1): Promise<State> {
   try {
     return (await recover(disk, path, collections)).state;
   } catch (cause) {
     if (attempt === attempts || !(cause instanceof StateFormatError || isMissing(cause))) throw cause;
-    return unmoved(disk, path, collections, attempt + 1);
+    return readUnmoved(disk, path, collections, attempt + 1);
   }
 }
 

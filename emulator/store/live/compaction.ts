@@ -2,7 +2,7 @@ import type { Collection, ConsistentContents, StoreFailedError } from "../port.t
 import type { State } from "./state.ts";
 
 /** A compaction is no longer wanted. */
-class Overtaken extends Error {}
+class OvertakenError extends Error {}
 
 interface Options {
   /** Description of the compacted data, for people. */
@@ -48,7 +48,7 @@ export class Compaction {
         this.#running = undefined;
         this.#failed += 1;
         const { name, failure, report } = this.#options;
-        if (cause instanceof Overtaken || failure()) return;
+        if (cause instanceof OvertakenError || failure()) return;
         report(`${name} could not be compacted. Its journal remains: ${(cause as Error).message}`);
       },
     );
@@ -68,7 +68,7 @@ export class Compaction {
   #write(): Promise<void> {
     const era = this.#era;
     return this.#options.write(() => {
-      if (era !== this.#era) throw new Overtaken();
+      if (era !== this.#era) throw new OvertakenError();
     });
   }
 }

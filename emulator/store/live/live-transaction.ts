@@ -10,7 +10,7 @@ import type { Change, State } from "./state.ts";
  * The value before a change: for a put the row that it replaced, for a delete the deleted row, for a mapping the former
  * owners.
  */
-type Found = object | undefined;
+type PreviousValue = object | undefined;
 
 /** Reads the state in memory for as long as its `read` or `transaction` is open. */
 export class LiveView implements View {
@@ -77,7 +77,7 @@ export class LiveTransaction extends LiveView implements Transaction {
   readonly #within: State;
   readonly #changes: Change[] = [];
   /** Data of each change, for its rollback: a function per change would be held until all is durable. */
-  readonly #found: Found[] = [];
+  readonly #found: PreviousValue[] = [];
   /** The last number that each sequence had given out before. */
   readonly #sequencesBefore = new Map<string, number | undefined>();
   #cause: Cause | undefined;
@@ -207,12 +207,12 @@ export class LiveTransaction extends LiveView implements Transaction {
     return row;
   }
 
-  #did(change: Change, found: Found): void {
+  #did(change: Change, found: PreviousValue): void {
     this.#changes.push(change);
     this.#found.push(found);
   }
 
-  #undo([kind, collection, done, identifiers]: Change, found: Found): void {
+  #undo([kind, collection, done, identifiers]: Change, found: PreviousValue): void {
     const { rows, mappings } = this.#within;
     if (kind === "put") {
       if (found === undefined) rows.get(collection)!.remove(done);

@@ -147,9 +147,14 @@ export function fieldChanges({ collection, before, after }: Pick<RowDifference, 
   return plain.map(([field, value]): FieldChange => ({ field, [after ? "to" : "from"]: shown(field, value) }));
 }
 
-type Shown = (path: string, value: unknown) => unknown;
+type ValuePresenter = (path: string, value: unknown) => unknown;
 
-function* differences(before: unknown, after: unknown, path: string, shown: Shown): Generator<FieldChange, void> {
+function* differences(
+  before: unknown,
+  after: unknown,
+  path: string,
+  shown: ValuePresenter,
+): Generator<FieldChange, void> {
   const [from, to] = [membersOf(before, after), membersOf(after, before)];
   if (from && to && Array.isArray(from) === Array.isArray(to)) {
     for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {

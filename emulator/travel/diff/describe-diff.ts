@@ -49,12 +49,13 @@ export function describeDiff(
 ): DiffReport {
   const rows = changes.rows.filter(isDifference);
   const items = [
-    ...rows.map((change) => ofRow(change, changes.rows, does)),
-    ...changes.mappings.map(ofMapping),
-    ...ofFaults(before, after),
+    ...rows.map((change) => diffRow(change, changes.rows, does)),
+    ...changes.mappings.map(diffMapping),
+    ...diffFaults(before, after),
   ].sort((a, b) => placeOf(a) - placeOf(b));
   // Numbers follow from rows; alone they show that a row came and went.
-  if (items.length === 0) items.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(ofSequence));
+  if (items.length === 0)
+    items.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(diffSequence));
   return { same: items.length === 0, items };
 }
 
@@ -65,7 +66,7 @@ function isDifference({ collection, before, after }: RowDifference): boolean {
   return before?.mode !== "real" || after?.mode !== "real" || before.speed !== after.speed;
 }
 
-function ofRow(change: RowDifference, all: readonly RowDifference[], does: Does): DiffItem {
+function diffRow(change: RowDifference, all: readonly RowDifference[], does: Does): DiffItem {
   const { collection, key } = change;
   const what = wordsFor(change, { contract: (id) => contractName(id, all), does });
   const fields = fieldChanges(change);
@@ -80,13 +81,13 @@ function contractName(id: number, all: readonly RowDifference[]): string {
   return compositeId({ id, kind: kind === "EXECUTED_CONTRACT" ? kind : "TEMPLATE_CONTRACT" });
 }
 
-function ofMapping({ table, added, removed, moved }: MappingDifference): DiffItem {
+function diffMapping({ table, added, removed, moved }: MappingDifference): DiffItem {
   const what = `${table.replaceAll("_", " ")}: ${added} added, ${removed} removed, ${moved} moved to another cluster`;
   const counted = Object.entries({ added, removed, moved }).map(([field, to]) => ({ field, to }));
   return { what, collection: table, key: null, change: "changed", fields: counted };
 }
 
-function* ofFaults(before: StoredFaults, after: StoredFaults): Generator<DiffItem, void> {
+function* diffFaults(before: StoredFaults, after: StoredFaults): Generator<DiffItem, void> {
   for (const id of new Set([...before.faults, ...after.faults].map((fault) => fault.id))) {
     const [old, now] = [before, after].map(({ faults }) => faults.find((fault) => fault.id === id));
     if (old && now && old.matched === now.matched && old.hit === now.hit) continue;
@@ -97,7 +98,7 @@ function* ofFaults(before: StoredFaults, after: StoredFaults): Generator<DiffIte
   }
 }
 
-const ofSequence = ({ name, from, to }: SequenceDifference): DiffItem => ({
+const diffSequence = ({ name, from, to }: SequenceDifference): DiffItem => ({
   what: `sequence ${name}: ${from} → ${to}`,
   collection: "sequences",
   key: null,
@@ -121,13 +122,13 @@ function wordsFor(change: RowDifference, names: Names): string {
   const { collection, key, before, after } = change;
   const told = words[collection.name]?.(change, names);
   if (told !== undefined) return told;
-  return `${collection.name.replaceAll("_", " ")} ${harmlessKey(key, after ?? before ?? {})}: ${inGeneral(change)}`;
+  return `${collection.name.replaceAll("_", " ")} ${harmlessKey(key, after ?? before ?? {})}: ${describeGenerally(change)}`;
 }
 
 const kindOf = ({ before, after }: RowDifference): Change => (!before ? "new" : !after ? "gone" : "changed");
 
 /** New, gone, or changed in which fields. */
-function inGeneral(change: RowDifference): string {
+function describeGenerally(change: RowDifference): string {
   const kind = kindOf(change);
   if (kind !== "changed") return kind;
   const names = fieldChanges(change).map(({ field }) => field.split(/[.[]/)[0]!);
@@ -139,11 +140,15 @@ const harmlessKey = (key: string, row: DiffRow): string =>
   Object.entries(row).some(([name, value]) => isSecretName(name) && value === key) ? "[redacted]" : redactTokens(key);
 
 /** `DRAFT → SIGN` if a field of a row has changed; otherwise another description. */
-function moved<R extends object>(change: RowDifference, field: keyof R & string, whenNew: (row: R) => string): string {
+function describeFieldChange<R extends object>(
+  change: RowDifference,
+  field: keyof R & string,
+  whenNew: (row: R) => string,
+): string {
   const [before, after] = [change.before as R | undefined, change.after as R | undefined];
   if (!before && after) return whenNew(after);
   if (before && after && before[field] !== after[field]) return `${before[field]} → ${after[field]}`;
-  return inGeneral(change);
+  return describeGenerally(change);
 }
 
 type Words = (change: RowDifference, names: Names) => string;
@@ -153,16 +158,16 @@ const either = <R>({ before, after }: RowDifference): R => (after ?? before) as 
 
 const words = lookupTable<Words>({
   contracts(change) {
-    const moves = moved<Contract>(change, "status", ({ status }) => `new, ${status}`);
+    const moves = describeFieldChange<Contract>(change, "status", ({ status }) => `new, ${status}`);
     return `contract ${compositeId(either<Contract>(change))}: ${moves}`;
   },
   webhook_events(change, names) {
     const { id, activity, contract_id } = either<WebhookEvent>(change);
-    return `event ${id}: ${activity}${about(contract_id, names)}${change.before ? `, ${inGeneral(change)}` : ""}`;
+    return `event ${id}: ${activity}${about(contract_id, names)}${change.before ? `, ${describeGenerally(change)}` : ""}`;
   },
   webhook_deliveries(change) {
     const row = either<Delivery>(change);
-    const what = moved<Delivery>(
+    const what = describeFieldChange<Delivery>(
       change,
       "outcome",
       ({ activity, webhook_id }) => `${activity} to webhook ${webhook_id}`,
@@ -183,14 +188,14 @@ const words = lookupTable<Words>({
   },
   invitations(change, names) {
     const { email, contract_id } = either<Invitation>(change);
-    return `invitation of ${email}${about(contract_id, names)}: ${moved<Invitation>(change, "state", ({ state }) => `new, ${state}`)}`;
+    return `invitation of ${email}${about(contract_id, names)}: ${describeFieldChange<Invitation>(change, "state", ({ state }) => `new, ${state}`)}`;
   },
   emails(change, names) {
     const { id, recipient, purpose, contract_id } = either<Email>(change);
-    return `e-mail ${id} to ${recipient}, ${purpose}${about(contract_id, names)}: ${inGeneral(change)}`;
+    return `e-mail ${id} to ${recipient}, ${purpose}${about(contract_id, names)}: ${describeGenerally(change)}`;
   },
   webhook_subscriptions(change) {
     const { id, url } = either<Subscription>(change);
-    return `webhook ${id}: ${moved<Subscription>(change, "status", ({ status }) => `new, ${status}, to ${redactReceiverUrl(url)}`)}`;
+    return `webhook ${id}: ${describeFieldChange<Subscription>(change, "status", ({ status }) => `new, ${status}, to ${redactReceiverUrl(url)}`)}`;
   },
 });

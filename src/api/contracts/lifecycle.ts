@@ -1,7 +1,7 @@
 import type { Activity } from "../activities.ts";
 import type { FailureCode } from "../failures.ts";
 
-/** What moves a contract, with the words of a rejection: "A contract in status VOIDED cannot be <words>." */
+/** Triggers of a contract, with the words of a rejection: "A contract in status VOIDED cannot be <words>." */
 export const triggers = {
   "create-from-template": "created",
   "upload-for-review": "created",
@@ -27,7 +27,7 @@ export const triggers = {
 } as const;
 export type Trigger = keyof typeof triggers;
 
-/** What is told one virtual minute after e-mails of a kind went out, for each of them (DECISIONS.md, C11, R27). */
+/** The activity one virtual minute after e-mails of a kind went out, for each of them (DECISIONS.md, C11, R27). */
 export const emailDeliveryActivities = {
   signing: ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"],
   redlining: ["MAILER_EMAIL_EVENT", "REDLINING_EMAIL_DELIVERED"],
@@ -207,7 +207,7 @@ type ForbiddenBy<Row> = [Exclude<ContractStatus, FromOf<Unconditional<Row>>>] ex
   ? never
   : "forbidden-move";
 
-/** The failures that a trigger can be rejected with: what an operation that applies it must declare. */
+/** The failures of a trigger: an operation that applies it must declare them. */
 export type RefusalOf<T extends Trigger> =
   | ForbiddenBy<RowOf<T>>
   | (typeof requirements)[RequirementOf<RowOf<T>>]
@@ -216,8 +216,8 @@ export type RefusalOf<T extends Trigger> =
 const rows: readonly (Move | ForbiddenMove)[] = lifecycle;
 
 /**
- * All that pulling these triggers can cause, in the order in which it is told: at once, and what is told of the e-mails.
- * Metrics change wherever the status does, and with each signature (DECISIONS.md, C23).
+ * All activities that these triggers can cause, in order: at once, and those of the e-mails. Metrics change whenever
+ * the status does, and with each signature (DECISIONS.md, C23).
  */
 export function activitiesCausedBy(...triggers: readonly Trigger[]): readonly Activity[] {
   const moves = triggers.flatMap((trigger) =>

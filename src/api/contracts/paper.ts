@@ -14,7 +14,7 @@ import {
   PocDetails,
 } from "./shapes.ts";
 
-/** What both routes take: DECISIONS.md, F15. */
+/** Fields of both routes: DECISIONS.md, F15. */
 const paper = {
   contract_name: z.string().min(1).describe("Name of the contract"),
   contract_type_id: z.int().describe("A contract type that supports this route"),

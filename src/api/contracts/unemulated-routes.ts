@@ -1,7 +1,7 @@
 const [v1, v21] = ["/api/v1/public", "/api/v2.1/public"];
 const contract = `${v21}/contracts/{contract_id}`;
 
-/** A public route of the service that cannot be built: what it is about, and what of it nobody has published. */
+/** A public route of the service that cannot be built: its subject, and its undocumented parts. */
 interface NotEmulated {
   /** `*`: whatever follows. Undefined if the path is not public either. */
   readonly path?: string;
@@ -98,7 +98,7 @@ export const unemulatedRoutes = [
   { path: `${v1}/obligations/types/`, about: "kinds of obligations", missing: "the fields of a kind" },
 ] as const satisfies readonly NotEmulated[];
 
-/** What the service has as well, at paths that nobody has published: a request for one cannot be told from a mistake. */
+/** Further features of the service at undocumented paths: a request for one cannot be distinguished from a mistake. */
 export const unemulatedFeatures = [
   {
     about: "clickwrap: recording and looking up consent",

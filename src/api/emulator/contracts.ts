@@ -13,7 +13,7 @@ const ours = assumed(
 
 const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 
-/** Who does it, and what they write next to it. */
+/** The performer, and their note. */
 const Act = z
   .object({
     email: email

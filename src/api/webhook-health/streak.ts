@@ -107,7 +107,7 @@ const nameOf = ({ id, activity, composite_id: contract }: Delivery): string =>
 const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
-/** What happened, by workspace and activity. */
+/** The activity, by workspace and type. */
 export type ActivityHistory = ResultOf<typeof listActivities>;
 
 interface Receiver {

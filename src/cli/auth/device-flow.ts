@@ -15,10 +15,10 @@ export interface DeviceChallenge {
 }
 
 /** RFC 8628, 3.2: the default if the server names no interval. */
-const usualIntervalSeconds = 5;
+const defaultIntervalSeconds = 5;
 /** RFC 8628, 3.5: added at each slow_down, for good. */
 const slowDownSeconds = 5;
-const longestBackoffSeconds = 60;
+const maxBackoffSeconds = 60;
 
 /** The challenge of a response. Addresses that are not http(s) are rejected: they may be opened in a browser. */
 export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
@@ -41,7 +41,7 @@ export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
     verificationUri,
     verificationUriComplete: webAddress(fields.verification_uri_complete),
     expiresInSeconds,
-    intervalSeconds: toSeconds(fields.interval) || usualIntervalSeconds,
+    intervalSeconds: toSeconds(fields.interval) || defaultIntervalSeconds,
   };
 }
 
@@ -87,7 +87,7 @@ export async function pollForTokens(
     const trouble = troubleOf(answer);
     if (trouble !== undefined) {
       faults += 1;
-      const backoffSeconds = Math.max(intervalSeconds, Math.min(longestBackoffSeconds, intervalSeconds * 2 ** faults));
+      const backoffSeconds = Math.max(intervalSeconds, Math.min(maxBackoffSeconds, intervalSeconds * 2 ** faults));
       const retryMs = answer instanceof NetworkError ? 0 : (retryAfterMs(answer.headers, wall.now()) ?? 0);
       waitMs = Math.max(backoffSeconds * 1_000, retryMs);
       watcher.onTrouble?.(trouble, Math.round(waitMs / 1_000));
@@ -100,7 +100,7 @@ export async function pollForTokens(
       intervalSeconds = Math.max(intervalSeconds + slowDownSeconds, toSeconds(final.fields.interval) ?? 0);
       watcher.onSlowDown?.(intervalSeconds);
     } else if (final.error !== "authorization_pending") {
-      return finished(final);
+      return finishPolling(final);
     }
     waitMs = intervalSeconds * 1_000;
   }
@@ -110,7 +110,7 @@ export async function pollForTokens(
 export async function pollOnce(poll: () => Promise<OAuthResponse>): Promise<OAuthResponse | undefined> {
   const answer = await poll();
   const isOpen = answer.error === "authorization_pending" || answer.error === "slow_down";
-  return isOpen ? undefined : finished(answer);
+  return isOpen ? undefined : finishPolling(answer);
 }
 
 /** A temporary failure: no response, or one of an overloaded server. Undefined for anything else. */
@@ -122,7 +122,7 @@ function troubleOf(answer: OAuthResponse | NetworkError): string | undefined {
   return isPassing && !known.includes(answer.error ?? "") ? `status ${answer.status}` : undefined;
 }
 
-function finished(answer: OAuthResponse): OAuthResponse {
+function finishPolling(answer: OAuthResponse): OAuthResponse {
   if (answer.error === "access_denied") {
     throw new CommandFailedError("forbidden", "access_denied", "The sign-in was denied.", {
       next: ["auth", "device-login"],

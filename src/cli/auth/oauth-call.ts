@@ -116,7 +116,7 @@ export async function resolveServerAddress(issuer: string | undefined, context: 
 
 export async function authServer(issuer: string | undefined, client: Client, context: Context): Promise<AuthServer> {
   const address = await resolveServerAddress(issuer, context);
-  if (issuer !== undefined) return discovered(address, client, context.signal);
+  if (issuer !== undefined) return discoverEndpoints(address, client, context.signal);
   const [{ createDeviceCode, redeemDeviceCode }, { exchangeToken }] = await Promise.all([
     import("../../api/router/device-grant.ts"),
     import("../../api/router/oidc.ts"),
@@ -144,7 +144,7 @@ function metadataUrls(issuer: string): ReadonlySet<string> {
 }
 
 /** The endpoints that the first usable metadata document of an issuer names. */
-async function discovered(issuer: string, client: Client, signal: AbortSignal): Promise<AuthServer> {
+async function discoverEndpoints(issuer: string, client: Client, signal: AbortSignal): Promise<AuthServer> {
   const failures: CommandFailedError[] = [];
   for (const url of metadataUrls(issuer)) {
     const answer = await oauthGet(client, url, signal);

@@ -58,9 +58,9 @@ export async function performJob(
       before: rows + invalid + failed,
     });
     const run = runJob({ record, source, work, job, progress, concurrency }, context);
-    const seen = await finished(run, job, progress);
+    const seen = await finishJob(run, job, progress);
     distinct = seen.distinct;
-    return await concluded({ record, work, job, seen, retries: progress.retries, folder }, context);
+    return await concludeJob({ record, work, job, seen, retries: progress.retries, folder }, context);
   } catch (error) {
     isStopped = true;
     stoppedBecause = (error as Error)?.message ?? String(error);
@@ -94,7 +94,7 @@ export async function performJob(
 }
 
 /** Notes in the log how it ended. */
-async function finished<T>(run: Promise<T>, job: OpenJob, progress: Progress): Promise<T> {
+async function finishJob<T>(run: Promise<T>, job: OpenJob, progress: Progress): Promise<T> {
   try {
     const value = await run;
     await job.note("finished");
@@ -131,7 +131,7 @@ async function announce(
   await output.note(`${record.id}: ${record.command}, ${total}${resumed}, to ${record.target}`);
 }
 
-async function concluded(
+async function concludeJob(
   of: {
     record: JobRecord;
     work: BulkWork;

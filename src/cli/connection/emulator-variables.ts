@@ -64,7 +64,7 @@ const credentialVariables = [
   "SVC_BASIC_AUTH",
 ];
 
-interface Seen<Access> {
+interface VisibleClusters<Access> {
   /** With the workspace's cluster first, where the environment names one. */
   readonly access: Access;
   /** The key of the environment, where the emulator has that workspace; its secret the emulator checks. */
@@ -81,7 +81,7 @@ interface Seen<Access> {
 export async function selectEnvironmentKey<Access extends EmulatorAccess>(
   access: Access,
   { env }: Pick<Host, "env">,
-): Promise<Seen<Access>> {
+): Promise<VisibleClusters<Access>> {
   const { SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret } = env;
   const isForeign = (name: string) => env[name] && !isOwn(name, env[name], access);
   if (!clientId || !clientSecret) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };

@@ -49,7 +49,7 @@ export async function followStream<O extends Operation>(
 }
 
 const firstPauseMs = 200;
-const longestPauseMs = 5_000;
+const maxPauseMs = 5_000;
 
 /** Asks again, at growing intervals of wall-clock time, until there is a response. Exit 75 when the time is over. */
 export async function pollUntil<T>(
@@ -59,7 +59,7 @@ export async function pollUntil<T>(
   ask: () => Promise<T | undefined>,
 ): Promise<T> {
   const deadline = wall.monotonicNow() + timeoutMs;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
     const answer = await ask();
     if (answer !== undefined) return answer;
     if (wall.monotonicNow() + pauseMs > deadline) {

@@ -61,12 +61,12 @@ thisMachine.addAddress("::1", "ipv6");
 thisMachine.addAddress("::", "ipv6");
 
 function isThisMachine(hostname: string): boolean {
-  const host = bare(hostname);
+  const host = stripHost(hostname);
   return host === "localhost" || host.endsWith(".localhost") || isIn(thisMachine, host);
 }
 
 /** A host name without decoration: the brackets of IPv6, the dot of the root. */
-const bare = (hostname: string): string => {
+const stripHost = (hostname: string): string => {
   const host = hostname.toLowerCase();
   return host.startsWith("[") ? host.slice(1, -1) : host.endsWith(".") ? host.slice(0, -1) : host;
 };
@@ -83,7 +83,7 @@ function isIn(list: BlockList, host: string): boolean {
 function exemptions(list: string): (url: URL) => boolean {
   const rules = list.split(/[\s,]/).filter(Boolean).map(exemption);
   return (url) => {
-    const host = bare(url.hostname);
+    const host = stripHost(url.hostname);
     const port = url.port || (url.protocol === "https:" ? "443" : "80");
     return rules.some((rule) => (rule.port === undefined || rule.port === port) && rule.matches(host));
   };
@@ -94,7 +94,7 @@ function exemption(entry: string): { port: string | undefined; matches: (host: s
   // More than one colon without brackets is an address.
   const hasPort = colon > 0 && (entry[colon - 1] === "]" || entry.indexOf(":") === colon);
   const port = hasPort ? entry.slice(colon + 1) : undefined;
-  const host = bare(hasPort ? entry.slice(0, colon) : entry);
+  const host = stripHost(hasPort ? entry.slice(0, colon) : entry);
   if (host === "*") return { port, matches: () => true };
   const network = networkOf(host);
   if (network) return { port, matches: (other) => isIn(network, other) };

@@ -73,17 +73,17 @@ export function redactBody(value: unknown): unknown {
 /** Values that a service echoes in its response were sent shortly before. */
 const remembered = 50;
 /** Longer bodies are files and jobs; nothing echoes them. */
-const longestBody = 64 * 1024;
+const maxBodyLength = 64 * 1024;
 /** Shorter ones are part of ordinary words. */
 const shortestSecret = 6;
 
-type Sent = Pick<HttpRequest, "url" | "headers" | "body">;
+type SentRequest = Pick<HttpRequest, "url" | "headers" | "body">;
 
 /** By run: each has a host of its own. */
-const requests = new WeakMap<Host, Sent[]>();
+const requests = new WeakMap<Host, SentRequest[]>();
 
 /** Remembers a request, so that its secrets can be masked in later output. */
-export function rememberSentSecrets(host: Host, request: Sent): void {
+export function rememberSentSecrets(host: Host, request: SentRequest): void {
   const sent = requests.get(host) ?? [];
   requests.set(host, sent);
   sent.push(request);
@@ -101,7 +101,7 @@ export function redactSentSecrets(host: Host, text: string): string {
 /** A few headers, and only those of credentials: an address of the emulator may be a credential nowhere. */
 const credentialHeaders = ["authorization", "client-secret", "x-cluster-key", "cookie", "proxy-authorization"];
 
-function secretsIn({ url, headers, body }: Sent): string[] {
+function secretsIn({ url, headers, body }: SentRequest): string[] {
   const given = credentialHeaders.flatMap((name) => headers[name] ?? []);
   const credentials = given.map((value) => value.replace(/^(?:bearer|basic) /i, ""));
   const password = /^basic (.+)$/i.exec(headers.authorization ?? "")?.[1];
@@ -116,8 +116,8 @@ function secretsIn({ url, headers, body }: Sent): string[] {
   return [...credentials, ...pair, ...secretsInUrl(url), ...secretsInBody(body)];
 }
 
-function secretsInBody(body: Sent["body"]): string[] {
-  if (typeof body !== "string" || body.length > longestBody) return [];
+function secretsInBody(body: SentRequest["body"]): string[] {
+  if (typeof body !== "string" || body.length > maxBodyLength) return [];
   try {
     return secretsInValue("", JSON.parse(body));
   } catch {

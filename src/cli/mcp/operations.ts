@@ -35,7 +35,7 @@ const personal: ReadonlySet<string> = new Set([
 ]);
 
 /** Operations whose responses are secrets as a whole, or arbitrary data of senders. */
-const withheld: ReadonlySet<string> = new Set(["state.export", "clusters.inbox", "emails.blackhole"]);
+const withheldOperations: ReadonlySet<string> = new Set(["state.export", "clusters.inbox", "emails.blackhole"]);
 
 /** The command of that name: `contracts status` or `contracts.status`. Throws UsageError if there is none. */
 export function namedCommand(commands: Commands, name: string): ListedCommand {
@@ -103,7 +103,7 @@ function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
   const byHand = (hint: string) => new UsageError(`svc ${command} cannot be called by an agent`, { hint });
   if (operation === undefined) throw byHand("It calls no operation. Run it in a shell.");
   if (personal.has(command.split(" ")[0]!)) throw byHand("It acts for a person or a connected app.");
-  if (withheld.has(operation)) throw byHand("Its response holds secrets.");
+  if (withheldOperations.has(operation)) throw byHand("Its response holds secrets.");
   if ((response !== "json" && response !== "empty") || body === "raw" || body === "stream") {
     throw byHand("It sends or returns something else than JSON. Run it in a shell.");
   }

@@ -40,7 +40,7 @@ export async function checkOutputFile(
   kept: ProtectedFiles = {},
 ): Promise<string> {
   const absolute = resolve(host.cwd, path);
-  const found = await existing(absolute);
+  const found = await findStats(absolute);
   if (found?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
   // With a slash at its end only a folder will do.
   await access(found ? absolute : `${dirname(absolute)}${sep}`, constants.W_OK).catch(
@@ -111,7 +111,7 @@ export async function writeOutput(
   mode = 0o666,
 ): Promise<void> {
   const given = resolve(host.cwd, path);
-  const found = await existing(given);
+  const found = await findStats(given);
   try {
     if (found && !found.isFile()) return await pipeline(content, createWriteStream(given));
     // A link stays a link, and a file keeps its permissions.
@@ -122,7 +122,7 @@ export async function writeOutput(
   }
 }
 
-const existing = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
+const findStats = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
 
 const unwritten = (path: string, cause: FsError): CommandFailedError =>
   new CommandFailedError("failed", "unwritable", `Failed to write ${path}: ${formatFsError(cause)}.`, {

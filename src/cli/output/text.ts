@@ -30,8 +30,8 @@ export function truncateText(text: string, columns: number, omitted: OmittedPart
   const room = Math.max(0, columns - 1);
   const tail = omitted === "end" ? 0 : omitted === "start" ? room : Math.floor(room / 2);
   const characters = charactersOf(text);
-  const end = within(characters.toReversed(), tail).toReversed().join("");
-  return `${within(characters, room - tail).join("")}…${end}`;
+  const end = takeColumns(characters.toReversed(), tail).toReversed().join("");
+  return `${takeColumns(characters, room - tail).join("")}…${end}`;
 }
 
 function charactersOf(text: string): readonly string[] {
@@ -41,7 +41,7 @@ function charactersOf(text: string): readonly string[] {
 }
 
 /** The first of these that fit into this many columns. */
-function within(characters: readonly string[], columns: number): readonly string[] {
+function takeColumns(characters: readonly string[], columns: number): readonly string[] {
   let used = 0;
   const over = characters.findIndex((one) => {
     used += measureWidth(one);

@@ -106,7 +106,7 @@ export function applyAssignments(
 ): unknown {
   let root: unknown = document;
   for (const one of assignments) {
-    root = put(root, one.path, asText.has(one) ? one.text : looked(one.text));
+    root = setAtPath(root, one.path, asText.has(one) ? one.text : parseValue(one.text));
   }
   return root;
 }
@@ -130,7 +130,7 @@ export function applyTypedAssignments(
   return asText.size > 0 ? applyAssignments(document, assignments, asText) : first;
 }
 
-function looked(text: string): unknown {
+function parseValue(text: string): unknown {
   try {
     return restoreExactNumbers(text, JSON.parse(text));
   } catch (cause) {
@@ -145,7 +145,7 @@ function looked(text: string): unknown {
 /** `{"`, `{a:`, `[{`, `["`: `[draft] title` is text. */
 const beginsAsJson = /^\s*(?:\{\s*(?:["}]|\w+\s*:)|\[\s*[{"[])/;
 
-function put(at: unknown, path: readonly string[], value: unknown): unknown {
+function setAtPath(at: unknown, path: readonly string[], value: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return value;
   const isList = /^\d+$/.test(step) && (Array.isArray(at) || at === undefined || at === null);
@@ -153,9 +153,9 @@ function put(at: unknown, path: readonly string[], value: unknown): unknown {
     const list = [...((at as unknown[] | undefined | null) ?? [])];
     if (Number(step) > list.length)
       throw new UsageError(`--set: index ${step} is out of range; the list has ${pluralize(list.length, "item")}`);
-    list[Number(step)] = put(list[Number(step)], rest, value);
+    list[Number(step)] = setAtPath(list[Number(step)], rest, value);
     return list;
   }
   const object = typeof at === "object" && at !== null ? (at as Record<string, unknown>) : {};
-  return { ...object, [step]: put(Object.hasOwn(object, step) ? object[step] : undefined, rest, value) };
+  return { ...object, [step]: setAtPath(Object.hasOwn(object, step) ? object[step] : undefined, rest, value) };
 }

@@ -160,17 +160,17 @@ function optionsOf(spec: FlagSpec): Option[] {
   const option = new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...value].join(" "));
   if (value.length > 0) {
     option.argParser((text: string, previous: unknown) => {
-      if (!spec.repeatable) return checked(text, spec);
+      if (!spec.repeatable) return checkValues(text, spec);
       // No choice holds a comma: a list of them is one word.
       const words = spec.choices ? text.split(",").map((word) => word.trim()) : [text];
-      return [...((previous as unknown[] | undefined) ?? []), ...words.map((word) => checked(word, spec))];
+      return [...((previous as unknown[] | undefined) ?? []), ...words.map((word) => checkValues(word, spec))];
     });
   }
   return spec.type === "boolean" ? [option, new Option(`--no-${spec.flag}`)] : [option];
 }
 
 /** The parser passes on what it throws: its own kind of error has another wording. */
-function checked(text: string, spec: FlagSpec): unknown {
+function checkValues(text: string, spec: FlagSpec): unknown {
   try {
     return convertValue(extractContractNumber(spec.flag, text, spec.type), spec.type as ValueType, spec.choices, spec);
   } catch (error) {

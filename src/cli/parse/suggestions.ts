@@ -3,7 +3,7 @@ import { isObject, lookupTable } from "../../base/object.ts";
 import { findNearest } from "../../base/text.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 
-const most = 3;
+const maxSuggestions = 3;
 
 const oneContract =
   "Use svc contracts status for the status, or svc emulator show-contract for all details on an emulator";
@@ -49,7 +49,7 @@ export function suggestCommand(
   });
   const longest = Math.max(...found.map(({ alike }) => alike));
   const names = new Set(found.filter(({ alike }) => alike === longest).map(({ name }) => name));
-  return names.size === 0 || names.size > most ? undefined : `Did you mean ${[...names].join(" or ")}?`;
+  return names.size === 0 || names.size > maxSuggestions ? undefined : `Did you mean ${[...names].join(" or ")}?`;
 }
 
 /** Which commands take an option that this one does not. Undefined if none does, or too many. */
@@ -58,7 +58,7 @@ export function suggestCommandsWithOption(
   commands: readonly Pick<CommandDeclaration, "words" | "flags">[],
 ): string | undefined {
   const found = commands.filter(({ flags }) => flags.some(({ flag }) => flag === unknown));
-  if (found.length === 0 || found.length > most) return undefined;
+  if (found.length === 0 || found.length > maxSuggestions) return undefined;
   return `--${unknown} is an option of ${found.map(({ words }) => `svc ${words.join(" ")}`).join(" and ")}.`;
 }
 
@@ -97,6 +97,6 @@ interface Definition {
 export function suggestPartialName(unknown: string, flags: readonly string[]): string | undefined {
   const words = unknown.split("-");
   const found = flags.filter((flag) => words.every((word) => flag.split("-").includes(word)));
-  if (found.length === 0 || found.length > most) return undefined;
+  if (found.length === 0 || found.length > maxSuggestions) return undefined;
   return `Did you mean ${found.map((flag) => `--${flag}`).join(" or ")}?`;
 }

@@ -28,12 +28,12 @@ export function convertValue(
       if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
         throw new InvalidValueError("a whole number", text);
       }
-      return within(Number(text), bounds);
+      return requireInRange(Number(text), bounds);
     case "number":
       if (text.trim() === "" || !Number.isFinite(Number(text))) throw new InvalidValueError("a number", text);
       if (/^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text)))
         throw new InvalidValueError("a number of at most 15 digits", text);
-      return within(Number(text), bounds);
+      return requireInRange(Number(text), bounds);
     case "boolean":
       if (text !== "true" && text !== "false") throw new InvalidValueError("true or false", text);
       return text === "true";
@@ -66,7 +66,7 @@ const suggestion = (near: string | undefined): string | undefined =>
 const listed = (words: readonly string[]): string =>
   words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words.join();
 
-function within(number: number, { least, most }: Bounds): number {
+function requireInRange(number: number, { least, most }: Bounds): number {
   if ((least ?? number) <= number && number <= (most ?? number)) return number;
   const range = most === undefined ? `at least ${least}` : `from ${least} to ${most}`;
   throw new InvalidValueError(`a number ${range}`, String(number));

@@ -121,7 +121,7 @@ function refuseToAsk(offer: Fetch, command: string): void {
 }
 
 /** What a list answers, whatever else its rows may lack: two or three fields of each are offered. */
-async function listed<O extends Operation>(
+async function listChoices<O extends Operation>(
   service: "router" | "contracts" | "emulator",
   operation: O,
   args: CallArguments,
@@ -134,19 +134,19 @@ async function listed<O extends Operation>(
 
 async function clusters(context: Context): Promise<Choice[]> {
   const { listClusters } = await import("../../api/router/clusters.ts");
-  const found = await listed("router", listClusters, {}, context);
+  const found = await listChoices("router", listClusters, {}, context);
   return found.map(({ cluster_id: value, cluster_label }) => ({ value, name: `${value}  ${cluster_label}` }));
 }
 
 async function templates(context: Context): Promise<Choice[]> {
   const { listTemplates } = await import("../../api/contracts/templates.ts");
-  const { items } = await listed("contracts", listTemplates, { query: {} }, context);
+  const { items } = await listChoices("contracts", listTemplates, { query: {} }, context);
   return items.map(({ id, name }) => ({ value: String(id), name: `${id}  ${name}` }));
 }
 
 async function contracts(context: Context, command: string): Promise<Choice[]> {
   const { listContracts } = await import("../../api/contracts/contract-list.ts");
-  const { results } = await listed("contracts", listContracts, { query: { limit: 100 } }, context);
+  const { results } = await listChoices("contracts", listContracts, { query: { limit: 100 } }, context);
   const statuses = statusesFor[command];
   const fitting = results.filter((row) => statuses === undefined || statuses.includes(row.contract_status));
   return fitting.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
@@ -203,7 +203,7 @@ async function workflowsOfEmulator(context: Context) {
 
 async function workspaces(context: Context): Promise<Choice[]> {
   const { listWorkspaces } = await import("../../api/emulator/state.ts");
-  return (await listed("emulator", listWorkspaces, {}, context)).map(({ id, name, cluster_id }) => ({
+  return (await listChoices("emulator", listWorkspaces, {}, context)).map(({ id, name, cluster_id }) => ({
     value: String(id),
     name: `${id}  ${name}  ${cluster_id}`,
   }));
@@ -211,7 +211,7 @@ async function workspaces(context: Context): Promise<Choice[]> {
 
 async function newestIntakes(context: Context) {
   const { listIntakes } = await import("../../api/contracts/intake.ts");
-  return (await listed("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
+  return (await listChoices("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
 }
 
 /** Only what was stopped can be continued with. */

@@ -115,7 +115,7 @@ function shown(value: unknown): string {
 /** The names that the map at a path may have. */
 function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
   let at: unknown = schema;
-  for (const step of path) at = within(at, step);
+  for (const step of path) at = getSchemaAt(at, step);
   return shapesOf(at).flatMap((shape) => Object.keys(shape));
 }
 
@@ -140,7 +140,7 @@ function alternatives(schema: unknown): readonly Definition[] {
 const shapesOf = (schema: unknown): readonly object[] =>
   alternatives(schema).flatMap(({ shape }) => (shape === undefined ? [] : [shape]));
 
-function within(schema: unknown, step: PropertyKey): unknown {
+function getSchemaAt(schema: unknown, step: PropertyKey): unknown {
   for (const one of alternatives(schema)) {
     if (one.shape && Object.hasOwn(one.shape, step)) return one.shape[String(step)];
     if (typeof step === "number" && one.def?.element !== undefined) return one.def.element;

@@ -64,7 +64,11 @@ type Streams = { readonly input: InputStream; readonly output: Writable; readonl
  * reports Ctrl-C alone: at the others it closes its reader, which pauses the input, and never settles its promise. After
  * Ctrl-Z and `fg` it leaves the input paused as well, so that no key, not even Ctrl-C, would be read any more.
  */
-async function answered<T>(ask: (on: Streams) => Promise<T>, { stdin, stderr }: Host, signal: AbortSignal): Promise<T> {
+async function awaitAnswer<T>(
+  ask: (on: Streams) => Promise<T>,
+  { stdin, stderr }: Host,
+  signal: AbortSignal,
+): Promise<T> {
   if (stdin.readableEnded) throw new InterruptedError();
   const ended = new AbortController();
   const end = () => ended.abort();
@@ -93,7 +97,7 @@ async function answered<T>(ask: (on: Streams) => Promise<T>, { stdin, stderr }: 
 
 /** Asks y/N on standard error, default no. Callers of all of these have checked that asking is allowed. */
 export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
-  answered((on) => confirm({ message: shown(message), default: false, ...themed(host) }, on), host, signal);
+  awaitAnswer((on) => confirm({ message: shown(message), default: false, ...themed(host) }, on), host, signal);
 
 /** Asks for a line of text on standard error. */
 export const askText = (
@@ -102,11 +106,11 @@ export const askText = (
   signal: AbortSignal,
   check: AnswerCheck = () => true,
 ): Promise<string> =>
-  answered((on) => input({ message: shown(message), validate: told(check), ...themed(host) }, on), host, signal);
+  awaitAnswer((on) => input({ message: shown(message), validate: told(check), ...themed(host) }, on), host, signal);
 
 /** Asks for a line that is not shown while it is typed. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
-  answered((on) => password({ message: shown(message), mask: false, ...themed(host) }, on), host, signal);
+  awaitAnswer((on) => password({ message: shown(message), mask: false, ...themed(host) }, on), host, signal);
 
 /** Lets one of several answers be chosen. */
 export function askChoice<T>(
@@ -118,11 +122,11 @@ export function askChoice<T>(
   const offered = choices.map(inquired);
   const question = { message: shown(message), ...themed(host) };
   if (offered.length <= longList) {
-    return answered((on) => select<T>({ ...question, choices: offered }, on), host, signal);
+    return awaitAnswer((on) => select<T>({ ...question, choices: offered }, on), host, signal);
   }
   const source = (term: string | undefined) =>
     offered.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
-  return answered((on) => search<T>({ ...question, source }, on), host, signal);
+  return awaitAnswer((on) => search<T>({ ...question, source }, on), host, signal);
 }
 
 /** Lets any number of answers be chosen; at least one where it `isNeeded`. */
@@ -133,7 +137,7 @@ export const askSeveral = <T>(
   host: Host,
   signal: AbortSignal,
 ): Promise<T[]> =>
-  answered(
+  awaitAnswer(
     (on) =>
       checkbox<T>({ message: shown(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) }, on),
     host,

@@ -203,7 +203,7 @@ function* digests(found: WebhookFindings): Generator<StyledLine[]> {
   const { attempts } = found;
   const counts = undelivered(found).map(([heading, { length }]) => `${heading}: ${length}`);
   const listed = counts.length === 0 ? [] : [`${counts.join(". ")}. List them with --all`];
-  for (let shown = Math.min(attempts.length, mostShown); shown > 0; shown -= 1) {
+  for (let shown = Math.min(attempts.length, maxShown); shown > 0; shown -= 1) {
     const omits = attempts.length > shown;
     const heading = omits ? `The last ${shown} of ${attempts.length} attempts; see all with --all:` : "Attempts:";
     yield ["", heading, ...attempts.slice(-shown).map(attemptLine), ...listed];
@@ -213,7 +213,7 @@ function* digests(found: WebhookFindings): Generator<StyledLine[]> {
 }
 
 /** This many attempts show how it goes. */
-const mostShown = 7;
+const maxShown = 7;
 
 /** Deliveries that were not tried, or are not tried again, each kind under its heading. */
 function undelivered(

@@ -14,7 +14,7 @@ import { forgetSession, sessionHeaders } from "./session.ts";
 
 export type Connection = "connecting" | "live" | "lost";
 
-/** Whether what is shown follows the emulator. */
+/** Whether the view follows the emulator. */
 export const connection = signal<Connection>("connecting");
 
 /** Counts the calls that reached nothing: a stream may stay open although nothing comes through it any more. */
@@ -79,7 +79,7 @@ const late = signal(0);
 /** Whether something was asked that is not answered yet, and should be by now. */
 export const isSlow = computed(() => late.value > 0);
 
-/** Reports so while a response takes long. */
+/** Reports that a response takes long. */
 export async function trackSlowness<Value>(answer: Promise<Value>): Promise<Value> {
   const answered = new AbortController();
   void systemWallClock.sleep(patienceMs, answered.signal).then(() => {

@@ -14,7 +14,7 @@ export class CallError extends Error {
     this.hint = hint;
   }
 
-  /** What a response of the control plane that is no success says. */
+  /** Contents of an error response of the control plane. */
   static of(status: number, body: unknown): CallError {
     const { code, message, hint } = fieldsOf(fieldsOf(body).error);
     const words = typeof message === "string" ? message : `The emulator responded with status ${status}.`;

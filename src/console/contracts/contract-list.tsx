@@ -40,7 +40,7 @@ export function ContractList() {
           label="Contracts"
           keyOf={({ contract_id }) => contract_id}
           draw={(row) => (
-            // One that was deleted has no page of its own: what is stored of it is its trace.
+            // A deleted one has no page of its own: its trace is stored.
             <a
               class="row"
               href={row.deleted_at === null ? href("contracts", row.composite_id) : withTrace(row.composite_id)}

@@ -9,7 +9,7 @@ import {
   triggers,
 } from "../../api/contracts/lifecycle.ts";
 
-/** Where each state stands: its middle. What leads from one to another, the declared table says. */
+/** Position of each state: its middle. The declared table has the transitions. */
 const places = new Map<Stage, readonly [number, number]>([
   ["(new)", [40, 110]],
   ["DRAFT", [170, 110]],
@@ -29,7 +29,7 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
   const words = out.size === 0 ? "This status is final." : `Next: ${[...out].join(", ")}.`;
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
-    // Where the page is narrow the picture scrolls: the present state is in it.
+    // On a narrow page the picture scrolls: the present state is in it.
     const [element, [x]] = [section.current!, places.get(status)!];
     element.scrollLeft = (x / pictureWidth) * element.scrollWidth - element.clientWidth / 2;
   }, [status]);
@@ -131,7 +131,7 @@ const held: readonly ContractStatus[] = moves.flatMap(({ trigger, from }) =>
   trigger === "hold" ? from.filter((place) => place !== "(new)") : [],
 );
 
-/** Where a move leads: several states for a resume, none if it stays or the contract is gone. */
+/** Targets of a transition: several states for a resume, none if it stays or the contract is gone. */
 const leads = ({ to }: Move): readonly ContractStatus[] =>
   to === "held" ? held : to === "=" || to === "(deleted)" ? [] : [to];
 
@@ -150,7 +150,7 @@ export const lifecycleEdges: readonly Edge[] = (() => {
   return [...found.values()];
 })();
 
-/** What the table lets happen to a contract in a state, in its order. */
+/** Transitions of a contract in a state, in the order of the table. */
 export interface PossibleMove {
   readonly trigger: Trigger;
   /** In words: `signed`. */

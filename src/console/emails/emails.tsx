@@ -15,7 +15,7 @@ type Email = OperationResult<"emails.list">["items"][number];
 
 const shown = 200;
 
-/** What would have been mailed; `about` is a contract or an address. */
+/** E-mails that would have been sent; `about` is a contract or an address. */
 export function Emails({ about }: { readonly about: string | undefined }) {
   const filter = about === undefined ? {} : about.includes("@") ? { recipient: about } : { contract: about };
   const { value, problem } = useLoaded(about ?? "", ["emails"], () =>
@@ -45,7 +45,7 @@ export function Emails({ about }: { readonly about: string | undefined }) {
   );
 }
 
-/** What the mailer reported of an e-mail. */
+/** The mailer's reports about an e-mail. */
 const eventWords = new Map([
   ["delivery", "delivered"],
   ["send", "sent"],

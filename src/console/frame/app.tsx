@@ -49,7 +49,7 @@ export function App() {
   );
 }
 
-/** Which process leads and which one this page came from, where several share a store; nothing if none do. */
+/** The leading process and the one of this page, if several share a store; nothing otherwise. */
 function StoreRole() {
   const read = readiness.value;
   if (read?.role === undefined) return null;
@@ -83,7 +83,7 @@ function Navigation() {
   ]);
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
-    // Where the page is narrow the list scrolls: the view that is shown is in it.
+    // On a narrow page the list scrolls: the present view is in it.
     const link = list.current?.querySelector<HTMLElement>("[aria-current]");
     if (link) list.current!.scrollLeft = link.offsetLeft - (list.current!.clientWidth - link.offsetWidth) / 2;
   }, [current.path]);

@@ -12,13 +12,13 @@ interface Props<Id extends OperationId> {
   readonly op: Id;
   readonly input: OperationInput<Id>;
   readonly children: ComponentChildren;
-  /** What it is called where its text alone does not say it. */
+  /** Its name, if its text is not enough. */
   readonly name?: string;
   readonly kind?: "primary" | "danger";
   readonly disabled?: boolean;
-  /** The command, where it is none that is derived. */
+  /** The command, if it is not derived. */
   readonly command?: string;
-  /** What came of it, in words for the foot of the page. */
+  /** Its result, in words for the foot of the page. */
   readonly message?: (answer: OperationResult<Id>) => ActionOutcome | Promise<ActionOutcome>;
   /** Asked before it is done, where it cannot be taken back. */
   readonly ask?: Question | undefined;
@@ -80,7 +80,7 @@ const childText = (children: ComponentChildren): string =>
     .filter((child) => typeof child === "string" || typeof child === "number")
     .join("");
 
-/** What is asked before something is done that cannot be taken back. */
+/** The question before an action that cannot be undone. */
 export interface Question {
   /** `Delete T-6?` */
   readonly title: string;

@@ -15,7 +15,7 @@ export interface Filter<Row> {
   readonly otherwise?: ComponentChildren;
 }
 
-/** What a filter is called in the address: `not-arrived`. */
+/** Name of a filter in the address: `not-arrived`. */
 const nameInAddress = (name: string): string => name.toLowerCase().replaceAll(" ", "-");
 
 /**
@@ -137,7 +137,7 @@ export function WindowedRows<Row>(props: {
   );
 }
 
-/** Said below a list that is cut: how much of it stands there. */
+/** Shown below a truncated list: the number of shown rows. */
 export function TruncationNote(props: {
   readonly shown: number;
   readonly of: number | undefined;
@@ -170,7 +170,7 @@ export function Line(props: {
   );
 }
 
-/** What somebody may do, a line each, with the command where one does it. */
+/** Possible actions, a line each, with the command if there is one. */
 export const Steps = ({ steps }: { readonly steps: readonly RemedyStep[] }) => (
   <>
     {steps.map(({ words, command }) => (

@@ -40,7 +40,7 @@ export async function tickDisplayedClock(): Promise<never> {
   }
 }
 
-/** What the process that answers this page is to those that share its store; undefined until it was read. */
+/** Role of the process behind this page among those that share its store; undefined until it was read. */
 export const readiness = signal<OperationResult<"emulator.ready"> | undefined>(undefined);
 
 export const loadReadiness = async (): Promise<void> => {

@@ -36,7 +36,7 @@ export async function readRequests(): Promise<void> {
   areRequestsRead.value = true;
 }
 
-/** Takes requests as events tell them, which omit what only reads the control plane, too. */
+/** Adds requests from events, which also omit those that only read the control plane. */
 export function mergeRequests(added: readonly Request[]): void {
   const cleared = added.findLast(({ operation, status }) => operation === "requests.clear" && status < 400);
   const since = cleared?.id ?? 0;
@@ -56,7 +56,7 @@ export async function findRequest(id: number): Promise<Request | undefined> {
   return items.findLast(({ left }) => !left) ?? items.at(-1);
 }
 
-/** Why whoever is signed in may not call an operation, in words; undefined if they may. */
+/** The reason why the signed-in user may not call an operation, in words; undefined if they may. */
 export function explainDenied(id: OperationId): string | undefined {
   const { allowed } = outlineOf(id);
   if (role.value === undefined || allowed === undefined) return undefined;

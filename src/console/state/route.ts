@@ -2,7 +2,7 @@ import { computed, type Signal, signal } from "@preact/signals";
 
 import { systemWallClock } from "../../base/clock.ts";
 
-/** Where the page is: `#/deliveries/7?trace=delivery:7`. */
+/** The present view: `#/deliveries/7?trace=delivery:7`. */
 export interface Route {
   /** `deliveries`; empty at the beginning. */
   readonly view: string;
@@ -20,7 +20,7 @@ export function parseRoute(hash: string): Route {
 /** The address of a view, of one thing in it, and of the trace that lies open next to it. */
 export const href = (view: string, id?: string | number, trace?: string): string => hrefOf(view, id, { trace });
 
-/** The address of a view that shows a part of what it has: what is undefined says nothing. */
+/** The address of a part of a view: undefined values are omitted. */
 export const hrefOfPart = (view: string, part: Part): string => hrefOf(view, undefined, part);
 
 type Part = Readonly<Record<string, string | undefined>>;
@@ -36,7 +36,7 @@ function hrefOf(view: string, id: string | number | undefined, query: Part): str
 const hash = signal("");
 export const route = computed(() => parseRoute(hash.value));
 
-/** The address of the same view, of another part of it; what is not named stays. */
+/** The address of another part of the same view; unnamed values stay. */
 export function withPart(part: Part): string {
   const { view, id, query } = route.value;
   return hrefOf(view, id, { ...Object.fromEntries(query), ...part });
@@ -66,7 +66,7 @@ function decoded(text: string): string {
   }
 }
 
-/** What changes in the emulator: what is shown of it is read again then. */
+/** Topics of changes in the emulator: their views are read again then. */
 export const topics = [
   "requests",
   "deliveries",
@@ -119,7 +119,7 @@ const referenceForms = [
   { form: /^([^\s@]+@[^\s@]+)$/, to: (id: string) => href("routing", id) },
 ] as const;
 
-/** Where a reference leads: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address; undefined: none is known. */
+/** Target of a reference: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address; undefined: unknown. */
 export function formatReferenceHref(ref: string): string | undefined {
   const text = ref.trim();
   for (const { form, to } of referenceForms) {

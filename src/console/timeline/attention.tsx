@@ -57,7 +57,7 @@ export function Attention({
   );
 }
 
-/** Nothing fails of what is there; what was deleted may have left something behind. */
+/** No existing one fails; deleted ones may have left something behind. */
 function AllClear({ only }: { readonly only: string | undefined }) {
   if (newestDeliveries.value.length === 0) return null;
   const left = [...healthOfDeleted.value].filter(([id]) => only === undefined || String(id) === only);
@@ -140,7 +140,10 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
   );
 }
 
-/** What does not come by itself, oldest first, as `svc emulator webhooks resend` sends it; else the one that failed last. */
+/**
+ * Deliveries that are not retried, oldest first, as `svc emulator webhooks resend` sends them; else the one that failed
+ * last.
+ */
 function SendAgain({
   id,
   health,

@@ -42,7 +42,7 @@ export async function transition<T extends Trigger>(
 ): Promise<Contract> {
   // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared whatever it rejects
   // with.
-  return applied(tx, world, contract, trigger, options, contract.status, fail as unknown as Refuse);
+  return applyTransition(tx, world, contract, trigger, options, contract.status, fail as unknown as Refuse);
 }
 
 /** The same for a contract that is being created; creation is never rejected by the table. */
@@ -53,14 +53,14 @@ export function createByTransition(
   trigger: "create-from-template" | "upload-for-review" | "upload-for-signature" | "import-executed",
   options: TransitionOptions,
 ): Promise<Contract> {
-  return applied(tx, world, contract, trigger, options, "(new)", (code) => {
+  return applyTransition(tx, world, contract, trigger, options, "(new)", (code) => {
     throw new Error(`The lifecycle table does not allow creating a contract: ${code}`);
   });
 }
 
 type Refuse = (code: FailureCode, data: unknown) => never;
 
-async function applied(
+async function applyTransition(
   tx: Transaction,
   { clock, settings }: LifecycleContext,
   before: Contract,

@@ -88,7 +88,7 @@ function nextIn(value: unknown): number | undefined {
 const changesIn = (value: unknown): unknown => (value as { changes?: unknown } | null)?.changes;
 
 /** The position from which the journals continue; undefined if there is no checkpoint. */
-type Beginning = (Pick<CheckpointHead, "generation"> & { readonly position: LogPosition | undefined }) | undefined;
+type JournalStart = (Pick<CheckpointHead, "generation"> & { readonly position: LogPosition | undefined }) | undefined;
 
 /** Applies journals to the state of a checkpoint, oldest first. */
 export class Replay {
@@ -101,7 +101,7 @@ export class Replay {
   readonly #disk: Disk;
   readonly #state: State;
   readonly #upgrade: Upgrade;
-  readonly #base: Beginning;
+  readonly #base: JournalStart;
   readonly #last: number;
   readonly #isOwn: boolean;
   #isTrusted = false;
@@ -113,7 +113,7 @@ export class Replay {
     disk: Disk,
     state: State,
     upgrade: Upgrade,
-    base: Beginning,
+    base: JournalStart,
     { last = Number.POSITIVE_INFINITY, isOwn = false } = {},
   ) {
     this.#last = last;

@@ -60,8 +60,8 @@ class DistinctCounter {
       low = Math.imul(low ^ pair, 0x5f356495);
       low = (low << 15) | (low >>> 17);
     }
-    high = mixed(high ^ low);
-    low = mixed(low ^ Math.imul(high, 0xc2b2ae35));
+    high = mixHash(high ^ low);
+    low = mixHash(low ^ Math.imul(high, 0xc2b2ae35));
     // Two zeros are an empty slot.
     if (this.#put(this.#slots, high >>> 0, (low | 1) >>> 0)) {
       this.#count += 1;
@@ -96,7 +96,7 @@ class DistinctCounter {
 /** Of 8 bytes each: 32 MB, for three million strings. */
 const maxSlots = 2 ** 22;
 
-function mixed(hash: number): number {
+function mixHash(hash: number): number {
   let h = hash;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);

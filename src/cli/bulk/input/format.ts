@@ -1,6 +1,6 @@
 import { UsageError } from "../../failure.ts";
 
-interface Reading {
+interface InputOptions {
   /** Flags with which the input can be read. */
   readonly flags: readonly string[];
   /** To choose a column: the cells of the first row, and of the one after it. */
@@ -11,9 +11,9 @@ interface Reading {
 
 /** An input is written in another way than it is read: nothing of it may be sent. */
 export class OtherFormatError extends UsageError {
-  readonly reading: Reading;
+  readonly reading: InputOptions;
 
-  constructor(message: string, reading: Reading) {
+  constructor(message: string, reading: InputOptions) {
     super(message, { hint: reading.hint, cause: reading.cause });
     this.reading = reading;
   }

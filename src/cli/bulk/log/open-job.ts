@@ -8,7 +8,7 @@ import type { FinishedBatches } from "./finished-batches.ts";
 import { addCounts, type BatchLine, type EventLine, type LoggedState, type RowCounts, readJobLog } from "./log-file.ts";
 import { OpenResults } from "./results.ts";
 
-type Finished = Omit<BatchLine, "low" | "results">;
+type FinishedBatch = Omit<BatchLine, "low" | "results">;
 
 /** This many finished batches may wait for the disk before the job waits too. */
 const waitingMax = 64;
@@ -87,7 +87,7 @@ export class OpenJob {
   }
 
   /** Counts a batch as finished. Resolves at once, or when the disk has caught up; rejects when it cannot be written. */
-  async finish(batch: Finished, results: string): Promise<void> {
+  async finish(batch: FinishedBatch, results: string): Promise<void> {
     if (this.#log.failure) throw this.#log.failure;
     this.finished.add(batch.batch, batch.digest);
     const { rows, invalid, failed, moved } = this.#counts;

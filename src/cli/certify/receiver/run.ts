@@ -110,7 +110,7 @@ async function makeGenuine(options: RunOptions, pace: { bestMs: number; isSlow: 
   return made;
 }
 
-interface Making {
+interface CheckOptions {
   readonly pace: CheckRun["pace"];
   readonly timeoutMs: number;
   readonly further?: number;
@@ -119,7 +119,7 @@ interface Making {
 async function makeCheck(
   check: Check,
   options: RunOptions,
-  { pace, timeoutMs, further: skipped = 0 }: Making,
+  { pace, timeoutMs, further: skipped = 0 }: CheckOptions,
 ): Promise<CheckedItem> {
   const { url, deliveries, retryLate, probe, wall, signal } = options;
   const sender = createSender({ url, wall, signal, timeoutMs });

@@ -144,7 +144,7 @@ async function reportCannotRun(error: CannotRun, output: Context["output"]): Pro
   return error.exit;
 }
 
-type Logged = ResultOf<typeof listRequests>["items"][number];
+type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
 
 /**
  * A summary of an emulator that served a command, for pipelines: called operations, rejections, findings. Under GitHub
@@ -182,11 +182,11 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
   }
 }
 
-const line = ({ method, target, status, failure, findings }: Logged): string =>
+const line = ({ method, target, status, failure, findings }: LoggedRequest): string =>
   [status, method, target, failure, ...findings.map(({ code }) => code)].filter(Boolean).join(" ");
 
-function summary(requests: readonly Logged[], outcomes: readonly string[], exit: number): string {
-  const byOperation = new Map<string, readonly Logged[]>();
+function summary(requests: readonly LoggedRequest[], outcomes: readonly string[], exit: number): string {
+  const byOperation = new Map<string, readonly LoggedRequest[]>();
   for (const request of requests) {
     const name = request.operation ?? "not declared";
     byOperation.set(name, [...(byOperation.get(name) ?? []), request]);

@@ -102,7 +102,7 @@ function line({
   return `${at} ${listener} ${method} ${target} ${status} ${took} ms ${about}${noted}`;
 }
 
-type Resent = ResultOf<typeof resendDelivery>;
+type ResendResult = ResultOf<typeof resendDelivery>;
 
 /** Reports by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
 export const deliveriesResend = defineCommand({
@@ -121,7 +121,7 @@ export const deliveriesResend = defineCommand({
   ],
   async run(input, context, spec) {
     const ids = input.positionals.id;
-    const made: Resent[] = [];
+    const made: ResendResult[] = [];
     let hasFailed = false;
     try {
       for (const id of ids) {
@@ -130,7 +130,7 @@ export const deliveriesResend = defineCommand({
           ...input,
           positionals: { id: /^\d{1,15}$/.test(id) ? Number(id) : id },
         } as unknown as CommandInput;
-        const prepared = await prepareCall<Resent>(spec!, one, context, { reads: true });
+        const prepared = await prepareCall<ResendResult>(spec!, one, context, { reads: true });
         if (prepared === "dry-run") continue;
         const value = ids.length === 1 ? (await prepared.send()).value : await silently(prepared, context);
         made.push(value);
@@ -156,8 +156,8 @@ function failureOf({ attempts }: { readonly attempts: readonly Attempt[] }): str
 
 const columns = ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "standing"] as const;
 
-async function silently({ call: one, client }: PreparedCall<Resent>, { signal }: Context): Promise<Resent> {
-  return requireValidValue(await client.send(one, { signal })) as Resent;
+async function silently({ call: one, client }: PreparedCall<ResendResult>, { signal }: Context): Promise<ResendResult> {
+  return requireValidValue(await client.send(one, { signal })) as ResendResult;
 }
 
 /** Reports by its exit code whether nothing is left that has not arrived. */

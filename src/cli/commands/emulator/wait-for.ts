@@ -19,7 +19,7 @@ type Met = ResultOf<typeof wait>;
 type Webhook = Awaited<ReturnType<typeof findDisabledWebhooks>>[number];
 
 /** Limit of one long poll: proxies and clients end silent calls. */
-const longestPollMs = 20_000;
+const maxPollMs = 20_000;
 
 const flags = [
   { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Activity to wait for" },
@@ -122,8 +122,8 @@ const ask = async ({ client, query, context }: Waiting, timeoutMs: number): Prom
 async function wallWait(waiting: Waiting): Promise<Met> {
   for (;;) {
     const left = Math.max(0, waiting.deadline - waiting.context.host.wall.monotonicNow());
-    const met = await ask(waiting, Math.min(left, longestPollMs));
-    if (met.reached || left <= longestPollMs) return met;
+    const met = await ask(waiting, Math.min(left, maxPollMs));
+    if (met.reached || left <= maxPollMs) return met;
   }
 }
 

@@ -232,7 +232,7 @@ export const jobsResults = defineCommand({
   },
 });
 
-const usualAge = "30d";
+const defaultAge = "30d";
 
 export const jobsPrune = defineCommand({
   words: ["router", "jobs", "prune"],
@@ -246,7 +246,7 @@ export const jobsPrune = defineCommand({
       flag: "older-than",
       type: "text",
       placeholder: "DURATION",
-      default: usualAge,
+      default: defaultAge,
       description: "Minimum age of finished jobs: 30d, 12h, PT2H; 0s for all",
     },
     { flag: "partial", type: "switch", description: "Include jobs with skipped or rejected rows" },
@@ -261,7 +261,7 @@ export const jobsPrune = defineCommand({
   ],
   async run({ flags }, { host, output }) {
     const { listJobs, removeJob } = await import("../../bulk/log/jobs.ts");
-    const ageMs = parseDurationFlag(flags["older-than"] ?? usualAge, "--older-than");
+    const ageMs = parseDurationFlag(flags["older-than"] ?? defaultAge, "--older-than");
     const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
     const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);
     const stored = (await listJobs(host)).filter((job) => job.status !== "damaged");

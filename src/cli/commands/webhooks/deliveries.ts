@@ -13,7 +13,7 @@ import { pickGiven } from "../../parse/values.ts";
 import { describeFilteredResult } from "../../service-message.ts";
 import { requireEmulator } from "./why.ts";
 
-type Listed = ResultOf<typeof listDeliveries>["items"][number];
+type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 type Event = EventOf<typeof watchDeliveries>;
 
 export const followFlag = {
@@ -91,7 +91,7 @@ const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(-1),
 ];
 
-const row = ({ attempts, ...delivery }: Listed) => ({
+const row = ({ attempts, ...delivery }: ListedDelivery) => ({
   ...delivery,
   attempts: attempts.length,
   answer: answerOf(attempts.at(-1)) ?? null,
@@ -123,7 +123,8 @@ function line({ id, at, activity, composite_id: contract, outcome, attempt, ...e
   return `${at} delivery ${id} ${activity}${about} ${what}${next}${skipped}`;
 }
 
-const scripted = ({ fault }: Listed["attempts"][number]): string => (fault === null ? "" : ` (fault: ${fault.effect})`);
+const scripted = ({ fault }: ListedDelivery["attempts"][number]): string =>
+  fault === null ? "" : ` (fault: ${fault.effect})`;
 
-const answerOf = (attempt: Listed["attempts"][number] | undefined): string | undefined =>
+const answerOf = (attempt: ListedDelivery["attempts"][number] | undefined): string | undefined =>
   attempt && (attempt.error?.code ?? `status ${attempt.status}`);

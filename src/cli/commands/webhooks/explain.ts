@@ -54,7 +54,7 @@ const signedBy = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diagn
 
 const fits = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;
 
-interface Examined {
+interface ExaminedSignature {
   readonly bytes: number;
   readonly signature: string;
 }
@@ -80,7 +80,11 @@ function hashOfLength(signature: string): { readonly digits: string; readonly ha
 const hexLengths: Readonly<Record<number, string>> = { 40: "SHA-1", 64: "SHA-256", 96: "SHA-384" };
 const base64Lengths: Readonly<Record<number, string>> = { 27: "SHA-1", 43: "SHA-256", 64: "SHA-384" };
 
-async function report(diagnosis: Diagnosis, { bytes, signature }: Examined, { output }: Context): Promise<void> {
+async function report(
+  diagnosis: Diagnosis,
+  { bytes, signature }: ExaminedSignature,
+  { output }: Context,
+): Promise<void> {
   const { explained, deviations, tried } = diagnosis;
   if (output.format !== "table") {
     return output.show({ valid: fits(diagnosis), explained, deviations, tried, body_bytes: bytes });

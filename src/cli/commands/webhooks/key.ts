@@ -13,13 +13,16 @@ export const keyFlag = {
   description: "File with the base64 key of svc webhooks hmac-key (SVC_WEBHOOK_HMAC_KEY)",
 } as const satisfies FlagSpec;
 
-type Keyed = CommandInputOf<readonly [typeof keyFlag]>;
+type KeyOptions = CommandInputOf<readonly [typeof keyFlag]>;
 
 /**
  * The base64 text of the key from a file or the environment, or else of the emulator that runs here; undefined if there
  * is none. Never printed.
  */
-export async function resolveKey({ globals, host, output }: Context, { flags }: Keyed): Promise<string | undefined> {
+export async function resolveKey(
+  { globals, host, output }: Context,
+  { flags }: KeyOptions,
+): Promise<string | undefined> {
   const file = flags["key-file"];
   if (file === undefined) {
     const given = givenByEnvironment(host);
@@ -65,7 +68,7 @@ function checkedKey(key: string, origin: string): string {
 }
 
 /** The same, for what works without a network. */
-export async function requireKey(context: Context, input: Keyed): Promise<string> {
+export async function requireKey(context: Context, input: KeyOptions): Promise<string> {
   const key = await resolveKey(context, input);
   if (key !== undefined) return key;
   throw new InputRequiredError("key-file", "--key-file or SVC_WEBHOOK_HMAC_KEY is required", {
@@ -74,7 +77,7 @@ export async function requireKey(context: Context, input: Keyed): Promise<string
 }
 
 /** The same, fetched from the service where none was given. */
-export async function fetchKey(context: Context, input: Keyed): Promise<string> {
+export async function fetchKey(context: Context, input: KeyOptions): Promise<string> {
   const isGiven = input.flags["key-file"] !== undefined;
   const given = isGiven ? await resolveKey(context, input) : givenByEnvironment(context.host);
   if (given !== undefined) return given;

@@ -7,7 +7,7 @@ import { CommandFailedError, UsageError } from "../../failure.ts";
 export type ControlAccess = Pick<Context, "signal"> & { readonly client: Client };
 
 /** This many are named next to each other. */
-const mostNamed = 5;
+const maxNamed = 5;
 
 /**
  * The webhooks that an argument means: by id, URL, title, or workspace. A number that is the id of none may be that of
@@ -75,7 +75,7 @@ function namedSo<T>(asked: string, all: readonly T[], nameOf: (one: T) => string
 }
 
 const cutShort = (all: readonly string[], between: string): string =>
-  `${all.slice(0, mostNamed).join(between)}${all.length > mostNamed ? `${between}${all.length - mostNamed} more` : ""}`;
+  `${all.slice(0, maxNamed).join(between)}${all.length > maxNamed ? `${between}${all.length - maxNamed} more` : ""}`;
 
 const described = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;
 const offer = (all: readonly Webhook[]): string => `There are: ${cutShort(all.map(described), "; ")}`;

@@ -4,7 +4,7 @@ import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import { type Operation, operationAt, type ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 
-export type Logged = ResultOf<typeof listRequests>["items"][number];
+export type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
 export type LoggedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
 /** A request of the log that can be made again. */
@@ -65,7 +65,7 @@ export async function readRecording(client: Client, operations: readonly Operati
   return { actions, deliveries, requests: asked.length };
 }
 
-function actionOf({ id, at, target, body, status, failure }: Logged, operation: Operation): Action | undefined {
+function actionOf({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation): Action | undefined {
   const [path = "", search] = target.split(/\?(.*)/s);
   if (operationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
   const parameters = new URLSearchParams(search);

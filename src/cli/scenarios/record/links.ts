@@ -19,7 +19,7 @@ const identifier = /(?:^|_)(?:ids?|uuids?)$/;
 /** A value that is the same nowhere else by chance. */
 const isUnique = (value: unknown): boolean => typeof value === "string" && /^[A-Z]-\d+$|^[\da-f-]{32,36}$/.test(value);
 
-interface Made extends Link {
+interface CreatedObject extends Link {
   readonly value: unknown;
   /** What it is the number of: `contract` for `contract_id`, and for the `id` of `contracts.create`. */
   readonly kind: string;
@@ -28,7 +28,7 @@ interface Made extends Link {
 /** What earlier requests have made and later ones name, by what they answered in a replay of all. */
 export function findLinks(actions: readonly Action[], results: ReadonlyMap<number, Observation>): Links {
   const links = new Map<number, Map<string, Link>>();
-  const made: Made[] = [];
+  const made: CreatedObject[] = [];
   for (const action of actions) {
     const own = new Map<string, Link>();
     const { params, query, body } = action;

@@ -71,7 +71,7 @@ function isReadyLine(text: string): boolean {
 }
 
 /** Reports in the log how many lines of it are missing. */
-type Missing = (lines: number) => string;
+type MissingLinesNote = (lines: number) => string;
 
 /**
  * The same context with an output for processes that run all day: a log on a full disk must not end them. Lines of a
@@ -80,10 +80,10 @@ type Missing = (lines: number) => string;
 export function withResilientOutput(context: Context, isJsonLog: boolean): Context {
   const { host, globals, output } = context;
   const { wall } = host;
-  const inWords: Missing = (lines) =>
+  const inWords: MissingLinesNote = (lines) =>
     `${isoMillis(wall.now())} (wall)  ${lines} lines of this log are missing, because the disk was full or failed`;
-  const asEvent: Missing = (count) => JSON.stringify({ event: "dropped", count });
-  const asLogged: Missing = (count) =>
+  const asEvent: MissingLinesNote = (count) => JSON.stringify({ event: "dropped", count });
+  const asLogged: MissingLinesNote = (count) =>
     JSON.stringify({ time: isoMillis(wall.now()), level: "warn", event: "dropped", count });
   const streams: Pick<Host, "stdout" | "stderr"> = {
     stdout: lasting(host.stdout, output.format === "table" ? inWords : asEvent),
@@ -108,7 +108,7 @@ export function isFileStream(stream: OutputStream): boolean {
 }
 
 /** Node's own stream to a file accepts nothing after one failed write. */
-function lasting(stream: OutputStream, missing: Missing): OutputStream {
+function lasting(stream: OutputStream, missing: MissingLinesNote): OutputStream {
   if (!isFileStream(stream)) return stream;
   const { fd } = stream as OutputStream & { readonly fd: number };
   let dropped = 0;
