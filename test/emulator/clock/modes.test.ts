@@ -70,7 +70,7 @@ describe("how entries come due", () => {
     assert.deepEqual([seen, clock.now()], [["+0 a", "+5 b", "+85 c"], begin + minutes(85)]);
   });
 
-  it("takes up a new mode at once", async (t) => {
+  it("accepts up a new mode at once", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall });
     await add([minutes(3), "a"]);

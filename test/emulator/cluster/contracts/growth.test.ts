@@ -13,7 +13,7 @@ import { timesAsLong } from "../../../support/growth.ts";
 const bound = 9;
 
 describe("A contract with very many of something", () => {
-  it("takes time in proportion to its parties, also where they are all one with many contacts", async (t) => {
+  it("accepts time in proportion to its parties, also where they are all one with many contacts", async (t) => {
     const { api } = await emulator(t);
     let names = 0;
     const create = (count: number) => async () => {
@@ -74,7 +74,7 @@ describe("A contract with very many of something", () => {
 });
 
 describe("What a request would tell its webhooks", () => {
-  it("is refused where it is more than a body may hold, and nothing of it happens", async (t) => {
+  it("is rejected where it is more than a body may hold, and nothing of it happens", async (t) => {
     const { api } = await emulator(t);
     const body = (count: number) => ({
       counter_party_details: [{ ...acme, organization_name: "A".repeat(1_000_000) }],
