@@ -154,7 +154,7 @@ export interface Emulator {
   /**
    * Goes back on the way that led to the present state, which is stored before, as `before-1` and so on. Only where the
    * state is stored in a file or a database: fails with HistoryUnavailableError otherwise, with RewindOutOfRangeError
-   * where not this much is stored, with RewindTargetInFutureError for a time that lies ahead; then nothing is changed.
+   * if not this much is stored, with RewindTargetInFutureError for a time that lies ahead; then nothing is changed.
    * Where nothing is taken back, nothing is stored.
    */
   rewind(target: Rewind): Promise<{ readonly backupSnapshot: string | undefined }>;
@@ -264,7 +264,7 @@ export interface EmulatorOptions {
   readonly publicUrl?: string;
   /**
    * Origins at which clients find the listeners of clusters, by cluster id, as `publicUrl` says it of the router.
-   * Default: next to `publicUrl`, where that has the router's own port; else where it listens.
+   * Default: next to `publicUrl`, if that has the router's own port; else where it listens.
    */
   readonly clusterUrls?: Readonly<Record<string, string>>;
   /**
@@ -315,9 +315,9 @@ export interface EmulatorOptions {
 }
 
 /**
- * Starts an emulator in this process. Any number may run at once; nothing is shared between them. Fails with InvalidOptionsError
- * where they cannot be meant so, with StateFormatError over a damaged file and with StateLockedError over one that another emulator
- * uses; nothing is left running then.
+ * Starts an emulator in this process. Any number may run at once; nothing is shared between them. Fails with
+ * InvalidOptionsError if they cannot be meant so, with StateFormatError over a damaged file and with StateLockedError
+ * over one that another emulator uses; nothing is left running then.
  */
 export function startEmulator(options?: EmulatorOptions): Promise<Emulator>;
 

@@ -132,8 +132,8 @@ export async function findFirstAfter(
 }
 
 /**
- * Resolves with true when nothing runs and nothing is due, with false at the deadline or when the emulator closes. Throws
- * DeliveryUnderWayError where `isProgressing`, asked each time that the patience ends, says no.
+ * Resolves with true when nothing runs and nothing is due, with false at the deadline or when the emulator closes.
+ * Throws DeliveryUnderWayError if `isProgressing`, asked each time that the patience ends, says no.
  */
 async function idleBefore(
   { dispatcher, wall, closing }: Parts,

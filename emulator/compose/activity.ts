@@ -33,8 +33,9 @@ const everyMs = 100;
 const maxEntries = 250;
 
 /**
- * Tells of events, in batches, and waits for the listener before the next one. What serves requests only puts things
- * into a list that does not grow: words are made here, later. Returns the function that ends it, after the last batch.
+ * Publishes events, in batches, and waits for the listener before the next one. Code that serves requests only puts
+ * entries into a list that does not grow: words are made here, later. Returns the function that ends it, after the last
+ * batch.
  */
 export function watchActivity(
   { store, requestLog, deliveries, clock, wall }: Sources,

@@ -93,7 +93,7 @@ interface Beside extends PublicUrls {
   readonly routerUrl: string;
 }
 
-/** Throws InvalidOptionsError where an address is given for a cluster that has no listener here. */
+/** Throws InvalidOptionsError if an address is given for a cluster that has no listener here. */
 export function checkClusterUrls({ clusterUrls = {} }: PublicUrls, ids: readonly string[]): void {
   const unknown = Object.keys(clusterUrls).filter((id) => !ids.includes(id));
   if (unknown.length === 0) return;

@@ -93,7 +93,7 @@ async function fromFallback(
     throw error;
   }
   const answer = await fallback(received, exchange.finding);
-  // What is in for the cluster is the emulator itself.
+  // The emulator itself imitates the cluster.
   return answer && { ...toPassthroughResponse(answer), isForeign: false };
 }
 

@@ -17,7 +17,7 @@ export const CauseRow = z.strictObject({
   parent_span: z.string().nullable(),
   /** The cause that led to this one. */
   before: z.string().nullable(),
-  /** The clock advance by which it came due; null: nobody moved time. */
+  /** The clock advance by which it came due; null: the clock was not advanced. */
   moved_by: z.string().nullable(),
 });
 export type CauseRow = Readonly<z.infer<typeof CauseRow>>;

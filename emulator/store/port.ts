@@ -10,7 +10,7 @@ export type IndexValue = string | number;
 export type RowKey = string | number;
 type KeyOf<Row> = Row extends { readonly id: number } ? number : string;
 
-/** The key of a numbered row that a string names; NaN, which no row has, where it is not written as numbers are. */
+/** The key of a numbered row that a string names; NaN, which no row has, if it is not written as numbers are. */
 export const rowNumber = (text: string): number => (String(Number(text)) === text ? Number(text) : Number.NaN);
 
 /** Makes a row of one version of its collection a row of the next. Pure: it may run again after a crash. */
@@ -180,7 +180,7 @@ export interface History {
   visit(visit: (commit: Commit) => boolean): Promise<HistoryStart | undefined>;
   /**
    * The state after the line of that number, which `visit` has named, or the one before such a line. Stands next to the
-   * present one. Fails with StateFormatError where its files are damaged or gone.
+   * present one. Fails with StateFormatError if its files are damaged or gone.
    */
   stateAfter(number: number): Promise<{ readonly store: Store; readonly past: LogPosition }>;
 }

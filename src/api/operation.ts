@@ -80,9 +80,9 @@ export type Column =
   | {
       readonly name: string;
       readonly cut?: 1 | 2 | 3;
-      /** This many characters of it say something, where it is cut. */
+      /** This many characters of it say something, if it is cut. */
       readonly least?: number;
-      /** What is missing of it then, where that is not the end. */
+      /** The rest in that case, if it is not the end. */
       readonly omits?: "start" | "middle";
       /** Essential columns: others are omitted before them. */
       readonly purpose?: true;
@@ -93,7 +93,7 @@ export type Cli =
   | {
       /** Group and verb: `contracts status`. */
       readonly command: string;
-      /** Fields of the response (or of each item of `rows`) that a table shows, what says which row it is first. */
+      /** Fields of the response (or of each item of `rows`) that a table shows, the identifying ones first. */
       readonly columns?: readonly Column[];
       /** The field of the response that holds the rows, where the response is not a list itself. */
       readonly rows?: string;
@@ -140,7 +140,7 @@ export interface Operation {
   readonly role?: ControlRole;
   readonly request: RequestShape;
   readonly responses: Readonly<Record<number, ResponseBody>>;
-  /** How long what it does may take, in ms on the wall clock, where that is longer than clients usually wait. */
+  /** How long what it does may take, in ms on the wall clock, if that is longer than clients usually wait. */
   readonly longestMs?: number;
   /** Next to those that the service declares for all its operations. */
   readonly failures: readonly FailureCode[];
@@ -157,8 +157,8 @@ export interface Operation {
 }
 
 /**
- * The role that an operation of the control plane needs: the one that it declares; else whoever may read may look, and
- * whoever may operate does the rest. Undefined: anyone may call it.
+ * The role that an operation of the control plane needs: the declared one; else "read" for reads, and "operate" for the
+ * rest. Undefined: anyone may call it.
  */
 export const roleOf = ({ auth, method, role }: Pick<Operation, "auth" | "method" | "role">): ControlRole | undefined =>
   auth === "control-token" ? (role ?? (method === "GET" ? "read" : "operate")) : undefined;

@@ -42,5 +42,5 @@ export function spanOf(node: TraceNode): Span {
 const isFailure = (kind: TraceNode["kind"], status: number): boolean =>
   kind === "request" ? status === 0 || status >= 500 : status < 200 || status > 299;
 
-/** What the spans of a tree are told with, where no settings say otherwise. */
+/** Attributes of the spans of a tree, without other settings. */
 export const emulatorResource = { "service.name": "svc-emulator" } as const;

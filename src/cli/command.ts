@@ -41,7 +41,10 @@ interface WrittenDeclaration extends CommandDeclaration {
 export interface Command extends WrittenDeclaration {
   /** The values that its own code reads; a test compares them with the derived command. */
   readonly readsDerived?: DerivedInput;
-  /** Resolves when done; a failure kind or an exit code says how, where that is not plain success. `spec` is the derived command, if any. */
+  /**
+   * Resolves when done; a failure kind or an exit code says how, if that is not plain success. `spec` is the derived
+   * command, if any.
+   */
   run(
     input: CommandInput,
     context: Context,
@@ -70,7 +73,7 @@ interface TypedCommand<
   ): ReturnType<Command["run"]>;
 }
 
-/** The command as it is. Gives its code the types that its flags and positionals have by their declaration. */
+/** The command as it is. Returns its code the types that its flags and positionals have by their declaration. */
 export const defineCommand = <
   const Flags extends readonly FlagSpec[],
   const Positionals extends readonly PositionalSpec[],

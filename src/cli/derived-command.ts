@@ -54,7 +54,7 @@ export interface CallChanges {
   readonly secrets?: readonly string[];
   /** Asks instead of the declared question, if the whole request is needed to describe the action. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
-  /** Throws where a good answer says that it was not done. */
+  /** Throws if a good answer says that it was not done. */
   readonly check?: (answer: ApiResponse, call: CheckedCall) => void;
   /** The result in words: a person at a terminal reads it instead of a response without it. */
   readonly outcome?: (call: CheckedCall) => string;

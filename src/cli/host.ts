@@ -44,6 +44,6 @@ export interface Host {
   onSignal(listener: (name: SignalName) => void): () => void;
   /** Does it after this many milliseconds, if the process is still there then; keeps nothing alive. */
   deadline(ms: number, act: () => void): void;
-  /** Ends the process at once, whatever runs in it; with the code of the run, where that has ended, else the signal's. */
+  /** Ends the process at once, whatever runs in it; with the code of the run, if that has ended, else the signal's. */
   end(name: SignalName): void;
 }

@@ -51,7 +51,7 @@ export async function noteMoreRows(paged: Paging, rows: string, part: Part, quer
   await output.warn(isLater(paged, query) ? `${share} shown. For all: --all` : `${share} shown. For all: --all`);
 }
 
-/** What is said instead of a part that begins behind the last row: that there are rows. */
+/** The message for a part that begins after the last row: that there are rows. */
 export function describePastEnd(paged: Paging, rows: string, part: Part, query: Query): string | undefined {
   const count = Number(part[paged.total]);
   if (rowsIn(part, rows).length > 0 || !(count > 0) || !isLater(paged, query)) return undefined;

@@ -69,7 +69,7 @@ function refuseUnused(
   }
 }
 
-/** What is handed on as it came has no fields and no other format, and what prints nothing has neither. */
+/** Forwarded bytes have no fields and no other format, and a command without output has neither. */
 function refuseLayout(declaration: DeclaredCommand, { fields, format, wide }: Globals): void {
   const output = outputOf(declaration);
   const isContent = output === "bytes" || output === "html" || output === "content";
@@ -87,7 +87,7 @@ function outputOf(declaration: DeclaredCommand): string | undefined {
   return declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined);
 }
 
-/** The same, told to a collector: what the command calls and starts belongs to its trace. */
+/** The same with spans: calls and processes of the command belong to its trace. */
 async function performTraced(
   ...[invocation, argv, host, stopping, svc]: Parameters<typeof runCommandLine>
 ): Promise<number> {
@@ -129,7 +129,10 @@ async function carriedOut(
   }
 }
 
-/** Where nobody answers any more, this folder may know of who does; and who rejects may be another than was meant. */
+/**
+ * If the target no longer answers, this folder may name another emulator; a rejection may come from another than was
+ * meant.
+ */
 async function withEnded(error: unknown, context: Context): Promise<unknown> {
   const isRefused = error instanceof ServiceError && error.status === 401;
   if (!isRefused && !(error instanceof NetworkError && error.code === "ECONNREFUSED")) return error;
@@ -172,7 +175,7 @@ async function completeInput(
   throw createMissingFieldsError(refused, { hint: `See svc ${declaration.words.join(" ")} --help.` });
 }
 
-/** Nobody answers questions for a service of which it is not known where it is. */
+/** Without a service address, questions are useless. */
 async function knowWhere(declaration: DeclaredCommand, { flags }: CommandInput, context: Context): Promise<void> {
   const service = ("operation" in declaration ? declaration : declaration.spec)?.service;
   if (flags["dry-run"] === true) return;

@@ -35,7 +35,7 @@ export interface ApiResponse<Value = unknown> {
   readonly shapeProblem: string | undefined;
 }
 
-/** The value of a response whose fields are about to be read. Throws InvalidResponseError where they are not there. */
+/** The value of a response whose fields are about to be read. Throws InvalidResponseError if they are not there. */
 export function requireValidValue<Value>({ status, value, shapeProblem }: ApiResponse<Value>): Value {
   if (shapeProblem === undefined) return value;
   throw new InvalidResponseError(status, `The service responded ${status} with an undeclared body: ${shapeProblem}.`);

@@ -107,7 +107,7 @@ export function hasMoreRules(schema: z.ZodType): boolean {
   return found;
 }
 
-/** Names of a response's fields; of a row's, where it is a list or holds one under `rows`. */
+/** Names of a response's fields; of a row's, if it is a list or holds one under `rows`. */
 export function fieldNames(schema: JsonSchema, rows: string | undefined): string[] {
   const solid = resolveSchema(schema, schema);
   const property = rows === undefined ? solid : ((solid.properties ?? {}) as Record<string, JsonSchema>)[rows];

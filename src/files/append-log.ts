@@ -35,7 +35,7 @@ interface Options<Failure extends Error> {
    * group, in the same turn.
    */
   readonly ahead?: () => Promise<void>;
-  /** Fails where the file does not end with the last durable line, at `length`. Nothing is written then, nor cut off. */
+  /** Fails if the file does not end with the last durable line, at `length`. Nothing is written then, nor cut off. */
   readonly verify?: (file: DiskFile, length: number) => Promise<void>;
 }
 

@@ -11,7 +11,7 @@ export interface AtomicWriteOptions extends Partial<Permissions> {
   readonly disk?: Disk;
   /** Maps the disk's errors. Errors of the content stay as they are. */
   readonly failure?: (cause: unknown) => Error;
-  /** Told once the new file has replaced the old one, which is not durable yet. */
+  /** Called once the new file has replaced the old one, which is not durable yet. */
   readonly onPlaced?: () => void;
 }
 
@@ -33,9 +33,9 @@ export function parseTemporaryName(temporary: string): string | undefined {
 export const isTemporaryName = (name: string, of: string): boolean => parseTemporaryName(name) === of;
 
 /**
- * Replaces whatever has that name by a file, durably: at every moment the old one or the new one is there, whole. A
- * symbolic link is replaced itself; `realTarget` gives the path behind it where links are to stay. By hand: packages
- * for it do not flush the folder, and take whole contents only.
+ * Replaces the file of that name, durably: at every moment the old one or the new one exists, complete. A symbolic link
+ * is replaced itself; `realTarget` returns the path behind it if links are to stay. By hand: packages for it do not
+ * flush the folder, and accept only complete contents.
  */
 export async function writeFileAtomic(
   path: string,

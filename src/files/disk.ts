@@ -33,7 +33,7 @@ export interface Disk {
   /** Opens a file that must be there. */
   open(path: string, access: "read" | "write"): Promise<DiskFile>;
   rename(from: string, to: string): Promise<void>;
-  /** Gives a file a second name, which must be free. */
+  /** Returns a file a second name, which must be free. */
   link(path: string, second: string): Promise<void>;
   /** Does nothing when there is no such file. */
   remove(path: string): Promise<void>;

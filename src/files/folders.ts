@@ -14,7 +14,7 @@ export async function makeFolderDurably(disk: Disk, path: string): Promise<void>
 
 /**
  * The path that all names of a file lead to, absolute and without links, also where there is no file yet: links are
- * followed to where one would be made. Fails with ELOOP where links lead in a circle.
+ * followed to where one would be made. Fails with ELOOP if links lead in a circle.
  */
 export async function resolveRealPath(path: string): Promise<string> {
   const absolute = resolve(path);

@@ -13,7 +13,7 @@ import { makeFolder } from "./make-folder.ts";
  * of the file alone, so that a process that was stopped for a while loses its lock to another.
  */
 
-/** Who holds a lock. It is in the lock's file, next to whatever else the holder tells there. */
+/** The holder of a lock, as in the lock's file, next to the holder's other data. */
 export interface LockHolder extends Machine {
   /** New for each lock that is taken. */
   readonly id: string;
@@ -250,7 +250,7 @@ async function probe(path: string): Promise<"alive" | "gone" | "unknown"> {
   return code === "connected" || code === "EAGAIN" ? "alive" : "unknown";
 }
 
-/** Uses the path or, where it is too long for the address of a socket, the way to it through its open folder. */
+/** Uses the path or, if it is too long for the address of a socket, the way to it through its open folder. */
 async function withAddress<T>(path: string, use: (address: string) => Promise<T>): Promise<T | undefined> {
   if (process.platform === "win32") return undefined;
   // The limit of macOS, which allows the fewest bytes: 104 with the zero at the end.

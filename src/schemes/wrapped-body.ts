@@ -10,7 +10,7 @@ export interface BodyForm {
   readonly body: Uint8Array;
 }
 
-/** What stands inside a body that something has encoded, compressed or wrapped before it was saved. */
+/** The body inside one that was encoded, compressed or wrapped before it was saved. */
 export function unwrapBody(body: Uint8Array): readonly BodyForm[] {
   const text = Buffer.from(body).toString("utf8");
   return [...decompressed(body), ...fromUtf16(body), ...fromBase64(text), ...fromJson(tryParseJson(text))];

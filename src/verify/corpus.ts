@@ -40,7 +40,7 @@ interface IndexEntry {
 
 const formatEntry = ({ file, sha256 }: IndexEntry): string => `${JSON.stringify({ file, sha256 })}\n`;
 
-/** Reads a whole corpus. Throws CorpusError where it is cut, edited, of another version, or not one. */
+/** Reads a whole corpus. Throws CorpusError if it is cut, edited, of another version, or not one. */
 export async function readCorpus(folder: string): Promise<Corpus> {
   const { entries, digest, isEnded } = await readIndex(folder);
   if (!isEnded) {

@@ -22,7 +22,7 @@ export function findOperation(
   return undefined;
 }
 
-/** An operation by its id, where it is one of the services. */
+/** An operation by its id, if it is one of the services. */
 export const operationNamed = (id: string | undefined): Operation | undefined =>
   id === undefined ? undefined : declared.find((one) => one.id === id);
 

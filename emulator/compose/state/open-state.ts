@@ -131,7 +131,7 @@ async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise
   return { ...parts, clusters, kept };
 }
 
-/** Whether a file is a state with something in it. Fails with StateFormatError where it is damaged. */
+/** Whether a file is a state with something in it. Fails with StateFormatError if it is damaged. */
 async function holdsState(file: string, wall: WallClock): Promise<boolean> {
   if (!existsSync(file)) return false;
   const { store } = await readStoredState({ path: file, collections, wall });
@@ -152,7 +152,7 @@ const inMemory = (store: Store, uploads?: Pick<Blobs, "open">): Parts => ({
   snapshotStore: memorySnapshotStore(),
 });
 
-/** Parts of a state, where it is stored. */
+/** Parts of a state, if it is stored. */
 async function openParts({ file, database, ...opening }: OpenStateOptions): Promise<Parts> {
   const { historyBytes = defaultHistoryBytes } = opening;
   if (database) {

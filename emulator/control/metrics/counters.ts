@@ -80,7 +80,7 @@ export interface Sample {
 export type Family = {
   readonly name: string;
   readonly help: string;
-  /** The last part of its name, where it has one. */
+  /** The last part of its name, if it has one. */
   readonly unit?: "seconds" | "bytes" | "ratio";
 } & (
   | { readonly type: "counter" | "gauge"; readonly samples: readonly Sample[] }

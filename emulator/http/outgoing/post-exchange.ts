@@ -13,9 +13,9 @@ export const maxHeadBytes = 65_536;
 export type PostOutcome = { readonly status: number; readonly body: Buffer } | { readonly cause: unknown };
 
 /**
- * One POST on its way, told by undici as it goes. It asks for no stream, which would cost more than all the rest, and
- * reads no more of the response than is stored. The callbacks are those by which undici 7 itself is told: its newer
- * ones parse the header of every response, which nobody here reads. undici 8, which has them alone, needs Node 22.
+ * One POST; undici calls it with each step. It uses no stream, which would cost more than all the rest, and reads no
+ * more of the response than is stored. The callbacks are those of undici 7 itself: its newer ones parse the header of
+ * every response, which is not needed here. undici 8, which has only those, needs Node 22.
  */
 export class PostExchange implements Dispatcher.DispatchHandler {
   readonly #tell: (ended: PostOutcome) => void;

@@ -18,7 +18,7 @@ export interface LoggedRequest {
   readonly method: string;
   readonly target: string;
   readonly rawHeaders: readonly string[];
-  /** JSON that was sent, where it is short. */
+  /** JSON that was sent, if it is short. */
   readonly body?: Buffer | undefined;
   readonly status: number;
   /** Code of the declared failure that was answered. */

@@ -81,7 +81,7 @@ export function* listInviteTokenIdentifiers(token: string): Generator<Identifier
 
 /**
  * Every value that a request carries under a name: in the query, then at the top of its body, then in a header. `list`:
- * all that are under it, where it is the name of a list.
+ * all that are under it, if it is the name of a list.
  */
 interface Fields {
   (name: string): readonly string[];

@@ -100,7 +100,7 @@ function goOnBehind(state: State, table: RowTable): void {
   }
 }
 
-/** Fails with StateFormatError where a row that another one needs is not there. */
+/** Fails with StateFormatError if a row that another one needs is not there. */
 function checkReferences(state: State, table: RowTable): void {
   const { name, key, refersTo } = table.declaration;
   if (refersTo === undefined) return;

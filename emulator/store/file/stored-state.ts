@@ -84,8 +84,8 @@ function parsed(text: string): unknown {
 }
 
 /**
- * The path under which a state is stored, whatever links lead to it. Fails with StateAccessError where a pipe or a
- * device has the name, which a repair would move aside.
+ * The path under which a state is stored, whatever links lead to it. Fails with StateAccessError if a pipe or a device
+ * has the name, which a repair would move aside.
  */
 export async function resolveStatePath(path: string): Promise<string> {
   const real = await resolveRealPath(path);

@@ -8,7 +8,7 @@ import type { Change, State } from "./state.ts";
 /** Makes committed changes durable. */
 export interface CommitLog {
   /**
-   * Takes changes in the order of their commits, and the id of their cause, where they have one. Resolves once they, and
+   * Takes changes in the order of their commits, and the id of their cause, if they have one. Resolves once they, and
    * all before them, are durable.
    */
   append(changes: readonly Change[], cause: string | undefined): Promise<void>;
@@ -16,7 +16,7 @@ export interface CommitLog {
   flushed(): Promise<void>;
   /**
    * Makes a whole new state durable, instead of the old one. Called while nothing else is continuing. `past`: after
-   * which of its lines the new state was; `moment`: when, where that is not now.
+   * which of its lines the new state was; `moment`: when, if that is not now.
    */
   replace(state: State, past: LogPosition | undefined, moment?: Moment): Promise<void>;
   /** History of the present state; undefined if none is stored. */

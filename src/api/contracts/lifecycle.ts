@@ -62,7 +62,7 @@ export interface Move {
   readonly requires?: readonly Requirement[];
   /** `=` stays where it is; `held` returns to the state before the hold. */
   readonly to: ContractStatus | "=" | "held" | "(deleted)";
-  /** A notification is sent to each signatory whose turn has come by the move: to nobody, to one, or to several. */
+  /** A notification is sent to each signatory whose turn has come by the transition: to none, to one, or to several. */
   readonly emits: readonly Activity[];
   /** E-mails that go out. One virtual minute later their provider reports each as delivered, unless the contract has left the state by then. */
   readonly sends?: "signing" | "redlining";

@@ -32,7 +32,7 @@ export function formatAttemptLabel(attempt: Numbered, delivery: Attempted<Number
 export const causingFaultOf = ({ fault }: Pick<Attempt, "fault">): string | undefined =>
   fault !== null && fault.effect in blamed ? fault.effect : undefined;
 
-/** What each does that may make an attempt fail; those that only come later do not. */
+/** Effects that may make an attempt fail; those that only come later do not. */
 const blamed = lookupTable({
   drop: "prevented the request",
   tamper: "changed the body after signing",

@@ -62,7 +62,7 @@ export interface WebhookHealth {
   readonly trouble: string | null;
   /** How the receiver's answer begins. */
   readonly answer: string | null;
-  /** Sentences, in order: the first failure, the last one, what they have in common, and what follows. */
+  /** Sentences, in order: the first failure, the last one, their common cause, and the consequences. */
   readonly why: readonly string[];
   /** Why, in a few words. */
   readonly short: string;

@@ -53,7 +53,7 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
 const mostNamed = 3;
 
 interface Feature {
-  /** What deliveries may have in common; undefined: this one has nothing of the kind. */
+  /** Properties that deliveries may have in common; undefined: this one has none. */
   readonly of: (delivery: Delivery) => string | undefined;
   readonly words: (values: readonly string[]) => string;
 }

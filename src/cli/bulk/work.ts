@@ -53,7 +53,7 @@ export function formatOutcome({ action, noun, cluster, rows, distinct = rows }: 
 export const unknownNote = (cluster: string): string =>
   `Identifiers that are not mapped to ${cluster} were ignored; the service does not report how many`;
 
-/** Fails where the service has answered anything but true: what it was asked for is not known to be done. */
+/** Fails if the service has answered anything but true: its work is not known to be done. */
 export function requireConfirmed(answer: unknown, { action, noun, cluster, rows }: Outcome): void {
   if (answer === true) return;
   const asked = action === "map" ? `map ${pluralize(rows, noun)} to` : `remove ${pluralize(rows, noun)} from`;

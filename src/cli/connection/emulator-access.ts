@@ -90,7 +90,7 @@ const once = { retries: 0, timeoutMs: patienceMs };
 
 /**
  * Whether the very emulator of a run file answers at its address. Before this is known, nothing is sent there. Throws
- * CommandFailedError where it does not answer in time or, unless `mayBeStarting`, does not serve yet.
+ * CommandFailedError if it does not answer in time or, unless `mayBeStarting`, does not serve yet.
  */
 export async function isSameEmulator(
   { routerUrl, instanceId, pid }: RunningEmulator,

@@ -28,7 +28,7 @@ interface Candidate {
   readonly contentType: string;
   /** The bytes, from the beginning, for each attempt. */
   readonly open: () => AsyncIterable<Uint8Array>;
-  /** Throws where what was read may be a mixture. */
+  /** Throws if what was read may be a mixture. */
   readonly checkUnchanged: () => Promise<void>;
 }
 

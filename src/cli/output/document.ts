@@ -3,8 +3,8 @@ import type { ApiResponse } from "../../client/response.ts";
 import { CommandFailedError } from "../failure.ts";
 
 /**
- * The bytes of a document that is about to replace a file. Throws InvalidResponseError where a part of it came, or nothing,
- * unless it may be empty.
+ * The bytes of a document that is about to replace a file. Throws InvalidResponseError if a part of it came, or
+ * nothing, unless it may be empty.
  */
 export function documentBytes(
   { status, value }: Pick<ApiResponse, "status" | "value">,

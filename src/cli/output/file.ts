@@ -18,9 +18,9 @@ export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefin
   });
 }
 
-/** What must not be lost by writing a file. */
+/** Files that must not be overwritten. */
 export interface ProtectedFiles {
-  /** What else the command line names, `-` for standard input: what is read must not be replaced by what comes of it. */
+  /** Other files of the command line, `-` for standard input: an input must not be replaced by its output. */
   readonly inputs?: readonly (string | undefined)[];
   /**
    * Whether a file that begins so is one that the flag wrote before, which it may replace. Left out where the flag says
@@ -31,7 +31,7 @@ export interface ProtectedFiles {
 
 /**
  * Looks, before anything is sent, whether a file can be written there: a response that cannot be stored may not come a
- * second time. Gives its absolute path. Throws UsageError.
+ * second time. Returns its absolute path. Throws UsageError.
  */
 export async function checkOutputFile(
   host: Host,
@@ -83,7 +83,7 @@ async function identityOf({ cwd, stdin }: Host, path: string): Promise<string | 
     ? promisify(fstat)(fd!, { bigint: true })
     : stat(resolve(cwd, path), { bigint: true })
   )
-    // What cannot be looked at, nobody reads.
+    // A file that cannot be examined is not an input.
     .catch(() => undefined);
   return found && `${found.dev}:${found.ino}`;
 }

@@ -19,18 +19,16 @@ export interface TableView {
   readonly rows?: string | undefined;
   /** Reports that there is nothing, to people: `No webhooks`. */
   readonly none?: string;
-  /** Why there is nothing, if nobody would expect that: said instead of `none`, and in every format. */
+  /** The reason for an unexpected empty result: shown instead of `none`, and in every format. */
   readonly lack?: string | undefined;
 }
 
 /**
- * Data on standard output, everything else on standard error (DECISIONS.md, L1). Lines are for people: what is in them
- * is made harmless (print.ts), so they may hold whatever a service said.
+ * Data on standard output, everything else on standard error (DECISIONS.md, L1). Lines are for people: their contents
+ * are made harmless (print.ts), so they may hold any text of a service.
  */
 export interface Output {
-  /**
-   * What the flags ask for; `table`, where no flag says so, is tab-separated when standard output is not a terminal.
-   */
+  /** The output options of the flags; `table`, by default, is tab-separated when standard output is not a terminal. */
   readonly format: OutputFormat;
   /** Prints a response. */
   show(value: unknown, view?: TableView): Promise<void>;
@@ -42,7 +40,7 @@ export interface Output {
   document(value: unknown, indent?: number): Promise<void>;
   /** Rows of cells: comma-separated where that is asked for, else tab-separated. */
   rows(rows: readonly (readonly string[])[]): Promise<void>;
-  /** What was asked for, byte for byte where a program reads it. */
+  /** The requested data, byte for byte if a program reads it. */
   content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
   /** A line for people on standard error, whatever goes to standard output; silent under --quiet. */
   note(line: StyledLine): Promise<void>;
@@ -111,7 +109,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     const { lines, leftOut, cut } = fitTable(values, {
       columns: columns.map((name) => declared.get(name) ?? name),
       window,
-      // What was asked for by name is shortened, and never omitted.
+      // A requested column is shortened, and never omitted.
       keepsAll: globals.fields !== undefined,
     });
     await printer.lines("stdout", lines, { laidOut: true });

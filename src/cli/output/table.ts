@@ -13,7 +13,7 @@ const ranks = { first: 0, purpose: 1, other: 2, empty: 3 } as const;
 interface ColumnLayout {
   readonly name: string;
   readonly cut: number;
-  /** What it keeps where it is cut; its width where it is not. */
+  /** Width of a shortened column; its full width otherwise. */
   readonly least: number;
   readonly omits: OmittedPart;
   /** Those of a lower rank are omitted later. */
@@ -24,9 +24,9 @@ interface ColumnLayout {
 }
 
 /**
- * Rows under headings that fit a window of this many columns: some are cut with `…`, by the priority that they declare,
- * and those are omitted that do not fit next to what the command is run for. Numbers are at the right, states in their
- * colour. With the titles of what is omitted, and of what is cut.
+ * Rows under headings that fit a window of this many columns: some are cut with `…`, by their declared priority, and
+ * columns that do not fit next to the essential ones are omitted. Numbers are at the right, states in their color. With
+ * the titles of omitted and of cut columns.
  */
 export function fitTable(
   rows: readonly (readonly unknown[])[],
@@ -94,8 +94,8 @@ const total = (columns: readonly ColumnLayout[]): number =>
   columns.reduce((sum, column) => sum + column.width, gap * (columns.length - 1));
 
 /**
- * As many columns as fit, each as narrow as it may be, in the order of their ranks. What the command is run for takes the
- * room that there is; what holds nothing takes none of what another column lacks.
+ * As many columns as fit, each as narrow as it may be, in the order of their ranks. Essential columns use the available
+ * room; empty ones take none from others.
  */
 function chosen(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
   const taken = new Map<string, ColumnLayout>();

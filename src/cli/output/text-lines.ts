@@ -1,4 +1,4 @@
-/** Longer lines are handed on in parts: nobody reads them, and memory has an end. */
+/** Longer lines are forwarded in parts: they are hardly read, and memory has an end. */
 const maxLineLength = 64 * 1024;
 
 /** The text of a stream of bytes, cut after line breaks, so that no line comes in two parts unless it is very long. */

@@ -14,7 +14,7 @@ export async function write(stream: OutputStream, text: string | Uint8Array): Pr
   }
 }
 
-/** What another run of this program has printed on a file: it is harmless already, and continues byte for byte. */
+/** Output of another run of this program to a file: it is harmless already, and is printed byte for byte. */
 export const forwardOutput = (stream: OutputStream, printed: Uint8Array): Promise<void> =>
   printed.length > 0 ? write(stream, printed) : Promise.resolve();
 

@@ -9,7 +9,7 @@ import { fsErrorReason, isFsError } from "../../files/disk.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 
-/** The bytes of a file, or of standard input for `-`. Throws UsageError where there is nothing to read. */
+/** The bytes of a file, or of standard input for `-`. Throws UsageError if there is nothing to read. */
 export async function readInput(host: Host, path: string, flag: string): Promise<Buffer> {
   if (path !== "-") {
     return readFile(await requireFile(host, path, flag)).catch((cause) => throwUnreadable(path, flag, cause));
@@ -71,7 +71,7 @@ async function* pipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8A
 
 const ofReading = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
 
-/** A UsageError in words, of what reading a file failed with. */
+/** A UsageError in words, from the error of reading a file. */
 export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
   const why = ofReading[cause.code ?? ""] ?? (isFsError(cause) ? fsErrorReason(cause) : (cause.code ?? cause.message));
   throw new UsageError(`${flag}: cannot read ${path}: ${why}`, { cause });

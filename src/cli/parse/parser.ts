@@ -9,14 +9,14 @@ import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
 import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
 
-/** What a command line means: which command, and its input with the global flags. */
+/** The meaning of a command line: its command, and its input with the global flags. */
 export interface Invocation<D extends CommandDeclaration> {
   readonly declaration: D;
   readonly input: CommandInput;
   readonly globals: Readonly<Record<string, unknown>>;
 }
 
-/** As much of the command tree as a command line needs: what its words lead to, or all that they may have meant. */
+/** The part of the command tree that a command line needs: the command of its words, or all candidates. */
 export class Parser<D extends CommandDeclaration> {
   readonly #root: Commander;
   readonly #declared: (readonly [Commander, readonly FlagSpec[]])[] = [];
@@ -80,7 +80,7 @@ export class Parser<D extends CommandDeclaration> {
     return undefined;
   }
 
-  /** What was probably meant by an option that nobody knows: the parser itself corrects mistyped names alone. */
+  /** A suggestion for an unknown option: the parser itself corrects mistyped names alone. */
   #explained(error: UsageError, argv: readonly string[]): UsageError {
     if (error.message.startsWith("too many arguments")) return explainExtraArguments(error, this.#declared, argv);
     const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
@@ -122,7 +122,7 @@ export class Parser<D extends CommandDeclaration> {
   #declare(command: Commander, declaration: D): void {
     const { positionals, flags } = declaration;
     runnable.add(command);
-    // All are optional to the parser: what is missing may come from a prompt, and is checked in one place.
+    // All are optional to the parser: missing values may come from a prompt, and are checked in one place.
     for (const one of positionals) command.argument(`[${one.name}${one.variadic ? "..." : ""}]`);
     if (declaration.words.some((word, i) => word !== this.#words[i])) return;
     this.#declared.push([command, flags.filter((flag) => !isGlobal(flag))]);

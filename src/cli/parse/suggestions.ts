@@ -13,7 +13,7 @@ const toTell = "Use svc webhooks trigger to send a test webhook, or svc webhooks
 const log =
   "Use svc emulator requests or svc webhooks deliveries. The log of an emulator that was started with --detach is .svc/emulator.json.log";
 
-/** What other groups have under that word and this one has not, for the services have no such call. */
+/** Commands of that name in other groups, if the services have no such call in this one. */
 const insteadOf = lookupTable<string>({
   "contracts show": oneContract,
   "contracts get": oneContract,
@@ -29,7 +29,7 @@ const insteadOf = lookupTable<string>({
   "emulator logs": log,
 });
 
-/** What to take instead of a command that is expected and does not exist. */
+/** Replacements for commands that users expect and that do not exist. */
 export const findReplacement = (words: readonly string[]): string | undefined => insteadOf[words.slice(0, 2).join(" ")];
 
 /**

@@ -2,7 +2,7 @@ import { didYouMean, findNearest } from "../../base/text.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../failure.ts";
 
-/** A value that does not fit: `must be …, got …`, after the name of what it was given for. */
+/** An invalid value: `must be …, got …`, after the name of its flag. */
 export class InvalidValueError extends Error {
   override readonly name = "InvalidValueError";
   readonly hint: string | undefined;
@@ -106,7 +106,7 @@ export const pickGiven = <Values extends object, Name extends keyof Values & str
     [Given in Name]?: Values[Given];
   };
 
-/** What keeps a string from being the address of a receiver anywhere; undefined: nothing. */
+/** The reason why a string is not the address of a receiver anywhere; undefined: it is one. */
 export function findAddressProblem(text: string): string | undefined {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     return "The address has no scheme. Begin it with https://, or with http:// on this machine.";

@@ -11,7 +11,7 @@ import { withSpinner } from "../terminal/spinner.ts";
 /** `command` is the one that asks: `contracts send`. */
 type Fetch = (context: Context, command: string) => Promise<Choice[]>;
 
-/** What a service or a file offers for a field of this name. */
+/** Values of a service or a file for a field of this name. */
 const offers = lookupTable<Fetch>({
   cluster_id: clusters,
   cluster: clusters,
@@ -55,7 +55,7 @@ const statusesFor = lookupTable<readonly string[]>({
   "emulator void": unfinished,
 });
 
-/** What is said where a list is empty, for no other answer would do. */
+/** The error for an empty list, since no other answer is possible. */
 const noneOf = new Map<Fetch, string>([
   [clusters, "No clusters found."],
   [templates, "No templates found."],
@@ -77,8 +77,8 @@ const nextOf = new Map<Fetch, readonly string[]>([
 ]);
 
 /**
- * The answers that a field can have: those declared, else those that are there now; undefined when they are free. Throws
- * where there is none that could be given, or nobody to ask: a question that no answer satisfies is not asked.
+ * The answers that a field can have: declared ones, else existing ones; undefined if any is valid. Throws if there is
+ * none, or no terminal: a question without a valid answer is not asked.
  */
 export async function findChoices(
   field: string,
@@ -98,7 +98,7 @@ export async function findChoices(
   const found = await withSpinner(context, "Loading the choices", () => offer(context, command)).catch(
     (error: unknown) => {
       if (context.signal.aborted || error instanceof UsageError || error instanceof CommandFailedError) throw error;
-      // Whatever else goes wrong goes wrong again, and is told, when the command itself runs: the field is typed instead.
+      // Other errors occur again, and are reported, when the command itself runs: the field is typed instead.
       return undefined;
     },
   );
@@ -106,7 +106,7 @@ export async function findChoices(
   return found;
 }
 
-/** Reports what is missing, where that is known. */
+/** Reports what is missing, if that is known. */
 function refuseToAsk(offer: Fetch, command: string): void {
   const statuses = offer === contracts ? statusesFor[command] : undefined;
   const message =
@@ -120,7 +120,7 @@ function refuseToAsk(offer: Fetch, command: string): void {
   throw new CommandFailedError("not-found", "nothing_to_choose", message, { next });
 }
 
-/** What a list answers, whatever else its rows may lack: two or three fields of each are offered. */
+/** Rows of a list, whatever other fields they have: two or three fields of each are offered. */
 async function listChoices<O extends Operation>(
   service: "router" | "contracts" | "emulator",
   operation: O,
@@ -183,7 +183,7 @@ async function intakes(context: Context): Promise<Choice[]> {
   }));
 }
 
-/** An emulator tells which there are; a service only of those that somebody has asked by before. */
+/** An emulator lists all; a service only those of earlier requests. */
 async function workflows(context: Context): Promise<Choice[]> {
   const told = await workflowsOfEmulator(context).catch(() => undefined);
   const used = async () =>

@@ -9,7 +9,7 @@ import { findChoices } from "./choices.ts";
 
 type Question = z.output<typeof Attribute>;
 
-/** What this reads of the flags that `contracts create` has by its declaration. */
+/** The declared flags of `contracts create` that this reads. */
 type ContractInput = CommandInputOf<
   readonly [
     { readonly flag: "contract-template-id"; readonly type: "integer" },
@@ -32,7 +32,7 @@ const list: AnswerCheck = (text) => {
 };
 
 /**
- * Walks a person through what the chosen template needs: its attributes, then the counterparty. Gives the same input
+ * Walks a person through what the chosen template needs: its attributes, then the counterparty. Returns the same input
  * that --set would have given, and shows it as a command line.
  */
 export async function askContract(input: ContractInput, context: Context): Promise<ContractInput> {
@@ -49,8 +49,9 @@ export async function askContract(input: ContractInput, context: Context): Promi
 }
 
 /**
- * What templates do not tell beforehand, the service says by rejecting: that one cannot be sent for signature, or that
- * somebody of the own side has to sign. Gives the input with an answer to that; undefined if nothing can be asked.
+ * Asks for input that the service requires by a rejection, because templates do not show it: another template, if that
+ * one cannot be sent for signature, or a signatory of the own side. Returns the input with the answer; undefined if
+ * nothing can be asked.
  */
 export async function askForRejectedFields(
   error: unknown,
@@ -77,7 +78,7 @@ export async function askForRejectedFields(
   return withSet(input, [...set, `signatories=${JSON.stringify([...counterpartySignatories(set), own])}`], context);
 }
 
-/** Whoever names one signatory has to name them all. */
+/** A caller that names one signatory has to name them all. */
 function counterpartySignatories(set: readonly string[]): object[] {
   const given = set.find((one) => one.startsWith("counter_party_details="))!;
   const [party] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [Awaited<ReturnType<typeof askCounterparty>>];

@@ -76,7 +76,7 @@ const sizeOf = (origin: string, way: string, size: number | bigint): string =>
     ? `have at ${way} ${size} ${origin === "array" ? "items" : "characters"}`
     : `be at ${way} ${size}`;
 
-/** Of the alternatives that do not fit, the one that was meant: what is wrong with it is wrong deep within. */
+/** Of the alternatives that do not fit, the one that was meant: its error is deep inside. */
 function bestBranch(errors: readonly (readonly Issue[])[]): Issue | undefined {
   const firsts = errors.flatMap((branch) => branch.slice(0, 1)).filter((issue) => !isReference(issue));
   const deep = firsts.filter(

@@ -227,7 +227,7 @@ class Checker {
   }
 }
 
-/** What was probably meant, or the few that there are. */
+/** A suggestion, or the few valid values. */
 function suggestSimilar(word: string, words: readonly string[]): string {
   const near = findNearest(word, words);
   if (near !== undefined) return `Did you mean ${near}?`;

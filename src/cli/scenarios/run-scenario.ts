@@ -17,7 +17,7 @@ interface Options {
   readonly wall: WallClock;
   /** Called after each step. */
   readonly onStep?: (step: StepResult) => Promise<void>;
-  /** Whether what was seen takes the place of what is expected. */
+  /** Whether observations replace the expectations. */
   readonly update?: boolean;
   /** Whether a story that went well is traced as well. */
   readonly traces?: boolean;

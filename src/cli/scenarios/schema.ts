@@ -17,10 +17,10 @@ const named = <Value extends z.ZodType>(pattern: RegExp, message: string, value:
 const namePattern = /^[a-zA-Z][a-zA-Z0-9_]*$/;
 const nameMessage = "must be a name (letters, digits and _)";
 
-/** The name of a saved value, of a receiver, or of what a loop runs over: `$contract`. */
+/** The name of a saved value, of a receiver, or of a loop variable: `$contract`. */
 const name = z.string().regex(namePattern, nameMessage);
 
-/** What a string is that might have been a saved value. */
+/** The meaning of a string that might have been a saved value. */
 export const notSaved = "must be a saved value ($name)";
 
 /** A place where a saved value may stand: `$contract`, or `${app.url}` within a string. */
@@ -136,7 +136,7 @@ const AsStep = z
   })
   .describe("Signs, declines or approves a contract, as a person");
 
-/** What a person can do. */
+/** Actions of a person. */
 export const acts = ["sign", "decline", "approve"] as const;
 
 const FaultStep = z

@@ -15,7 +15,7 @@ export interface Choice<T = string> {
   readonly description?: string | undefined;
 }
 
-/** What an answer must be like: true, or the reason why it is not good. */
+/** Validates an answer: true, or the reason why it is invalid. */
 export type AnswerCheck = (text: string) => true | string;
 
 /** More than fit on a small screen are searched instead of scrolled. */

@@ -9,7 +9,7 @@ import type { DeletedWebhook, WebhookReading } from "./failing-webhook.ts";
 type QueryContext = { readonly client: Client; readonly signal: AbortSignal };
 type Page = ResultOf<typeof listDeliveries>;
 
-/** What one call of the log takes, and this many of the newest are looked at, as in the console. */
+/** Page size of the log, and the number of the newest deliveries that are read, as in the console. */
 const page = 500;
 const maxDeliveries = 10_000;
 
@@ -25,7 +25,7 @@ export async function readHealth(webhooks: readonly Webhook[], asking: QueryCont
   const own = byWebhook(deliveries);
   const read: WebhookReading[] = [];
   for (const webhook of webhooks) {
-    // What is older than all that was looked at is of the few that were told nothing since.
+    // Deliveries older than all these belong to the few webhooks without newer ones.
     const known = own.get(webhook.id) ?? (isWhole ? [] : (await firstPage(webhook.id, asking)).items);
     read.push({ webhook, deliveries: known, now, health: assessWebhook(webhook, { deliveries: known, faults, at }) });
   }
@@ -39,7 +39,7 @@ export async function readHealth(webhooks: readonly Webhook[], asking: QueryCont
   });
 }
 
-/** What belongs to each webhook. */
+/** Data of each webhook. */
 function byWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, Delivery[]> {
   const own = new Map<number, Delivery[]>();
   for (const one of deliveries) {

@@ -182,7 +182,7 @@ const headerOf = (headers: Readonly<Record<string, string>>, name: string): stri
 
 /** Signs the bytes here, with the key of the workspace, and compares what comes out with the header. */
 function SignatureCheck(props: {
-  /** With the attempts that were made: what they sent may be something else. */
+  /** With the attempts that were made: their bytes may differ. */
   readonly delivery: Whole;
   /** The header as it is sent unless a fault acts. */
   readonly header: string | undefined;

@@ -16,7 +16,7 @@ import { TraceDrawer } from "../trace/trace-drawer.tsx";
 import { Search } from "./search.tsx";
 import { findView, views } from "./views.tsx";
 
-/** The whole page: clock above, views next to each other, what was done last below. */
+/** The whole page: clock above, views next to each other, the last action below. */
 export function App() {
   const { view, id } = route.value;
   const { title, draw } = findView(view);

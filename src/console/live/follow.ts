@@ -150,7 +150,7 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
 
 type DeliveryEvent = Extract<EmulatorEvent, { event: "delivery" }>["delivery"];
 
-/** The delivery with the attempt that is told of; an attempt that is there already does not come twice. */
+/** The delivery with the new attempt; an existing attempt is not added twice. */
 function withAttempt({ attempt, ...record }: DeliveryEvent, earlier: readonly Delivery[]): Delivery[] {
   const known = earlier.findLast(({ id }) => id === record.id) ?? deliveries.value.get(record.id);
   const attempts = known?.attempts ?? [];

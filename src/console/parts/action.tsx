@@ -109,7 +109,7 @@ export function Confirm() {
   if (!open) return null;
   const { title, consequence, yes } = open.question;
   const end = (isMeant: boolean) => {
-    // While it is there still: the focus goes back to what was pressed.
+    // While it still exists: the focus returns to the pressed button.
     dialog.current?.close();
     asked.value = undefined;
     open.answer(isMeant);

@@ -158,7 +158,7 @@ export function TruncationNote(props: {
 export function Line(props: {
   /** How it looks: `title`, `muted sub`. */
   readonly of: string;
-  /** The whole, where that is not the text itself. */
+  /** The whole, if that is not the text itself. */
   readonly title?: string;
   readonly children: ComponentChildren;
 }) {

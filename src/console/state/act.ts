@@ -31,7 +31,7 @@ export const lastAction = signal<PerformedAction | undefined>(undefined);
 export const formatCommand = <Id extends OperationId>(id: Id, input?: OperationInput<Id>): string =>
   formatApiCommand(outlineOf(id), input as UntypedInput | undefined);
 
-/** That nothing answered is no news any more once something does; whether it was done all the same, nobody has said. */
+/** A missing response is not news any more once one comes; whether the action succeeded all the same is unknown. */
 effect(() => {
   if (connection.value !== "live") return;
   if (!untracked(() => lastAction.value?.problem?.isUnreachable)) return;
@@ -73,8 +73,8 @@ interface LoadedValue<Value> {
 }
 
 /**
- * What a call answers, read again whenever one of the topics changes. What was read last stays while it is read again;
- * `key` says when it is about something else.
+ * Response of a call, read again whenever one of the topics changes. The last value stays meanwhile; `key` changes when
+ * it is about another object.
  */
 export function useLoaded<Value>(key: string, about: readonly Topic[], load: () => Promise<Value>): LoadedValue<Value> {
   const source = useMemo(() => createSource(about, load), [key]);

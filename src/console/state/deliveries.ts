@@ -50,7 +50,7 @@ export const readWebhooks = async (): Promise<void> => {
 
 let reading = 0;
 
-/** Reads the webhooks and all deliveries, the newest first; what is shown meanwhile grows as they come. */
+/** Reads the webhooks and all deliveries, the newest first; the view grows as they come. */
 export async function readDeliveries(): Promise<void> {
   reading += 1;
   const mine = reading;

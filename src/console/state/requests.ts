@@ -6,7 +6,7 @@ import { role } from "../api/session.ts";
 
 export type Request = OperationResult<"requests.list">["items"][number];
 
-/** Of the control plane what may change something: what the page itself reads there is omitted. */
+/** Requests to the control plane that may change something: the page's own reads are omitted. */
 const all = signal<ReadonlyMap<number, Request>>(new Map());
 export const areRequestsRead = signal(false);
 /** How many the log has of the services. */

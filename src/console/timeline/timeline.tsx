@@ -146,7 +146,7 @@ function Tracks({
   );
 }
 
-/** Where now stands when nobody has scrolled: what is to come is in sight, and more of what was. */
+/** Position of now without scrolling: the future is in sight, and more of the past. */
 const getFollowedOffset = (now: number, width: number): number => Math.max(0, now - width * 0.6);
 
 /** Between the middles of two labels, and how much more one needs to each side that names its day. */

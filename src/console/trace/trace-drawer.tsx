@@ -72,7 +72,7 @@ function Tree({ trace }: { readonly trace: Trace }) {
   );
 }
 
-/** Deeper than this is told by the order alone: the drawer is narrow. */
+/** Deeper levels are shown by the order alone: the drawer is narrow. */
 const indent = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
 
 const PastNode = ({ node, depth }: { readonly node: Node; readonly depth: number }) => (

@@ -68,7 +68,7 @@ export function compareValues(
   return [{ kind: "value", path, recorded, emulated: actual }];
 }
 
-/** The scope of the identifier at a path: an `id` belongs to the object around it, where that has a name. */
+/** The scope of the identifier at a path: an `id` belongs to the object around it, if that has a name. */
 function scopeAt(path: string, resource: string): string {
   const [key = "", parent = ""] = path.replace(/\[\]/g, "").split(".").reverse();
   const isOwn = key !== "id" || parent === "" || /^(?:results|items|data|files)$/.test(parent);

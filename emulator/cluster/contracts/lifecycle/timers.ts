@@ -75,8 +75,8 @@ export async function sendContractEmails(
 }
 
 /**
- * What the provider had not reported yet when the contract was put on hold, it reports after the hold: of each person's
- * newest e-mail, if the contract still waits for a response to it.
+ * Pending reports of the provider are resumed after a hold: of each person's newest e-mail, if the contract still waits
+ * for a response to it.
  */
 async function expectReports(tx: Transaction, contract: Contract, at: number): Promise<void> {
   const { status, signatories, sent_for_signature_at, sent_to_counterparty_at } = contract;

@@ -186,7 +186,7 @@ export interface CheckpointHead {
   readonly moment: Moment;
 }
 
-/** Fails with StateFormatError where a member is missing or of another kind. */
+/** Fails with StateFormatError if a member is missing or of another kind. */
 export function parseCheckpointHead(members: Readonly<Record<string, unknown>>): CheckpointHead {
   const { generation, closed, transaction, chain, past, moment } = members;
   if (closed !== 0 && closed !== 1) throw new StateFormatError('"closed" is neither 0 nor 1');

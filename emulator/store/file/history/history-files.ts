@@ -78,7 +78,7 @@ export class HistoryFiles {
     });
   }
 
-  /** Gives the state's file, which another one is to replace, a second name that stays. */
+  /** Returns the state's file, which another one is to replace, a second name that stays. */
   retainCheckpoint(generation: number): Promise<void> {
     return this.#try(async ({ disk, path }) => {
       await makeFolderDurably(disk, this.folder);

@@ -145,7 +145,7 @@ function linesBeforeTrouble(bytes: Buffer): Buffer {
   }
 }
 
-/** The same in words, where it is in that row; any other trouble as it is. */
+/** The same in words, if it is in that row; any other trouble as it is. */
 export function toUtf8Error(cause: unknown, row: number): unknown {
   if (!(cause instanceof NotUtf8)) return cause;
   const hint = `Convert it to UTF-8. From ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;

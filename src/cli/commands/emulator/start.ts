@@ -187,7 +187,7 @@ async function showActivity(emulator: Emulator, { globals, host, output }: Conte
   });
 }
 
-/** In a file the time is asked for later. Activities have that of the emulator, trouble that of the machine. */
+/** In a file the time is read later. Activities have the emulator's time, errors the machine's. */
 const stamped = (line: string, { stderr, wall }: Host): string =>
   isFileStream(stderr) ? `${isoMillis(wall.now())} (wall)  ${line}` : line;
 

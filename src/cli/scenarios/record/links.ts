@@ -21,11 +21,11 @@ const isUnique = (value: unknown): boolean => typeof value === "string" && /^[A-
 
 interface CreatedObject extends Link {
   readonly value: unknown;
-  /** What it is the number of: `contract` for `contract_id`, and for the `id` of `contracts.create`. */
+  /** Kind of its object: `contract` for `contract_id`, and for the `id` of `contracts.create`. */
   readonly kind: string;
 }
 
-/** What earlier requests have made and later ones name, by what they answered in a replay of all. */
+/** Objects that earlier requests have created and later ones name, by the responses of a replay of all. */
 export function findLinks(actions: readonly Action[], results: ReadonlyMap<number, Observation>): Links {
   const links = new Map<number, Map<string, Link>>();
   const made: CreatedObject[] = [];
@@ -55,7 +55,7 @@ export function findLinks(actions: readonly Action[], results: ReadonlyMap<numbe
   return links;
 }
 
-/** What a field holds the number of; undefined if it is no number of anything. */
+/** Kind of object that a field refers to; undefined if it is not a reference. */
 function kindOf(path: string, { operation }: Action): string | undefined {
   const names = path.split(".").filter((name) => !/^\d+$/.test(name));
   const name = names.at(-1) ?? "";

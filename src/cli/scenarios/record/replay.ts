@@ -22,7 +22,7 @@ export class Replayer {
     this.#operations = operations;
   }
 
-  /** What each of them brings. */
+  /** Result of each request. */
   run(actions: readonly Action[], links: Links): Promise<ReadonlyMap<number, Observation>> {
     return this.#play(actions, links, async (_, results) => results);
   }
