@@ -19,8 +19,8 @@ import { createJsonResponse } from "./response.ts";
 import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
 
 /**
- * Unknown paths of the contract API, in whatever version (DECISIONS.md, C24), and of the storage are 404, and so is the
- * control plane, which the router's listener has.
+ * Unknown paths of the contract API, in any version (DECISIONS.md, C24), and of the storage are 404. So is the control
+ * plane, which only the router's listener serves.
  */
 const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 

@@ -67,7 +67,7 @@ export const deviceGrantHandlers = {
   },
 
   "device-grants.page": async ({ query: { user_code } }, world) =>
-    shown(user_code === undefined ? entry() : await question(world, { user_code })),
+    replyPage(user_code === undefined ? entry() : await question(world, { user_code })),
 
   "device-grants.submit": async ({ body }, world) => {
     const { form_token, email, ...decision } = body;
@@ -75,7 +75,7 @@ export const deviceGrantHandlers = {
     const decided = await world.store.transaction("device-grants.submit", (tx) =>
       decideDeviceGrant(tx, world, { ...decision, email: email || undefined }),
     );
-    return shown(
+    return replyPage(
       typeof decided === "string"
         ? await question(world, body, why[decided])
         : createPage("Done", html`<p>${outcome[decision.status]}</p>`),
@@ -83,7 +83,7 @@ export const deviceGrantHandlers = {
   },
 } satisfies ControlHandlers<Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "clusters" | "instance">>;
 
-const shown = ({ text, headers }: HtmlPage) => reply(200, text, headers);
+const replyPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
 const outcome = {
   AUTHORIZED: "The device is approved. You can close this page.",

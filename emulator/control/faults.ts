@@ -40,7 +40,7 @@ const about = ({ flow, provider, state, destination = "" }: ProviderVisit): stri
   `provider ${flow} ${provider} ${destination} ${state}`;
 
 export const providerHandlers = {
-  "provider.page": ({ query }, world) => shown(question(world, query)),
+  "provider.page": ({ query }, world) => replyPage(question(world, query)),
 
   "provider.submit": async ({ body }, world) => {
     const { store, ids, settings, fail } = world;
@@ -53,7 +53,7 @@ export const providerHandlers = {
     const problem = isForTeam(body)
       ? !/^\S+$/.test(account) && noTeam
       : !/^[^\s@]+@[^\s@]+$/.test(account) && noAddress;
-    if (problem) return shown(question(world, body, body, problem));
+    if (problem) return replyPage(question(world, body, body, problem));
     const code = await store.transaction("provider.submit", (tx) =>
       issueProviderCode(tx, ids, { provider, account, name }),
     );
@@ -66,7 +66,7 @@ const noAddress = "The e-mail address is not valid.";
 
 const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "install" && provider === "chat_a";
 
-const shown = ({ text, headers }: HtmlPage) => reply(200, text, headers);
+const replyPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
 /** The form ends at the callback of the flow, at a real back end perhaps, which redirects to a front end of its own. */
 function question(

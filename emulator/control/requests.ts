@@ -57,7 +57,7 @@ export const requestHandlers = {
   Pick<ControlContext, "requestLog" | "tokens" | "sessions" | "store" | "clock" | "wall" | "ids">
 >;
 
-/** Which requests a caller sees: one of a workspace those with its API key, and those that it made itself. */
+/** Returns a filter of the requests that a caller may see: with a token of one workspace, those with its API key and its own. */
 async function ownOf({ caller: { token }, store }: Pick<ControlContext, "store"> & { readonly caller: ControlCaller }) {
   const id = token.workspace?.id;
   if (id === undefined) return () => true;

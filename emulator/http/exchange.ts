@@ -240,7 +240,7 @@ interface ShownRequest {
  * The last one of each operation. Most that change something come to the same target again, by the thousand: it is
  * taken apart once, and all that are stored share one text.
  */
-const shown = new Map<string, ShownRequest>();
+const shownRequests = new Map<string, ShownRequest>();
 
 /** A request as the reason for what it changes, without secrets; `operation` is undefined if its path has none. */
 function requestCause(
@@ -249,10 +249,10 @@ function requestCause(
 ): Pick<CauseDetails, "what" | "caller"> {
   const caller = readTraceparent(headers.traceparent);
   if (operation === undefined) return { what: `${method} ${redactTarget(target, operation)}`, caller };
-  let last = shown.get(operation);
+  let last = shownRequests.get(operation);
   if (last?.target !== target || last.method !== method) {
     last = { method, target, what: `${operation} ${method} ${redactTarget(target, operation)}` };
-    shown.set(operation, last);
+    shownRequests.set(operation, last);
   }
   return { what: last.what, caller };
 }

@@ -126,7 +126,7 @@ export interface HtmlPage {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A small page of the emulator. The one place that makes them; `policy` says how it differs from the strictest. */
+/** Creates a small page of the emulator; `policy` has the differences from the strictest policy. */
 export const createPage = (title: string, content: Html, policy: Policy = {}): HtmlPage => ({
   text: html`<!doctype html>
 <html lang="en">

@@ -36,7 +36,7 @@ export interface TraceRows {
 /** Limit of rows: each request holds them all in memory. */
 export const maxTraceRows = 10_000;
 /** Number of the newest deliveries of a webhook. */
-const newestOfWebhook = 100;
+const maxDeliveriesPerWebhook = 100;
 
 /** Reads the rows of a trace: the requested one, its causes, and its effects; undefined if nothing is stored. */
 export async function gather(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
@@ -120,7 +120,7 @@ class TraceGatherer {
           by: "webhook",
           equals: ref.id,
           reverse: true,
-          limit: newestOfWebhook,
+          limit: maxDeliveriesPerWebhook,
         });
         return this.#each(newest, (row) => this.#delivery(row));
       }

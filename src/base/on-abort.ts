@@ -9,7 +9,10 @@ interface Waiting {
  */
 const waiting = new WeakMap<AbortSignal, Waiting>();
 
-/** Calls once, when the signal is aborted, which it must not be yet. Returns the function that ends the waiting. */
+/**
+ * Calls the function once, when the signal is aborted; it must not be aborted yet. Returns the function that ends the
+ * waiting.
+ */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   const all = waiting.get(signal) ?? listenTo(signal);
   // The same function may wait twice.

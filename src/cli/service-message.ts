@@ -120,14 +120,14 @@ export const formatServiceError = (error: ServiceError): string =>
   `${error.outcomeUnknown ? "The outcome is unknown: " : ""}${describeProblem(error)} (HTTP ${error.status})`;
 
 const mayNot = "Grant this user the permission, or choose another location.";
-const room = "Free some space, or choose a location on another disk.";
+const diskFullHint = "Free some space, or choose a location on another disk.";
 
 const remedies = lookupTable<string>({
   EACCES: mayNot,
   EPERM: mayNot,
   EROFS: "Choose a location on another disk.",
-  ENOSPC: room,
-  EDQUOT: room,
+  ENOSPC: diskFullHint,
+  EDQUOT: diskFullHint,
   EFBIG: "Choose a location on a disk that allows larger files.",
   EIO: "Check the disk, or choose a location on another disk.",
   ...openFilesRemedies,
@@ -135,7 +135,7 @@ const remedies = lookupTable<string>({
   ENOENT: "Create it, or choose another location.",
 });
 
-/** What a person can do about what the system rejects. */
+/** A person's next step after an error of the system. */
 export const remedyOf = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
 
 /** The command that creates the first row of a list. */

@@ -158,7 +158,7 @@ const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "obje
 /** Each name that there is. */
 export type AllOf<T> = Readonly<Record<keyof T, true>>;
 
-/** Rejects a misspelt name, which would be one that does nothing. Throws a TypeError that names the nearest. */
+/** Rejects a misspelt name, which would have no effect. Throws a TypeError that names the nearest. */
 export function checkNames<T extends object>(given: T | undefined, known: AllOf<T>, place: string): void {
   const names = Object.keys(known);
   const wrong = Object.keys(given ?? {}).find((name) => !names.includes(name));

@@ -178,7 +178,7 @@ export async function withRetries(
     const failed = outcome instanceof NetworkError;
     if (!failed && !(repeatable ? retriedStatuses.has(outcome.status) : outcome.status === 429)) return outcome;
 
-    const retryAfter = failed ? 0 : (retryAfterMs(outcome.headers, wall.now()) ?? 0);
+    const retryAfter = failed ? 0 : (parseRetryAfterMs(outcome.headers, wall.now()) ?? 0);
     if (!failed && attempt >= rule.retries) return outcome;
     if (retryAfter > rule.maxWaitMs) throw new RetryAfterTooLongError(retryAfter, rule.maxWaitMs);
     if (!failed) await drain(outcome);
@@ -193,7 +193,7 @@ export async function withRetries(
 }
 
 /** Milliseconds of the header `Retry-After`, which holds seconds, or a date by the clock of the service. */
-export function retryAfterMs(
+export function parseRetryAfterMs(
   { "retry-after": text, date }: Readonly<Record<string, string>>,
   now: number,
 ): number | undefined {

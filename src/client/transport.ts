@@ -82,7 +82,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
       const { dispatcher, origin, path, headers } = await routeOf(url, proxy);
       signal?.throwIfAborted();
       const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxAnswerBytes, reading, signal });
-      const body = watchedBody(request.body);
+      const body = watchBody(request.body);
       const failed = (error: unknown) =>
         signal?.aborted
           ? error
@@ -123,7 +123,7 @@ const decoded = async (answer: IncomingResponse, method: string, maxBytes: numbe
     : (await import("./body.ts")).decodedAnswer(answer, method, maxBytes);
 
 /** The content that is sent; `failure` is what reading it failed with, which is no trouble of the network. */
-function watchedBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {
+function watchBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {
   if (given === undefined || typeof given === "string" || ArrayBuffer.isView(given))
     return { content: given, failure: undefined };
   const watched = { content: undefined as unknown, failure: undefined as unknown };

@@ -131,7 +131,7 @@ describe("a string without its secrets", () => {
     it(`is ${shown}`, () => assert.equal(redactText(text), shown));
   }
 
-  it("accepts time in proportion to the length of a string", async () => {
+  it("takes time in proportion to the length of a string", async () => {
     for (const piece of ["a", "=", '"', "\\", "/", "//", "%25", "token=", '"token":"', "by_token/", "bearer "]) {
       const redact = (length: number) => () => {
         const text = piece.repeat(length / piece.length);

@@ -7,7 +7,7 @@ import { cliEmulator } from "../support/cli/cli-emulator.ts";
 const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
 
 describe("svc router resolve", () => {
-  it("reports of an emulator by which table a cluster owns something", async (t) => {
+  it("shows the table by which a cluster of an emulator owns an identifier", async (t) => {
     const { json, emulator } = await cliEmulator(t);
     const hash = emailHash("ada@northwind.example");
     const { clientId = "" } = emulator.clusters[1]!;

@@ -77,7 +77,7 @@ describe("the check of an answer", () => {
     });
   }
 
-  it("accepts every 2xx for a success, and says what differs from the declaration", async () => {
+  it("treats every 2xx as a success, and reports what differs from the declaration", async () => {
     const outcomes = [
       await read(json(Thing), 201, '{"id":7,"owner":{"name":"Jo"}}'),
       await read(json(Thing), 204, ""),

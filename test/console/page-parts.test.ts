@@ -95,7 +95,7 @@ describe("the lifecycle that the console draws", () => {
 });
 
 describe("what the console reads", () => {
-  it("accepts events out of a stream, wherever its pieces are cut", () => {
+  it("takes events out of a stream, wherever its pieces are cut", () => {
     const text = 'id: 1\r\ndata: {"a":1}\r\n\r\n: alive\n\nevent: x\ndata: {"b":\ndata: 2}\n\ndata: {"c"';
     for (let size = 1; size < text.length; size += 1) {
       const lines = new EventStreamParser();

@@ -107,7 +107,7 @@ describe("what the console says of a trace", () => {
 });
 
 describe("a string of another user", () => {
-  it("shows what would turn it round, or would not be seen", () => {
+  it("shows characters that turn the text round or are invisible", () => {
     assert.equal(revealInvisible("invoice\u202egnp.exe\u0007"), "invoice⟨U+202E⟩gnp.exe⟨U+0007⟩");
     assert.deepEqual(splitInvisible("a\r\nb\u202ec\r"), [
       { words: "a\r\nb", isCode: false },

@@ -160,7 +160,7 @@ export function reportJobHandlers(world: ReportWorld): JobHandlers {
             const nothing = cluster_id === undefined || content === undefined || key === undefined;
             const taken = nothing || (await report(content, { cluster_id, key, cause: causeOf(entry), signal }));
             const outcome = nothing ? "nothing-to-report" : "reported";
-            return (tx: Transaction) => (taken ? end(tx, entry, outcome) : again(tx, entry, world));
+            return (tx: Transaction) => (taken ? endEntry(tx, entry, outcome) : again(tx, entry, world));
           };
         }),
       ),
@@ -174,7 +174,7 @@ async function keyOf(view: View, clusterId: string): Promise<string | undefined>
   return row?.external_url === null ? row.key : undefined;
 }
 
-async function end(tx: Transaction, entry: ScheduledEntry, outcome: string): Promise<string> {
+async function endEntry(tx: Transaction, entry: ScheduledEntry, outcome: string): Promise<string> {
   if ((await tx.get(schedule, entry.id))?.ref === entry.ref) dequeue(tx, entry);
   return outcome;
 }
@@ -186,7 +186,7 @@ async function again(tx: Transaction, entry: ScheduledEntry, { clock, giveUp }: 
   const minutes = backOffMinutes[failures];
   if (minutes === undefined) {
     giveUp(`the router rejected ${entry.kind} ${id} ${failures + 1} times. It is not retried`);
-    return end(tx, entry, "given-up");
+    return endEntry(tx, entry, "given-up");
   }
   enqueue(tx, { ...entry, ref: formatReportRef(id, failures + 1), due: clock.now() + minutes * 60_000 });
   return "retrying";

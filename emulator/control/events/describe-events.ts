@@ -28,7 +28,7 @@ export async function describeEvents(world: World, all: readonly ActivityItem[])
     if (news === "state") out.push({ at: isoMillis(world.clock.now()), event: "state", ref: null });
     else if (typeof news === "string") continue;
     else if ("request" in news) out.push(requestEvent(news.request));
-    else out.push(...(await rowEvents(world, news.rows, isoMillis(news.at))));
+    else out.push(...(await describeRowEvents(world, news.rows, isoMillis(news.at))));
   }
   return [...out, ...(await presentEvents(world, new Set(all)))];
 }
@@ -52,7 +52,7 @@ async function presentEvents(world: World, news: ReadonlySet<ActivityItem>): Pro
 }
 
 /** Changes of one transaction. Each row is reported once, with its last value; deleted rows are not reported. */
-async function rowEvents(
+async function describeRowEvents(
   world: World,
   changes: readonly RowChange[],
   at: string,
@@ -66,14 +66,14 @@ async function rowEvents(
       made,
       at,
     )),
-    ...(await emailEvents(world, [...newest<Email>(changes, emails.name, ({ id }) => id).values()], at)),
+    ...(await describeEmailEvents(world, [...newest<Email>(changes, emails.name, ({ id }) => id).values()], at)),
     ...[...newest<DeviceGrant>(changes, deviceGrants.name, (row) => row.device_code).values()].map((row) =>
       deviceEvent(row, at),
     ),
   ];
 }
 
-async function emailEvents(world: World, rows: readonly Email[], at: string): Promise<EventDescription[]> {
+async function describeEmailEvents(world: World, rows: readonly Email[], at: string): Promise<EventDescription[]> {
   if (rows.length === 0) return [];
   const told = await world.store.read((view) => toEmailRecords(view, rows, world));
   return told.map((email) => ({ at, event: "email", ref: `email:${email.id}`, email }));

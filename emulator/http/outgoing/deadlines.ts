@@ -51,7 +51,7 @@ export class Deadlines<Waiting> {
     this.#late = late;
   }
 
-  /** Returns the way to leave, which may be used again. */
+  /** Returns the function that removes it; the entry may be used again. */
   enter(waiting: Waiting): () => void {
     const waiter = new Waiter(waiting, this.#wall.monotonicNow() + this.#afterMs);
     waiter.enter(this.#end);

@@ -3,7 +3,7 @@ import { registry } from "../../../src/api/registry.ts";
 import { decodeUrlText, isSecretName, redactText, redactUrl, secretPlaces } from "../../../src/api/secrets.ts";
 
 /** Headers that are shown; of all others only the name, for they may hold credentials or signatures. */
-const shown: ReadonlySet<string> = new Set([
+const shownParameters: ReadonlySet<string> = new Set([
   "accept",
   "accept-charset",
   "accept-encoding",
@@ -59,7 +59,7 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
     const given = rawHeaders[i + 1]!;
-    const value = !shown.has(name)
+    const value = !shownParameters.has(name)
       ? redacted
       : name === "referer"
         ? redactUrl(given, { mask: redacted, allParameters: true })

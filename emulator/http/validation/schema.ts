@@ -61,7 +61,7 @@ type KeepNumbers = (value: unknown, exact: unknown) => unknown;
 export function numberKeeper(schema: z.ZodType): KeepNumbers | undefined {
   const { type, shape, element, valueType } = definitionOf(unwrap(schema));
   if (type === "unknown" || type === "any") return withWrittenNumbers;
-  if (shape) return keeperOfFields(shape);
+  if (shape) return createFieldKeeper(shape);
   const keep = element ? numberKeeper(element) : type === "record" && valueType ? numberKeeper(valueType) : undefined;
   if (!keep) return undefined;
   return (value, exact) => {
@@ -71,7 +71,7 @@ export function numberKeeper(schema: z.ZodType): KeepNumbers | undefined {
   };
 }
 
-function keeperOfFields(shape: Readonly<Record<string, z.ZodType>>): KeepNumbers | undefined {
+function createFieldKeeper(shape: Readonly<Record<string, z.ZodType>>): KeepNumbers | undefined {
   const keepers = Object.entries(shape).flatMap(([name, field]) => {
     const keep = numberKeeper(field);
     return keep ? [[name, keep] as const] : [];

@@ -80,8 +80,8 @@ export function* listInviteTokenIdentifiers(token: string): Generator<Identifier
 }
 
 /**
- * Every value that a request carries under a name: in the query, then at the top of its body, then in a header. `list`:
- * all that are under it, if it is the name of a list.
+ * All values of a name in a request: in the query, then at the top of its body, then in a header. `list`: a name whose
+ * value is a list, all of whose items count.
  */
 interface Fields {
   (name: string): readonly string[];

@@ -12,7 +12,7 @@ import { findSignupByEmail, isEmailTaken, type TrialSignup, trialSignups, trialS
 const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => {
   await checkCaptcha(call, body.captcha);
   return call.store.transaction("trial.signup", async (tx) =>
-    shown(await pending(tx, call, { email: body.email, oauth_provider: null, account_details: null })),
+    toShownSignup(await pending(tx, call, { email: body.email, oauth_provider: null, account_details: null })),
   );
 };
 
@@ -61,7 +61,7 @@ async function sendTrialEmail(tx: Transaction, at: number, { email, token }: Tri
 }
 
 /** TrialSignupDomainModel */
-const shown = ({ id, token, email, oauth_provider, account_details }: TrialSignup) => ({
+const toShownSignup = ({ id, token, email, oauth_provider, account_details }: TrialSignup) => ({
   id,
   token,
   email,
@@ -86,7 +86,7 @@ const finishTrialOAuth: RouterHandler<"trial.oauth-callback"> = ({ query }, call
       (await redeemProviderCode(tx, provider, query.code)) ?? call.fail("unknown-provider-code");
     tx.delete(trialStates, state);
     const account_details = { provider, email, name };
-    return shown(await pending(tx, call, { email, oauth_provider: provider, account_details }));
+    return toShownSignup(await pending(tx, call, { email, oauth_provider: provider, account_details }));
   });
 
 export const trialHandlers = {

@@ -195,14 +195,14 @@ async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> 
   throw new StateFormatError(`${message}. Nothing was changed. ${next}`, { cause, repairable });
 }
 
-const room = "Free disk space, or choose a file on another disk with the option file.";
+const diskFullHint = "Free disk space, or choose a file on another disk with the option file.";
 const mayNot =
   "Grant this user read and write access, choose another file with the option file, or use the option ephemeral.";
 
 /** Hints for errors of the system at a start. */
 const remedies = lookupTable<string>({
-  ENOSPC: room,
-  EDQUOT: room,
+  ENOSPC: diskFullHint,
+  EDQUOT: diskFullHint,
   EROFS: "Choose another file with the option file, or use the option ephemeral.",
   EISDIR: "Choose a file with the option file.",
   ENOTDIR: "Choose a file in a folder with the option file.",

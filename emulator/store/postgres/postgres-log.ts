@@ -65,7 +65,7 @@ export class PostgresLog implements CommitLog {
   #inspect: Inspect = () => Promise.reject(new Error("not attached"));
   #failed: () => void = () => {};
   #base: CheckpointDocument;
-  /** How many bytes had been written when the checkpoint was: those of before are negative. */
+  /** Number of bytes written at the time of the checkpoint: earlier positions are negative. */
   #baseAt: number;
   readonly #compaction: Compaction;
   /** Reads and changes of the list of checkpoints: one at a time. */

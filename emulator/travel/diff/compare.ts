@@ -52,7 +52,7 @@ export async function compare(
     const rows: RowDifference[] = [];
     const mappings: MappingDifference[] = [];
     for (const one of collections) {
-      if (one.kind === "rows") rows.push(...rowChanges(one, there, here));
+      if (one.kind === "rows") rows.push(...compareRows(one, there, here));
       else mappings.push(await mappingChange(one, before, here));
     }
     const names = [...new Set([...there.sequences.keys(), ...here.sequences.keys()])].sort();
@@ -72,7 +72,7 @@ export async function compare(
   }
 }
 
-function rowChanges(collection: AnyRows, there: ConsistentContents, here: ConsistentContents): RowDifference[] {
+function compareRows(collection: AnyRows, there: ConsistentContents, here: ConsistentContents): RowDifference[] {
   const keyOf = (row: DiffRow) => String(collection.key(row as never));
   const left = new Map([...rowsOf(there, collection)].map((row) => [keyOf(row), row]));
   const changes: RowDifference[] = [];

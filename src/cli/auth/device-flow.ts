@@ -1,5 +1,5 @@
 import { NetworkError } from "../../client/errors.ts";
-import { retryAfterMs } from "../../client/network-failure.ts";
+import { parseRetryAfterMs } from "../../client/network-failure.ts";
 import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { createOAuthError, type OAuthResponse, toNonEmptyString, toSeconds } from "./oauth-call.ts";
@@ -88,7 +88,7 @@ export async function pollForTokens(
     if (trouble !== undefined) {
       faults += 1;
       const backoffSeconds = Math.max(intervalSeconds, Math.min(maxBackoffSeconds, intervalSeconds * 2 ** faults));
-      const retryMs = answer instanceof NetworkError ? 0 : (retryAfterMs(answer.headers, wall.now()) ?? 0);
+      const retryMs = answer instanceof NetworkError ? 0 : (parseRetryAfterMs(answer.headers, wall.now()) ?? 0);
       waitMs = Math.max(backoffSeconds * 1_000, retryMs);
       watcher.onTrouble?.(trouble, Math.round(waitMs / 1_000));
       continue;

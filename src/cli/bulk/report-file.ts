@@ -2,7 +2,7 @@ import { isoSeconds } from "../../base/clock.ts";
 import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { csvLine } from "../output/text.ts";
+import { formatCsvLine } from "../output/text.ts";
 import type { InvalidRow } from "./input/batches.ts";
 import type { Shard } from "./input/distinct.ts";
 import { resultsPath } from "./job.ts";
@@ -20,7 +20,7 @@ export interface JobEnd extends RowCounts {
   readonly stoppedBecause: string | undefined;
 }
 
-const csvHeader = csvLine(["section", "item", "value"]);
+const csvHeader = formatCsvLine(["section", "item", "value"]);
 const htmlBeginning = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Bulk job ';
 
 /** Whether a file that begins so is one of these. */
@@ -88,7 +88,8 @@ function sectionsOf(record: JobRecord, end: JobEnd, { reasons, moves }: Tally, n
 }
 
 const csvOf = (sections: readonly Section[]): string =>
-  csvHeader + sections.flatMap(([name, rows]) => rows.map(([item, value]) => csvLine([name, item, value]))).join("");
+  csvHeader +
+  sections.flatMap(([name, rows]) => rows.map(([item, value]) => formatCsvLine([name, item, value]))).join("");
 
 const escaped = (text: string): string =>
   text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");

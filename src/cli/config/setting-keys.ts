@@ -81,29 +81,29 @@ export async function effectiveSettings(context: Pick<Context, "globals" | "host
   const shared = context.globals.profile === undefined ? readEnvironmentEmulator(host) : undefined;
   const emulator = shared ?? (await readProfileEmulator(context));
   return [
-    ...shown("profile", await profileSetting(context)),
-    ...shown("router_url", found.router),
-    ...shown("contracts_url", found.contracts),
-    ...shown("client_id", found.clientId),
+    ...toEffectiveSettings("profile", await profileSetting(context)),
+    ...toEffectiveSettings("router_url", found.router),
+    ...toEffectiveSettings("contracts_url", found.contracts),
+    ...toEffectiveSettings("client_id", found.clientId),
     ...hidden("client_secret", found.clientSecret),
-    ...shown("oauth_client_id", await oauthClientSetting(context)),
+    ...toEffectiveSettings("oauth_client_id", await oauthClientSetting(context)),
     ...keys.flatMap(([cluster, key]) => hidden(`cluster_keys.${cluster}`, key)),
     ...hidden("cluster_key", found.clusterKey),
     ...hidden("token", found.token),
     ...hidden("basic_auth", found.basicAuth),
     ...Object.values(appSecrets).flatMap(({ env }) => hidden(keyOf(env), readVariable(host, env))),
     ...hidden("webhook_hmac_key", found.hmacKey),
-    ...shown("emulator_url", emulator?.url),
+    ...toEffectiveSettings("emulator_url", emulator?.url),
     ...hidden("emulator_token", emulator?.token ?? found.controlToken),
-    ...shown("http_proxy", withoutCredentials(eitherCase(host, "http_proxy"))),
-    ...shown("https_proxy", withoutCredentials(eitherCase(host, "https_proxy"))),
-    ...shown("no_proxy", eitherCase(host, "no_proxy")),
-    ...shown("config_dir", readVariable(host, "SVC_CONFIG_DIR")),
-    ...shown("state_dir", readVariable(host, "SVC_STATE_DIR")),
+    ...toEffectiveSettings("http_proxy", removeCredentials(eitherCase(host, "http_proxy"))),
+    ...toEffectiveSettings("https_proxy", removeCredentials(eitherCase(host, "https_proxy"))),
+    ...toEffectiveSettings("no_proxy", eitherCase(host, "no_proxy")),
+    ...toEffectiveSettings("config_dir", readVariable(host, "SVC_CONFIG_DIR")),
+    ...toEffectiveSettings("state_dir", readVariable(host, "SVC_STATE_DIR")),
   ];
 }
 
-const shown = (key: string, found: SettingValue | undefined): EffectiveSetting[] =>
+const toEffectiveSettings = (key: string, found: SettingValue | undefined): EffectiveSetting[] =>
   found ? [{ key, ...found, isSecret: false }] : [];
 
 const hidden = (key: string, found: SettingValue<unknown> | undefined): EffectiveSetting[] =>
@@ -115,5 +115,5 @@ const eitherCase = (host: Context["host"], name: string): SettingValue | undefin
   readVariable(host, name) ?? readVariable(host, name.toUpperCase());
 
 /** Proxies are often named with a password; other settings may hold one all the same. */
-const withoutCredentials = (found: SettingValue | undefined): SettingValue | undefined =>
+const removeCredentials = (found: SettingValue | undefined): SettingValue | undefined =>
   found && { ...found, value: parseProxy(found.value)?.origin ?? "[not a proxy]" };

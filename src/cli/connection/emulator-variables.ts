@@ -17,7 +17,7 @@ export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<str
     SVC_CONTRACTS_URL: first?.url,
     SVC_CLIENT_ID: first?.clientId,
     SVC_CLIENT_SECRET: first?.clientSecret,
-    SVC_CLUSTER_KEY: shown(first?.clusterKey),
+    SVC_CLUSTER_KEY: omitHidden(first?.clusterKey),
     SVC_WEBHOOK_HMAC_KEY: first?.hmacKey,
     SVC_EMULATOR_URL: controlUrl,
     SVC_EMULATOR_TOKEN: token,
@@ -27,7 +27,7 @@ export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<str
         url,
         client_id: clientId,
         client_secret: clientSecret,
-        cluster_key: shown(clusterKey),
+        cluster_key: omitHidden(clusterKey),
       })),
     ),
     SVC_TOKEN: undefined,
@@ -37,7 +37,7 @@ export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<str
 }
 
 /** Undefined for a key that the token may not see: a token of one workspace does not see that of its cluster. */
-const shown = (secret: string | undefined): string | undefined => (isHidden(secret) ? undefined : secret);
+const omitHidden = (secret: string | undefined): string | undefined => (isHidden(secret) ? undefined : secret);
 
 /** The default cluster for a workspace: the first that has any. */
 export const mainCluster = ({

@@ -93,7 +93,7 @@ export function wrapText(text: string, width: number, indent = 0): string[] {
 }
 
 /** Longer lists of choices are left to completion and to the message that rejects a wrong one. */
-const choicesShown = 12;
+const maxChoices = 12;
 
 /** `<composite-id>`, `[file]`, `<path...>` */
 export function positionalTerm({ name, optional, variadic }: PositionalSpec): string {
@@ -155,7 +155,7 @@ function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
 
 function choiceNote(choices: readonly string[] = []): string[] {
   if (choices.length === 0) return [];
-  return [choices.length <= choicesShown ? choices.join(", ") : `one of ${choices.length}`];
+  return [choices.length <= maxChoices ? choices.join(", ") : `one of ${choices.length}`];
 }
 
 const withNotes = (text: string, ...notes: (string | readonly string[])[]): string => {

@@ -11,7 +11,7 @@ import {
 import { readWindowWidth, type StyledPiece, wrapLine } from "./line-wrapping.ts";
 import type { Paint } from "./paint.ts";
 import { hasColour, type StyledLine } from "./styled.ts";
-import { csvLine, csvSafeLine, tsvLine } from "./text.ts";
+import { csvSafeLine, formatCsvLine, tsvLine } from "./text.ts";
 import { write } from "./write.ts";
 
 /** Standard output or standard error. */
@@ -20,7 +20,7 @@ export type StreamName = "stdout" | "stderr";
 /** `csv-safe`: no cell is a formula. */
 export type RowFormat = "csv" | "csv-safe" | "tsv";
 
-const rowLines = { csv: csvLine, "csv-safe": csvSafeLine, tsv: tsvLine } as const;
+const rowLines = { csv: formatCsvLine, "csv-safe": csvSafeLine, tsv: tsvLine } as const;
 
 /**
  * The one way to a stream. Services, receivers, files and people choose most of the output: none of it may control the

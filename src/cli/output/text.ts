@@ -72,9 +72,9 @@ export const tsvLine = (row: readonly string[]): string =>
   `${row.map((text) => escapeControlCharacters(text.replaceAll("\\", "\\\\"))).join("\t")}\n`;
 
 /** One row of RFC 4180. A cell is quoted also where its beginning could be taken for a command of a runner. */
-export const csvLine = (row: readonly string[]): string =>
+export const formatCsvLine = (row: readonly string[]): string =>
   `${row.map((text) => (/[",\r\n]|^\s*::/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(",")}\r\n`;
 
 /** The same for spreadsheets: cells that they would run as formulas begin with an apostrophe. */
 export const csvSafeLine = (row: readonly string[]): string =>
-  csvLine(row.map((text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)));
+  formatCsvLine(row.map((text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)));

@@ -69,11 +69,12 @@ async function* pipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8A
   for await (const chunk of stdin) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }
 
-const ofReading = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
+const readErrorWords = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
 
 /** A UsageError in words, from the error of reading a file. */
 export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
-  const why = ofReading[cause.code ?? ""] ?? (isFsError(cause) ? fsErrorReason(cause) : (cause.code ?? cause.message));
+  const why =
+    readErrorWords[cause.code ?? ""] ?? (isFsError(cause) ? fsErrorReason(cause) : (cause.code ?? cause.message));
   throw new UsageError(`${flag}: cannot read ${path}: ${why}`, { cause });
 }
 

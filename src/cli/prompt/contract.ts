@@ -19,7 +19,7 @@ type ContractInput = CommandInputOf<
 
 const date: AnswerCheck = (text) =>
   (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) || "This must be a date (2031-05-07).";
-const whole: AnswerCheck = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
+const checkWholeNumber: AnswerCheck = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
 const number: AnswerCheck = (text) => (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
 const address: AnswerCheck = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
 const some: AnswerCheck = (text) => text.trim() !== "" || "A value is required (press Ctrl-C to cancel).";
@@ -129,7 +129,7 @@ async function askAttribute(question: Question, { host, signal }: Context): Prom
     case "boolean":
       return askYesNo(title.replace(/:$/, "?"), host, signal);
     case "int":
-      return Number(await text(whole));
+      return Number(await text(checkWholeNumber));
     case "float":
       return Number(await text(number));
     case "date":

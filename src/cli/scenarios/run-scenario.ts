@@ -216,7 +216,7 @@ class ScenarioRun {
   }
 }
 
-/** A step with the values that there are; as it is written where one is missing. */
+/** A step with its saved values; unchanged if one is missing. */
 function resolveLoosely(step: object, { known }: Stage): unknown {
   try {
     return resolveReferences(step, known);

@@ -141,13 +141,13 @@ export const acts = ["sign", "decline", "approve"] as const;
 
 const FaultStep = z
   .strictObject({
-    fault: z.strictObject(faultFields()).describe("A fault of incoming requests or outgoing webhooks"),
+    fault: z.strictObject(buildFaultFields()).describe("A fault of incoming requests or outgoing webhooks"),
     ...shared,
   })
   .describe("Scripts a fault");
 
 /** Each may be a saved value: the number of a webhook, for one. */
-function faultFields(): Record<string, z.ZodType> {
+function buildFaultFields(): Record<string, z.ZodType> {
   return Object.fromEntries(
     Object.entries(addFault.request.body.schema.shape).map(([field, schema]) => [
       field,
@@ -175,7 +175,7 @@ const ReceiverStep = z
   .describe("Opens a receiver of webhooks");
 
 const ExpectStep = z
-  .strictObject({ expect: Expectations.describe("What must be so now"), title: shared.title })
+  .strictObject({ expect: Expectations.describe("Expected state after the step"), title: shared.title })
   .describe("Checks what has come of the steps before");
 
 const ForEachStep = z

@@ -188,7 +188,7 @@ async function send(stage: Stage, operation: Operation, args: CallArguments): Pr
 
 const printed = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 2));
 
-/** What a result is called in lines for people. */
+/** Name of a result in lines for people. */
 function nameOf(value: unknown): string {
   const { composite_id, id, contract_status } = fieldsOf(value);
   const name = composite_id ?? id;

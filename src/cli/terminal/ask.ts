@@ -24,7 +24,7 @@ const longList = 12;
 /** Questions and answers are drawn again at each key, and services choose what is in them. */
 const longText = 1_000;
 
-const shown = (text: string): string =>
+const formatShown = (text: string): string =>
   text.length > longText ? `${escapeControlCharacters(text.slice(0, longText))}…` : escapeControlCharacters(text);
 
 const same = (text: string) => text;
@@ -97,7 +97,7 @@ async function awaitAnswer<T>(
 
 /** Asks y/N on standard error, default no. Callers of all of these have checked that asking is allowed. */
 export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
-  awaitAnswer((on) => confirm({ message: shown(message), default: false, ...themed(host) }, on), host, signal);
+  awaitAnswer((on) => confirm({ message: formatShown(message), default: false, ...themed(host) }, on), host, signal);
 
 /** Asks for a line of text on standard error. */
 export const askText = (
@@ -106,11 +106,15 @@ export const askText = (
   signal: AbortSignal,
   check: AnswerCheck = () => true,
 ): Promise<string> =>
-  awaitAnswer((on) => input({ message: shown(message), validate: told(check), ...themed(host) }, on), host, signal);
+  awaitAnswer(
+    (on) => input({ message: formatShown(message), validate: told(check), ...themed(host) }, on),
+    host,
+    signal,
+  );
 
 /** Asks for a line that is not shown while it is typed. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
-  awaitAnswer((on) => password({ message: shown(message), mask: false, ...themed(host) }, on), host, signal);
+  awaitAnswer((on) => password({ message: formatShown(message), mask: false, ...themed(host) }, on), host, signal);
 
 /** Lets one of several answers be chosen. */
 export function askChoice<T>(
@@ -120,7 +124,7 @@ export function askChoice<T>(
   signal: AbortSignal,
 ): Promise<T> {
   const offered = choices.map(inquired);
-  const question = { message: shown(message), ...themed(host) };
+  const question = { message: formatShown(message), ...themed(host) };
   if (offered.length <= longList) {
     return awaitAnswer((on) => select<T>({ ...question, choices: offered }, on), host, signal);
   }
@@ -139,7 +143,10 @@ export const askSeveral = <T>(
 ): Promise<T[]> =>
   awaitAnswer(
     (on) =>
-      checkbox<T>({ message: shown(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) }, on),
+      checkbox<T>(
+        { message: formatShown(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) },
+        on,
+      ),
     host,
     signal,
   );
@@ -148,12 +155,12 @@ const told =
   (check: AnswerCheck) =>
   (text: string): true | string => {
     const verdict = check(text);
-    return verdict === true || shown(verdict);
+    return verdict === true || formatShown(verdict);
   };
 
 /** Names come from services: nothing in them may move the cursor. */
 const inquired = <T>({ value, name, description }: Choice<T>) => ({
   value,
-  name: shown(name),
-  ...(description === undefined ? {} : { description: shown(description) }),
+  name: formatShown(name),
+  ...(description === undefined ? {} : { description: formatShown(description) }),
 });

@@ -9,12 +9,12 @@ import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import { useLoaded } from "../state/act.ts";
 import { href, withTrace } from "../state/route.ts";
 
-const shown = 500;
+const maxShown = 500;
 
 /** Every contract, newest first. */
 export function ContractList() {
   const { value, problem } = useLoaded("contracts", ["contracts"], () =>
-    callOperation("emulator-contracts.list", { query: { limit: shown } }),
+    callOperation("emulator-contracts.list", { query: { limit: maxShown } }),
   );
   const page = value.value;
   const rows = page?.items.filter(({ workspace_id }) => isInWorkspace(workspace_id)) ?? [];
@@ -69,7 +69,7 @@ export function ContractList() {
         />
       )}
       <TruncationNote
-        shown={shown}
+        shown={maxShown}
         of={page?.total}
         what="contract"
         more="To open another one, search for its ID (T-1)."

@@ -12,7 +12,7 @@ export type Webhook = OperationResult<"emulator-webhooks.list">[number];
 
 /** All that are read, by their number. */
 export const deliveries = signal<ReadonlyMap<number, Delivery>>(new Map());
-/** How many the emulator has; undefined until it was asked. */
+/** Number of deliveries of the emulator; undefined until the first response. */
 export const totalDeliveries = signal<number | undefined>(undefined);
 export const webhooks = signal<readonly Webhook[] | undefined>(undefined);
 /** Whether all that are held were read once: before that, one that is not there may still come. */
@@ -87,7 +87,7 @@ export const readFaults = async (): Promise<void> => {
   faults.value = await callOperation("faults.list");
 };
 
-const byWebhook = computed(() => {
+const deliveriesByWebhook = computed(() => {
   const own = new Map<number, Delivery[]>();
   for (const delivery of deliveries.value.values()) {
     const there = own.get(delivery.webhook_id);
@@ -99,14 +99,18 @@ const byWebhook = computed(() => {
 
 /** The deliveries of a webhook, newest first. */
 export const findDeliveriesTo = (id: number): readonly Delivery[] =>
-  (byWebhook.value.get(id) ?? []).toSorted((a, b) => b.id - a.id);
+  (deliveriesByWebhook.value.get(id) ?? []).toSorted((a, b) => b.id - a.id);
 
 /** Findings about each webhook, by its id, once all deliveries are read; `svc webhooks why` shows the same. */
 export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
   () =>
     new Map(
       (areDeliveriesRead.value ? (webhooks.value ?? []) : []).map((webhook) => {
-        const facts = { deliveries: byWebhook.value.get(webhook.id) ?? [], faults: faults.value, at: formatTime };
+        const facts = {
+          deliveries: deliveriesByWebhook.value.get(webhook.id) ?? [],
+          faults: faults.value,
+          at: formatTime,
+        };
         return [webhook.id, assessWebhook(webhook, facts)];
       }),
     ),
@@ -123,6 +127,8 @@ export const attentionCount = computed(() => [...healthByWebhook.value.values()]
 export const healthOfDeleted = computed<ReadonlyMap<number, WebhookHealth>>(() => {
   const there = new Set((webhooks.value ?? []).map(({ id }) => id));
   return new Map(
-    [...byWebhook.value].flatMap(([id, own]) => (there.has(id) ? [] : [[id, assessDeletedWebhook(own, formatTime)]])),
+    [...deliveriesByWebhook.value].flatMap(([id, own]) =>
+      there.has(id) ? [] : [[id, assessDeletedWebhook(own, formatTime)]],
+    ),
   );
 });

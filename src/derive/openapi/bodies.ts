@@ -65,11 +65,11 @@ export function successResponses(operation: Operation, writer: SchemaWriter): Js
 }
 
 function successResponse(status: string, body: ResponseBody, writer: SchemaWriter): Json {
-  const { description, content, ...more } = responseParts(body, writer);
+  const { description, content, ...more } = buildResponse(body, writer);
   return { description: `${status}: ${description}`, ...(content === undefined ? {} : { content }), ...more };
 }
 
-function responseParts(
+function buildResponse(
   body: ResponseBody,
   writer: SchemaWriter,
 ): { description: string; content?: Json; headers?: Json } {

@@ -76,7 +76,7 @@ function tidy(json: Record<string, unknown>): void {
   if ([json.minimum, json.maximum].some((limit) => Math.abs(Number(limit)) > maxInt32)) json.format = "int64";
   // Names of fields are text in any case.
   if (JSON.stringify(json.propertyNames) === '{"type":"string"}') delete json.propertyNames;
-  if (Array.isArray(json.prefixItems)) asList(json, json.prefixItems);
+  if (Array.isArray(json.prefixItems)) convertToList(json, json.prefixItems);
 }
 
 const maxInt32 = 2 ** 31 - 1;
@@ -85,7 +85,7 @@ const maxInt32 = 2 ** 31 - 1;
 const standardFormats: ReadonlySet<unknown> = new Set(["date-time", "date", "email", "uri", "uuid"]);
 
 /** Generators stumble over tuples; a list of this many items of one form is all that a pair needs. */
-function asList(json: Record<string, unknown>, items: readonly unknown[]): void {
+function convertToList(json: Record<string, unknown>, items: readonly unknown[]): void {
   const forms = [...new Set(items.map((item) => JSON.stringify(item)))].map((text) => JSON.parse(text));
   delete json.prefixItems;
   Object.assign(json, {

@@ -199,7 +199,7 @@ async function silent(t: TestContext): Promise<string> {
 }
 
 describe("a collector that never answers", () => {
-  it("retains no one waiting, and what has no room is counted", async (t) => {
+  it("makes no caller wait, and counts events without room", async (t) => {
     const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: await silent(t) } });
     const closeSignal = new AbortController();
     const [{ id, clusterKey }] = on.clusters as unknown as [{ id: string; clusterKey: string }];

@@ -59,7 +59,7 @@ const noHistory = refusal(
 );
 
 whereverItIsKept("a rewind", (place) => {
-  it("accepts a clock advance back, whether or not anything was due, also where time passes by itself", async (t) => {
+  it("undoes a clock advance, whether or not anything was due, also where time passes by itself", async (t) => {
     const { on } = await keptAt(place, t, { deterministic: false, clock: { mode: "real", speed: 1 } });
     const sink = await receiver(t);
     sink.answer(503);

@@ -129,7 +129,7 @@ async function acceptable(
       ? await findPrimaryEntity(view, workspace)
       : await findEntity(view, workspace, entityId, "creator_organization_entity_id", problems);
   const party = partyOf(body, problems);
-  const owner = await businessUser(view, workspace, body.business_user_email, problems);
+  const owner = await findBusinessUser(view, workspace, body.business_user_email, problems);
   const reviewer = await reviewerOf(view, workspace, type, body.reviewer, problems);
   if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
   if (route === "sign" && !body.creator_signatories?.length) {
@@ -161,7 +161,12 @@ function partyOf(body: PaperRequest, problems: Problems): PartyInput | undefined
   return parsePartyFields({ ...body, counterparty_organization_name: `Workspace ${body.counterparty_workspace_id}` });
 }
 
-async function businessUser(view: View, workspace: Workspace, email: string | null | undefined, problems: Problems) {
+async function findBusinessUser(
+  view: View,
+  workspace: Workspace,
+  email: string | null | undefined,
+  problems: Problems,
+) {
   if (email == null) return undefined;
   const user = await findUser(view, workspace, email);
   if (!user) problems.add(["business_user_email"], userNotFoundMessage(email));

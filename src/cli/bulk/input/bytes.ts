@@ -145,7 +145,7 @@ function linesBeforeTrouble(bytes: Buffer): Buffer {
   }
 }
 
-/** The same in words, if it is in that row; any other trouble as it is. */
+/** The same in words, if it is in that row; other errors stay as they are. */
 export function toUtf8Error(cause: unknown, row: number): unknown {
   if (!(cause instanceof NotUtf8)) return cause;
   const hint = `Convert it to UTF-8. From ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;

@@ -33,14 +33,14 @@ function topProblem(lines: readonly string[], top: number, columns: readonly str
 
 /** Cells with a tab between, a line each, as `--format tsv` writes them: with escapes and without quotes. */
 const createTsvNotation = (bytes: AsyncIterable<Buffer>): Notation => ({
-  records: tsvRecords(bytes),
+  records: readTsvRecords(bytes),
   text: withoutEscapes,
   trouble: (cause) => cause,
   other: () => undefined,
   isDirective: () => false,
 });
 
-async function* tsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {
+async function* readTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {
   for await (const { lines } of numberedLines(bytes)) {
     yield lines.map((line) => {
       const raw = line.endsWith("\r") ? line.slice(0, -1) : line;

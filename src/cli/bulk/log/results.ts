@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { type Disk, type DiskFile, isMissing } from "../../../files/disk.ts";
-import { csvLine } from "../../output/text.ts";
+import { formatCsvLine } from "../../output/text.ts";
 import type { Batch, InvalidRow } from "../input/batches.ts";
 import type { RejectedRange } from "../send.ts";
 
@@ -17,9 +17,10 @@ export interface ResultRow {
 
 export const resultColumns = ["row", "input", "status", "code", "message", "moved_from"] as const;
 
-export const resultsHeader: string = csvLine(resultColumns);
+export const resultsHeader: string = formatCsvLine(resultColumns);
 
-export const resultLine = (result: ResultRow): string => csvLine(resultColumns.map((name) => String(result[name])));
+export const resultLine = (result: ResultRow): string =>
+  formatCsvLine(resultColumns.map((name) => String(result[name])));
 
 /** Whether a file that begins so is one of these. */
 export const isResults = (beginning: string): boolean => beginning.startsWith(resultsHeader);

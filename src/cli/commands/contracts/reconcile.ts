@@ -30,7 +30,7 @@ interface Due {
 }
 
 /** The activities that the state of a contract shows. */
-const shown = [
+const shownColumns = [
   "CONTRACT_CREATED",
   "CONTRACT_SENT_TO_COUNTERPARTY",
   "CONTRACT_SIGNATURE_REQUESTED",
@@ -58,14 +58,14 @@ const flags = [
     placeholder: "A,B",
     repeatable: true,
     offered: activities,
-    description: `Check only these of the ${shown.length} activities that leave a trace`,
+    description: `Check only these of the ${shownColumns.length} activities that leave a trace`,
   },
 ] as const satisfies readonly FlagSpec[];
 
 export const contractsReconcile = defineCommand({
   words: ["contracts", "reconcile"],
   summary: "Find webhooks that a receiver missed",
-  description: `Reads the contracts that changed since a time, and lists the webhooks that the service sent for them. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shown.join(", ")} do.`,
+  description: `Reads the contracts that changed since a time, and lists the webhooks that the service sent for them. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shownColumns.join(", ")} do.`,
   positionals: [],
   flags,
   examples: [
@@ -79,11 +79,11 @@ export const contractsReconcile = defineCommand({
     },
   ],
   async run({ flags: given }, context) {
-    const wanted = checkedActivities(given.activities);
+    const wanted = requireActivities(given.activities);
     const { since: from, received: path } = given;
     const received = path === undefined ? undefined : await readReceivedPayloads(context, path);
     if (from === undefined) throw new InputRequiredError("since", "--since is required");
-    checkedSince(from);
+    requireSince(from);
     const client = await context.client("contracts");
     const due = await withSpinner(context, "Reading contracts", async () => {
       const since = await startOf(from, client, context);
@@ -107,16 +107,16 @@ export const contractsReconcile = defineCommand({
   },
 });
 
-function checkedActivities(lists: readonly string[] | undefined): readonly Activity[] {
-  const given = parseActivities(lists) ?? shown;
-  const other = given.find((name) => !(shown as readonly Activity[]).includes(name));
+function requireActivities(lists: readonly string[] | undefined): readonly Activity[] {
+  const given = parseActivities(lists) ?? shownColumns;
+  const other = given.find((name) => !(shownColumns as readonly Activity[]).includes(name));
   if (other === undefined) return given;
   throw new UsageError(`--activities must be activities that leave a trace in a contract, got "${other}"`, {
-    hint: `Use ${shown.join(", ")}.`,
+    hint: `Use ${shownColumns.join(", ")}.`,
   });
 }
 
-function checkedSince(text: string): void {
+function requireSince(text: string): void {
   if (parseDuration(text) !== undefined || !Number.isNaN(Date.parse(text))) return;
   throw new UsageError(`--since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "${text}"`);
 }

@@ -95,7 +95,15 @@ export const attemptEvent = (at: string, delivery: DeliveryOf) => ({
   next_attempt_at: delivery.next_attempt_at,
 });
 
-export function deliveryEvent({ at, activity, composite_id, verified, reason, bytes, forwarded }: ListenedDelivery) {
+export function createDeliveryEvent({
+  at,
+  activity,
+  composite_id,
+  verified,
+  reason,
+  bytes,
+  forwarded,
+}: ListenedDelivery) {
   const answer =
     forwarded === undefined
       ? null

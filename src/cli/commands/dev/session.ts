@@ -7,7 +7,14 @@ import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";
 import { watchSubscription } from "../webhooks/subscription-watch.ts";
 import { type ActionState, actions, createTools, keyLines } from "./actions.ts";
-import { attemptEvent, attemptLine, deliveryEvent, deliveryLine, requestEvent, requestLine } from "./event-lines.ts";
+import {
+  attemptEvent,
+  attemptLine,
+  createDeliveryEvent,
+  deliveryLine,
+  requestEvent,
+  requestLine,
+} from "./event-lines.ts";
 import { followEmulator, type SessionEvent } from "./follow-emulator.ts";
 import { readKeys, type Screen, type SeenClock, statusParts, type Webhooks } from "./screen.ts";
 
@@ -90,7 +97,7 @@ export class Session {
   }
 
   async onDelivery(delivery: ListenedDelivery): Promise<void> {
-    await this.#event(deliveryEvent(delivery), deliveryLine(delivery));
+    await this.#event(createDeliveryEvent(delivery), deliveryLine(delivery));
     if (delivery.forwarded && "error" in delivery.forwarded) await this.#app?.check();
   }
 

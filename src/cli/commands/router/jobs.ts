@@ -55,7 +55,7 @@ const shownDamaged = ({ id, status, reason }: DamagedJob) => ({
   stopped_because: reason,
 });
 
-const shown = ({ record, status, at, rows, invalid, failed, moved, batches, reason }: StoredJob) => ({
+const toJobRow = ({ record, status, at, rows, invalid, failed, moved, batches, reason }: StoredJob) => ({
   id: record.id,
   command: record.command,
   status,
@@ -102,7 +102,7 @@ export const jobsList = defineCommand({
     const { listJobs } = await import("../../bulk/log/jobs.ts");
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
-    const rows = jobs.map((job) => (job.status === "damaged" ? shownDamaged(job) : shown(job)));
+    const rows = jobs.map((job) => (job.status === "damaged" ? shownDamaged(job) : toJobRow(job)));
     await output.show(rows, { fields, columns, none: "No jobs. To start one: svc router map-emails FILE" });
     for (const job of jobs) if (job.status === "damaged") await output.warn(`warning: ${job.id}: ${job.reason}`);
     return undefined;
@@ -118,7 +118,7 @@ export const jobsShow = defineCommand({
   examples: [{ title: "The newest job", argv: ["router", "jobs", "show", "--last"] }],
   async run(input, context) {
     const job = await jobOf(input, context);
-    await context.output.show(shown(job), { fields });
+    await context.output.show(toJobRow(job), { fields });
     if (job.status === "interrupted")
       await context.output.note(`Resume it with: ${formatCommandLine(job.record.resume)}`);
     return undefined;

@@ -13,7 +13,7 @@ import { timesAsLong } from "../../../support/growth.ts";
 const bound = 9;
 
 describe("A contract with very many of something", () => {
-  it("accepts time in proportion to its parties, also where they are all one with many contacts", async (t) => {
+  it("takes time in proportion to its parties, also where they are all one with many contacts", async (t) => {
     const { api } = await emulator(t);
     let names = 0;
     const create = (count: number) => async () => {

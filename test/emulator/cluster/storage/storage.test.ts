@@ -242,7 +242,7 @@ describe("storage.put", () => {
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
   });
 
-  it("rejects at its beginning what reports that it is larger than 5 GiB", async (t) => {
+  it("rejects at once an upload that declares more than 5 GiB", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     const large = { "content-type": "application/pdf", "content-length": 5 * 1024 ** 3 + 1 };

@@ -36,7 +36,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     );
   });
 
-  it("accepts it out of signature, and marks it for execution again", async (t) => {
+  it("takes it out of signature, and marks it for execution again", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     assert.equal((await act(on, contract, "unmark")).status, 200);

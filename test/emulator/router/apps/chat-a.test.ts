@@ -120,7 +120,7 @@ describe("chat_a", () => {
     assert.deepEqual(plain(await press(interaction)), { status: 500, body: "" });
   });
 
-  it("retains a message within its destination", async (t) => {
+  it("keeps a message within its destination", async (t) => {
     const world = await routed(t);
     await world.map("teams", "us-1", ["T1"]);
     const send = async (destination: string) => {
