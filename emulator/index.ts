@@ -37,8 +37,9 @@ export type {
 
 /**
  * Starts an emulator in this process: the router, a listener per cluster, the control plane. Any number may run at
- * once; nothing is shared between them. Fails with InvalidOptionsError where they cannot be meant so, with StateFormatError over a
- * damaged file and with StateLockedError over one that another emulator uses; nothing is left running then.
+ * once; nothing is shared between them. Fails with InvalidOptionsError if they cannot be meant so, with
+ * StateFormatError over a damaged file and with StateLockedError over one that another emulator uses; nothing is left
+ * running then.
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   checkOptions(options);

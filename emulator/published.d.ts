@@ -1,5 +1,6 @@
-// The types of svc-toolkit/emulator. The code imports them from here, and the package publishes this file as it is, so it
-// stands alone. Functions and classes are compared with what emulator/index.ts exports (test/packaged/published.types.ts).
+// The types of svc-toolkit/emulator. The code imports them from here, and the package publishes this file as it is, so
+// it has no imports. Functions and classes are compared with the exports of emulator/index.ts
+// (test/packaged/published.types.ts).
 
 declare global {
   // Known to newer compilers and to the types of Node; the same words again do no harm.
@@ -15,7 +16,7 @@ export interface RunningCluster {
   readonly url: string;
   readonly clusterKey: string;
   readonly external: boolean;
-  /** Undefined where the cluster has no workspace. */
+  /** Undefined if the cluster has no workspace. */
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
   /** Base64 of the key that signs the workspace's webhooks. */
@@ -32,7 +33,7 @@ export type AdvanceTarget =
   | { readonly next: true }
   | { readonly untilIdle: true };
 
-/** What an advance ran on its way; times are virtual milliseconds. */
+/** Entries that an advance ran on its way; times are virtual milliseconds. */
 export interface AdvanceResult {
   readonly from: number;
   readonly to: number;
@@ -49,7 +50,9 @@ export interface AdvanceResult {
   readonly reason?: "too_many_entries" | "too_much_wall_time" | "closing" | "state_replaced" | "store_failed";
 }
 
-/** Something that an emulator did, without secrets; times are virtual, ISO 8601, and durations wall milliseconds. */
+/**
+ * Something that an emulator did, without secrets; times are virtual, ISO 8601, and durations wall-clock milliseconds.
+ */
 export type EmulatorEvent =
   | {
       readonly event: "request";
@@ -60,12 +63,12 @@ export type EmulatorEvent =
       readonly operation: string | null;
       readonly method: string;
       readonly target: string;
-      /** 0: the connection ended without an answer. */
+      /** 0: the connection ended without a response. */
       readonly status: number;
       readonly failure: string | null;
-      /** Name of the token that the control plane was asked with; null: nobody said. */
+      /** Name of the caller's control token; null: no token. */
       readonly caller: string | null;
-      /** Codes of what was accepted by leniency. */
+      /** Codes of findings in accepted requests. */
       readonly findings: readonly string[];
       readonly duration_ms: number;
     }
@@ -78,9 +81,9 @@ export type EmulatorEvent =
       readonly contract_id: number | null;
       /** The same as commands take it: `T-12` or `H-12`. */
       readonly composite_id: string | null;
-      /** Null: it was passed over, see outcome. */
+      /** Null: it was skipped, see outcome. */
       readonly attempt: number | null;
-      /** Null: no answer came, see error. */
+      /** Null: no response came, see error. */
       readonly status: number | null;
       readonly error: string | null;
       readonly duration_ms: number | null;
@@ -97,20 +100,20 @@ export type EmulatorEvent =
       readonly from: string;
       readonly to: string;
     }
-  /** So many more than could be told. */
+  /** Number of further ones that are not listed. */
   | { readonly event: "dropped"; readonly count: number };
 
 /** A kept state of an emulator. */
 export interface Snapshot {
   readonly name: string;
-  /** Virtual milliseconds at which it was kept. */
+  /** Virtual milliseconds at which it was stored. */
   readonly at: number;
 }
 
 /**
  * How far to go back. `to`: a virtual time, milliseconds since the epoch or an ISO time. `before`: to before this cause
- * changed anything, as traces call it (`request:12`). `steps`: to before so many of the last requests and moves of time
- * that changed anything.
+ * changed anything, as traces call it (`request:12`). `steps`: to before this many of the last requests and clock
+ * advances that changed anything.
  */
 export type Rewind = { readonly to: number | string } | { readonly before: string } | { readonly steps: number };
 
@@ -124,14 +127,14 @@ export interface Emulator {
   readonly clusters: readonly RunningCluster[];
   /** Token of the control plane. */
   readonly token: string;
-  /** Where the state is kept; undefined in memory. */
+  /** Path of the stored state; undefined in memory. */
   readonly file: string | undefined;
-  /** Where the state is kept in PostgreSQL, without a password; undefined elsewhere. */
+  /** URL of the PostgreSQL database of the state, without a password; undefined for other stores. */
   readonly store: string | undefined;
   readonly clock: {
     /** Virtual milliseconds since the epoch. */
     now(): number;
-    /** `real` passes with a speed, `manual` stands until moved, `auto` leaps to what is due. */
+    /** `real` passes with a speed, `manual` stands still until it is advanced, `auto` jumps to the next due entry. */
     readonly mode: "real" | "manual" | "auto";
     /** Virtual seconds per second, in mode `real`. */
     readonly speed: number;
@@ -139,19 +142,20 @@ export interface Emulator {
     advance(target: AdvanceTarget): Promise<AdvanceResult>;
   };
   /**
-   * Keeps the state as it is now: rows, virtual time, what is scheduled, scripted faults. Left out, the name is snapshot-1,
-   * snapshot-2 and so on. Fails with SnapshotExistsError where the name is taken, unless `replace`.
+   * Saves the present state: rows, virtual time, scheduled entries, scripted faults. The default name is snapshot-1,
+   * snapshot-2 and so on. Fails with SnapshotExistsError if the name is taken, unless `replace`.
    */
   snapshot(name?: string, options?: { readonly replace?: boolean }): Promise<Snapshot>;
   /**
-   * Goes back to a snapshot. The state that is left is kept before, as `before-1` and so on, unless it is the same. Fails with SnapshotNotFoundError and
-   * InvalidSnapshotError, and then nothing is changed.
+   * Goes back to a snapshot. The state that is left is stored before, as `before-1` and so on, unless it is the same.
+   * Fails with SnapshotNotFoundError and InvalidSnapshotError, and then nothing is changed.
    */
   restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
-   * Goes back on the way that led to the present state, which is kept before, as `before-1` and so on. Only where the
-   * state is kept in a file or a database: fails with HistoryUnavailableError otherwise, with RewindOutOfRangeError where not so much is kept,
-   * with RewindTargetInFutureError for a time that lies ahead; then nothing is changed. Where nothing is taken back, nothing is kept.
+   * Goes back on the way that led to the present state, which is stored before, as `before-1` and so on. Only where the
+   * state is stored in a file or a database: fails with HistoryUnavailableError otherwise, with RewindOutOfRangeError
+   * if not this much is stored, with RewindTargetInFutureError for a time that lies ahead; then nothing is changed.
+   * Where nothing is taken back, nothing is stored.
    */
   rewind(target: Rewind): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
@@ -160,12 +164,12 @@ export interface Emulator {
    */
   fork(): Promise<Emulator>;
   /**
-   * Tells of every request, attempt to deliver and move of time from now on, in batches; a flood is cut, and counted.
-   * The next batch comes once the listener is done with the last one. Returns the function that ends it, which resolves
-   * after the last batch.
+   * Calls the listener with every request, delivery attempt and clock advance from now on, in batches; a flood is cut,
+   * and counted. The next batch comes once the listener is done with the last one. Returns the function that ends it,
+   * which resolves after the last batch.
    */
   watch(tell: (events: readonly EmulatorEvent[]) => Promise<void> | void): () => Promise<void>;
-  /** Resolves when it has ended, whoever ended it. */
+  /** Resolves when it has ended, no matter which call ended it. */
   readonly closed: Promise<void>;
   /**
    * Stops accepting, lets requests and deliveries that are due end, for 900 ms at most (see `graceMs`), and leaves the rest
@@ -176,56 +180,59 @@ export interface Emulator {
   [Symbol.asyncDispose](): PromiseLike<void>;
 }
 
-/** How an emulator is started. Everything may be left out: then it is the demo seed on free ports, kept nowhere. */
+/** How an emulator is started. Everything may be omitted: then it is the demo seed on free ports, kept nowhere. */
 export interface EmulatorOptions {
   /** Port of the router; the clusters take the ones after it. 0 (default): all free ports. */
   readonly port?: number;
   /** Address to listen on; the default is loopback. */
   readonly host?: string;
-  /** Names that the Host header may have beside those of this machine. */
+  /** Names that the Host header may have next to those of this machine. */
   readonly allowedHosts?: readonly string[];
-  /** Where the state is kept. It is made where it is not there, with its folders. Omitted: in memory, and gone at the end. */
+  /**
+   * Path of the stored state. It is created if it does not exist, with its folders. Omitted: in memory, and gone at the
+   * end.
+   */
   readonly file?: string | undefined;
   /**
-   * Where the state is kept in PostgreSQL, in the place of a `file`: `postgres://user@host/database`. Processes with the
-   * same store share one state: the start resolves once this one leads, after those that came before have ended. A
-   * password may stand in it; else it is that of PGPASSWORD.
+   * PostgreSQL database of the state, instead of a `file`: `postgres://user@host/database`. Processes with the same
+   * store share one state: the start resolves once this one leads, after earlier ones have ended. A password may be in
+   * it; else it is that of PGPASSWORD.
    */
   readonly store?: string | undefined;
   /** The schema that the `store` has for itself; default: `svc`. */
   readonly schema?: string | undefined;
   /**
-   * Told each time another process leads: what comes to the router's address here, and to those of the clusters, is
+   * Called each time another process leads: requests to the addresses of the router and of the clusters here are
    * forwarded to that one.
    */
   readonly onLeaderChange?: ((at: { readonly routerUrl: string; readonly leader: string }) => void) | undefined;
-  /** Told whenever this process leads again after another one did. */
+  /** Called whenever this process leads again after another one did. */
   readonly onLeadershipRegained?: (() => void) | undefined;
   /**
-   * How long the process that leads a `store` may take itself for that after it was last told so, wall milliseconds; the
-   * same in all processes of it. One that is killed is replaced after that time. Default: 3,000.
+   * How long the leader of a `store` may consider itself the leader after its last confirmation, wall-clock
+   * milliseconds; the same in all processes of it. A killed one is replaced after that time. Default: 3,000.
    */
   readonly leaseMs?: number;
   /** Ends a start that waits for another process. */
   readonly signal?: AbortSignal | undefined;
   /** Keeps everything in memory even when a file is named. */
   readonly ephemeral?: boolean;
-  /** Where to write the run file too. That of a file stands beside it, always: it is the lock. */
+  /** Additional path of the run file. A `file` always has one next to it: it is the lock. */
   readonly runFile?: string | undefined;
   /** The starting state of a new file: a name, or the document itself. A file that has a state keeps it. */
   readonly seed?: "demo" | "empty" | object;
   /**
-   * Begins with a copy of the state in this file, which stays as it is: a snapshot, the state of another emulator, or an
-   * exported one. A `file` must have no state yet. The seed is what a reset goes back to.
+   * Begins with a copy of the state in this file, which stays unchanged: a snapshot, the state of another emulator, or
+   * an exported one. A `file` must have no state yet. A reset restores the seed.
    */
   readonly from?: string | undefined;
   /**
-   * How many bytes are kept at most beside a `file` of what led to the present state, to go back to; 0: nothing. The
-   * default is 256 MiB. In memory nothing is kept.
+   * Limit in bytes of the history that is stored next to a `file` for rewinds; 0: none. The default is 256 MiB. In
+   * memory nothing is stored.
    */
   readonly historyBytes?: number;
   readonly clock?: {
-    /** `real` passes with a speed, `manual` stands until moved, `auto` leaps to what is due. */
+    /** `real` passes with a speed, `manual` stands still until it is advanced, `auto` jumps to the next due entry. */
     readonly mode?: "real" | "manual" | "auto";
     /** Virtual seconds per second, in mode `real`. */
     readonly speed?: number;
@@ -233,8 +240,8 @@ export interface EmulatorOptions {
     readonly start?: string;
   };
   /**
-   * How long requests, and deliveries that are due, may take to end when it is closed, wall milliseconds each. Default: 900
-   * for all together.
+   * How long requests, and deliveries that are due, may take to end when it is closed, wall-clock milliseconds each.
+   * Default: 900 for all together.
    */
   readonly graceMs?: number;
   /** Token of the control plane; default: a new one. */
@@ -242,22 +249,22 @@ export interface EmulatorOptions {
   /** Leniencies to turn off: bodies, keys, paths, pkce, storage, receivers, signatures. */
   readonly strict?: Iterable<string>;
   /**
-   * A corpus of `svc verify`: what it observes of the service replaces what is assumed. Observations that contradict the
+   * A corpus of `svc verify`: observations of the service replace assumptions. Observations that contradict the
    * specification are reported to `log`, and not applied.
    */
   readonly observed?: string | undefined;
-  /** Told about bugs and warnings, a line each; default: nobody. */
+  /** Called with bugs and warnings, a line each; default: none. */
   readonly log?: (line: string) => void;
   /**
    * Variables of the OpenTelemetry standard, such as `process.env`: where they name a collector, all that happens is sent to
    * it as spans. Default: nothing is sent.
    */
   readonly otel?: Readonly<Record<string, string | undefined>> | undefined;
-  /** What clients believe the router's URL to be, without a slash at the end: the issuer, links, signature bases. */
+  /** The router's URL for clients, without a slash at the end: the issuer, links, signature bases. */
   readonly publicUrl?: string;
   /**
-   * Origins at which clients find the listeners of clusters, by cluster id, as `publicUrl` says it of the router. Default:
-   * beside `publicUrl`, where that has the router's own port; else where it listens.
+   * Origins at which clients find the listeners of clusters, by cluster id, as `publicUrl` says it of the router.
+   * Default: next to `publicUrl`, if that has the router's own port; else where it listens.
    */
   readonly clusterUrls?: Readonly<Record<string, string>>;
   /**
@@ -272,13 +279,13 @@ export interface EmulatorOptions {
    * addresses in answers hold the port.
    */
   readonly deterministic?: boolean;
-  /** How long the router waits for a cluster, wall time; default: 30 seconds. */
+  /** How long the router waits for a cluster, wall-clock time; default: 30 seconds. */
   readonly upstreamTimeoutMs?: number;
   /** The same for requests of chats; default: 2.5 seconds. */
   readonly chatUpstreamTimeoutMs?: number;
-  /** Requests a second per workspace on the wall clock; 0 is no limit. */
+  /** Requests a second per workspace on the wall clock; 0 is not a limit. */
   readonly rateLimit?: number;
-  /** Hosts beside loopback that webhooks may be sent to: `host`, `host:port` or `*.domain`. */
+  /** Hosts other than loopback that webhooks may be sent to: `host`, `host:port` or `*.domain`. */
   readonly webhookAllow?: readonly string[];
   /**
    * How long after a failed attempt of a webhook the next one is made, in workspaces whose seed has no schedule of their own:
@@ -289,61 +296,61 @@ export interface EmulatorOptions {
   readonly workerTick?: boolean;
   /** Sign webhooks by these schemes, too: `standard`, which is Standard Webhooks. */
   readonly webhookSchemes?: readonly "standard"[];
-  /** Add a W3C `traceparent` to webhooks, so that receivers go on in the trace of what led to them. */
+  /** Add a W3C `traceparent` to webhooks, so that receivers continue the trace of their cause. */
   readonly traceWebhooks?: boolean;
   /** How the JSON of webhooks is written; `mixed`: in turn. Default: `compact`. */
   readonly webhookJson?: "compact" | "spaced" | "escaped" | "mixed";
   /** Let every signatory sign by itself after this much virtual time; undefined: none does. */
   readonly autoSignMs?: number | undefined;
-  /** Of an attempt, on the wall clock; default: 5 seconds. */
+  /** Limit of an attempt by the wall clock; default: 5 seconds. */
   readonly webhookConnectTimeoutMs?: number;
   /** The same for the whole response; default: 60 seconds. */
   readonly webhookResponseTimeoutMs?: number;
-  /** How much of the requests received is kept in memory; default: 4 MiB. */
+  /** Bytes of received requests that are stored in memory; default: 4 MiB. */
   readonly requestLogBytes?: number;
-  /** How much of what is forwarded to each emulated cluster is kept in memory; default: 4 MiB. */
+  /** Bytes of requests to each emulated cluster that are stored in memory; default: 4 MiB. */
   readonly inboxBytes?: number;
-  /** How long a caller may take nothing of its answer before it is cut off; default: two minutes. */
+  /** How long a caller may take nothing of its response before it is cut off; default: two minutes. */
   readonly unreadAnswerTimeoutMs?: number;
 }
 
 /**
- * Starts an emulator in this process. Any number may run at once; nothing is shared between them. Fails with InvalidOptionsError
- * where they cannot be meant so, with StateFormatError over a damaged file and with StateLockedError over one that another emulator
- * uses; nothing is left running then.
+ * Starts an emulator in this process. Any number may run at once; nothing is shared between them. Fails with
+ * InvalidOptionsError if they cannot be meant so, with StateFormatError over a damaged file and with StateLockedError
+ * over one that another emulator uses; nothing is left running then.
  */
 export function startEmulator(options?: EmulatorOptions): Promise<Emulator>;
 
-/** What a repair did. */
+/** Result of a repair. */
 export interface Repair {
   /** False: nothing was damaged and nothing was changed. */
   readonly repaired: boolean;
-  /** What was wrong, with file and line; one entry per damaged file. */
+  /** The damage, with file and line; one entry per damaged file. */
   readonly damage: readonly string[];
-  /** What the state holds now. */
+  /** Contents of the repaired state. */
   readonly kept: { readonly rows: number; readonly mappings: number; readonly transactions: number };
   /** Journals that were not read, since they come after the damage. */
   readonly dropped: readonly string[];
-  /** Where the damaged and dropped files are now. */
+  /** Present paths of the damaged and dropped files. */
   readonly aside: readonly string[];
 }
 
 /**
- * Repairs a damaged state while no emulator uses it: what stands before the damage is kept, damaged files are moved
- * aside. Fails with StateLockedError under a running emulator, with StateFormatError where there is nothing to repair from, and
- * with StateAccessError where the file system refuses.
+ * Repairs a damaged state while no emulator uses it: everything before the damage is retained, damaged files are moved
+ * aside. Fails with StateLockedError under a running emulator, with StateFormatError if there is nothing to repair
+ * from, and with StateAccessError if the file system rejects the write.
  */
 export function repairState(path: string): Promise<Repair>;
 
 /** The JSON Schema of seeds, for editors and for those who generate them. */
 export function seedSchema(): object;
 
-/** The options say what no emulator can be, or what is asked of one cannot be meant so. */
+/** The options are invalid, or the arguments of a call are. */
 export class InvalidOptionsError extends Error {
   private constructor();
 }
 
-/** The emulator has been closed: it neither moves time nor keeps, restores or copies a state any more. */
+/** The emulator has been closed: it no longer advances time, nor stores, restores or copies a state. */
 export class EmulatorClosedError extends Error {
   private constructor();
 }
@@ -369,12 +376,12 @@ export class InvalidSnapshotError extends Error {
   readonly reason: string;
 }
 
-/** Nothing is kept of what led to the present state. */
+/** The history of the present state is not stored. */
 export class HistoryUnavailableError extends Error {
   private constructor();
 }
 
-/** The history that is kept does not reach so far. */
+/** The history that is stored does not reach so far. */
 export class RewindOutOfRangeError extends Error {
   private constructor();
 }
@@ -386,7 +393,7 @@ export class RewindTargetInFutureError extends Error {
   readonly now: number;
 }
 
-/** The state is in use by somebody who lives or may live. */
+/** The state is in use by a process that lives or may live. */
 export class StateLockedError extends Error {
   private constructor();
   readonly pid: number;
@@ -395,11 +402,11 @@ export class StateLockedError extends Error {
 /** A file that holds no state, or a damaged one. */
 export class StateFormatError extends Error {
   private constructor();
-  /** False when nothing is damaged: it is of another version, or somebody else's. */
+  /** False if nothing is damaged: it is of another version, or a user's. */
   readonly repairable: boolean;
 }
 
-/** The state cannot be used as things stand on this machine: no room, no rights. */
+/** The state cannot be used as things are on this machine: no room, no rights. */
 export class StateAccessError extends Error {
   private constructor();
 }

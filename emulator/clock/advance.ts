@@ -14,7 +14,7 @@ export type AdvanceTargetMs =
   | { readonly next: true }
   | { readonly untilIdle: true };
 
-/** The target does not lie ahead of the present virtual time: it never goes backwards. */
+/** The target is not ahead of the present virtual time: it never goes backwards. */
 export class AdvanceTargetInPastError extends Error {
   override readonly name = "AdvanceTargetInPastError";
 
@@ -37,10 +37,10 @@ export class DeliveryUnderWayError extends Error {
   override readonly name = "DeliveryUnderWayError";
 }
 
-/** For so long nothing of what was due before may end while an advance waits for it, wall time. */
+/** Limit of wall-clock time without a finished entry, while an advance waits for earlier ones. */
 const patienceMs = 1_000;
 
-/** Where one advance must stop although it has not arrived. */
+/** A reason why one advance must stop before its target. */
 export interface AdvanceLimits {
   readonly entries: number;
   readonly wallMs: number;
@@ -56,9 +56,10 @@ interface Parts {
 }
 
 /**
- * Moves time to the target, entry by entry (DECISIONS.md, P23): wait until nothing runs; take the earliest time at which something
- * is due; make it the present; run what is due; repeat; then arrive. What is added meanwhile and lies before the
- * target runs too. The clock must be held. `cause`: of the moves, and of whatever comes due earlier by them.
+ * Advances to the target, entry by entry (DECISIONS.md, P23): wait until nothing runs; take the earliest time at which
+ * an entry is due; make it the present; run due entries; repeat; then arrive. Entries that are added meanwhile and are
+ * due before the target run too. The clock must be held. `cause`: of the advances, and of the entries that come due
+ * earlier by them.
  */
 export async function advance(
   parts: Parts,
@@ -83,7 +84,7 @@ export async function advance(
     return endedBefore > 0;
   };
   try {
-    // What was due before is awaited but not reported: how much of it is left is a matter of chance.
+    // Entries that were due before are awaited but not reported: their number is a matter of chance.
     let arrived = await idleBefore(parts, deadline, isProgressing);
     dispatcher.onFinished = (entry) => ran.push(entry);
     for (;;) {
@@ -94,7 +95,7 @@ export async function advance(
       if (!next) break;
       if (ran.length >= caps.entries) return await stop("too_many_entries");
       if ("next" in target) goal = next.due;
-      // Not awaited first: the new time is in the journal before the outcomes of what runs at it.
+      // Not awaited first: the new time is in the journal before the outcomes of entries that run at it.
       const written = clock.jump(next.due, cause);
       dispatcher.wake();
       [arrived] = await Promise.all([idleBefore(parts, deadline), written]);
@@ -104,7 +105,7 @@ export async function advance(
     return await (stopped.aborted && !closing.aborted ? stop("state_replaced") : summary(parts, from, ran));
   } catch (error) {
     if (error instanceof StateReplacedError) return await stop("state_replaced");
-    // What is durable of the way has happened: a refusal would say that nothing has.
+    // Durable steps have happened: a rejection would deny that.
     if (error instanceof StoreFailedError && clock.now() > from) return await stop("store_failed");
     throw error;
   } finally {
@@ -131,8 +132,8 @@ export async function findFirstAfter(
 }
 
 /**
- * Resolves with true when nothing runs and nothing is due, with false at the deadline or when the emulator closes. Throws
- * DeliveryUnderWayError where `isProgressing`, asked each time that the patience ends, says no.
+ * Resolves with true when nothing runs and nothing is due, with false at the deadline or when the emulator closes.
+ * Throws DeliveryUnderWayError if `isProgressing`, asked each time that the patience ends, says no.
  */
 async function idleBefore(
   { dispatcher, wall, closing }: Parts,
@@ -167,7 +168,7 @@ async function summary(
   };
 }
 
-/** What waits in the schedule: how many entries, and when the first is due. */
+/** Waiting entries of the schedule: their number, and when the first is due. */
 export const readQueueStatus = (store: Store): Promise<{ next_due: number | null; pending: number }> =>
   store.read(async (view) => {
     const [first] = await view.list(schedule, { by: "turn", limit: 1 });

@@ -41,13 +41,13 @@ interface FinishedRun extends StartedRun {
 
 /** How many entries are listed in one view. */
 const pageSize = 1_000;
-/** So many entries for each slot may be started and not yet durable: after a crash they run again. */
+/** This many entries for each slot may be started and not yet durable: after a crash they run again. */
 const maxUncommittedPerSlot = 4;
 
 /**
- * Runs what is due at the present virtual time. It moves no time. An entry is listed or reported by the store when it is
- * due, waits for its turn, is prepared in one view with others, runs outside the state, and leaves the queue in the
- * transaction that records its outcome.
+ * Runs entries that are due at the present virtual time. It does not advance the clock. An entry is listed or reported
+ * by the store when it is due, waits for its turn, is prepared in one view with others, runs outside the state, and
+ * leaves the queue in the transaction that records its outcome.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -104,8 +104,8 @@ export class Dispatcher {
   }
 
   /**
-   * Runs what is due because of a cause, of these kinds, before all else and whatever is running; resolves when its
-   * outcome is durable.
+   * Runs due entries of a cause, of these kinds, before all else and without waiting for running ones; resolves when
+   * their outcome is durable.
    */
   async prioritize(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
     const { clock } = this.#options;
@@ -128,14 +128,14 @@ export class Dispatcher {
     await Promise.all(outcomes);
   }
 
-  /** Starts nothing more, aborts what is running without committing it, and resolves when all has ended. */
+  /** Starts no more entries, aborts running ones without committing them, and resolves when all have ended. */
   async stop(): Promise<void> {
     this.#end();
     await this.whenIdle();
     this.#resolveAwaited("closing");
   }
 
-  /** The same at once, for its state is replaced: no outcome is committed from now on. Returns what is running. */
+  /** The same at once, for its state is replaced: no outcome is committed from now on. Returns the running entries. */
   abandon(): readonly ScheduledEntry[] {
     const { running } = this.#rotation;
     this.#end();
@@ -164,7 +164,7 @@ export class Dispatcher {
     const known = this.#known.get(entry.id);
     if (known === entry || entry.due > this.#options.clock.now() || this.#failed.has(entry.id)) return false;
     this.#known.set(entry.id, entry);
-    // What is running is looked at again when its run has ended.
+    // A running entry is checked again when its run has ended.
     if (known !== undefined && !this.#rotation.remove(known)) return false;
     this.#rotation.add(entry);
     return true;
@@ -209,7 +209,7 @@ export class Dispatcher {
         return page.length < pageSize ? undefined : page.at(-1);
       });
       try {
-        // Nothing is started before it is durable, and the time that it is: what is sent no crash takes back.
+        // An entry starts only when it and its time are durable: a crash cannot undo a request.
         if (fresh.length > 0) await Promise.all([store.durable(), clock.durable()]);
       } catch (failed) {
         for (const entry of fresh) if (this.#rotation.remove(entry)) this.#known.delete(entry.id);
@@ -297,7 +297,7 @@ export class Dispatcher {
       const commitAll = async (tx: Transaction) => {
         this.#stop.signal.throwIfAborted();
         const outcomes = await commitByCause(tx, batch);
-        // One at a time is in order: what follows from an outcome is durable, and known, before the next one starts.
+        // One at a time is in order: effects of an outcome are durable, and known, before the next one starts.
         if (maxConcurrent > 1) for (const { entry } of batch) this.#rotation.finish(entry);
         this.wake();
         return outcomes;
@@ -306,7 +306,7 @@ export class Dispatcher {
       for (const [i, run] of batch.entries()) this.#completeRun(run, outcomes[i]!);
     } catch (error) {
       if (batch.length === 1) this.#fail(batch[0]!, error);
-      // One of them spoils it for the others, which must not be lost.
+      // One of them fails the others, which must not be lost.
       else for (const run of batch) await this.#commit([run]);
     }
   }
@@ -346,7 +346,7 @@ export class Dispatcher {
   }
 }
 
-/** A handler that fails to tell must not stop its keys: one at a time is always allowed. */
+/** A handler that fails to answer must not stop its keys: one at a time is always allowed. */
 async function readCapacities(
   handlers: JobHandlers,
   view: View,
@@ -358,7 +358,7 @@ async function readCapacities(
   return capacities ?? names.map(() => 1);
 }
 
-/** Commits runs in order; those that follow each other and have one cause, whose row is there, under that cause together. */
+/** Commits runs in order; consecutive ones with one cause whose row exists are committed under it together. */
 async function commitByCause(tx: Transaction, batch: readonly FinishedRun[]): Promise<readonly string[]> {
   const outcomes: string[] = [];
   for (let from = 0, to = 0; from < batch.length; from = to) {

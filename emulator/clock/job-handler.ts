@@ -2,17 +2,17 @@ import type { Transaction, View } from "../store/port.ts";
 import type { ScheduledEntry } from "./schedule.ts";
 
 /**
- * What is done for the entries of one kind, in three steps: what the run needs is read, the run does the work, and its
- * outcome is committed. Steps of many entries share one view or one transaction.
+ * Runs the entries of one kind, in three steps: the data of the run is read, the run does the work, and its outcome is
+ * committed. Steps of many entries share one view or one transaction.
  */
 export interface JobHandler {
-  /** Reads the state as it is when the run begins: what changed while an entry waited decides. One run for each. */
+  /** Reads the state as it is when the run begins: changes since the entry was scheduled decide. One run for each. */
   prepare(view: View, entries: readonly ScheduledEntry[]): Promise<readonly JobRun[]>;
   /** How many entries of each concurrency key may be under way now; without it, one after the other. */
   capacity?(view: View, keys: readonly string[]): Promise<readonly number[]>;
   /**
-   * Says in a few words what somebody or something does when it is due: the run is a cause of its own then, after that
-   * of the entry. Without it, it goes on with what put it into the queue, as the attempts of a delivery do.
+   * Describes the action of a due entry in a few words: the run is a cause of its own then, after that of the entry.
+   * Without it, it continues with the cause of its entry, as the attempts of a delivery do.
    */
   readonly does?: string;
 }
@@ -25,8 +25,8 @@ export type JobHandlers = Readonly<Record<string, JobHandler>>;
 export type JobRun = (signal: AbortSignal) => Promise<JobCommit>;
 
 /**
- * Commits what came of it: in this transaction the entry leaves the queue or moves to a later time. Says the
- * outcome in a word, at once where it waits for nothing.
+ * Commits the outcome: in this transaction the entry leaves the queue or moves to a later time. Returns the outcome in
+ * a word, synchronously if it waits for nothing.
  */
 export type JobCommit = (tx: Transaction) => Promise<string> | string;
 
@@ -57,12 +57,12 @@ async function prepareKind(
     return await handler.prepare(view, entries);
   } catch (error) {
     if (entries.length === 1) return [() => Promise.reject(error)];
-    // One of them spoils it for the others, which must not suffer.
+    // One of them fails the others, which must not suffer.
     return (await Promise.all(entries.map((entry) => prepareKind(handlers, view, kind, [entry])))).flat();
   }
 }
 
-/** Asks each kind once, about all that is of it. The answers come in the order of the things. */
+/** Asks each kind once, about all that is of it. The responses come in the order of the things. */
 export async function mapByKind<Thing extends { readonly kind: string }, Answer>(
   things: readonly Thing[],
   ask: (kind: string, alike: readonly Thing[]) => Promise<readonly Answer[]>,

@@ -1,8 +1,8 @@
 import type { ScheduledEntry } from "./schedule.ts";
 
-/** Of this share of the slots only keys that hold none yet may take one: hanging receivers leave capacity for others. */
+/** This share of the slots is reserved for keys that hold none yet: hanging receivers leave capacity for others. */
 const reservedShare = 1 / 4;
-/** So many more may run, of workspaces that have nothing running: no workspace can take everything. */
+/** This many more may run, of workspaces that have nothing running: no workspace can take everything. */
 const extraShare = 1 / 8;
 
 /** The due entries of one concurrency key. */
@@ -19,7 +19,7 @@ interface KeyQueue {
 
 interface WorkspaceQueue {
   readonly name: string | number;
-  /** Those with something waiting, in order of their first entries. */
+  /** Keys with waiting entries, in order of their first entries. */
   readonly keys: KeyQueue[];
   running: number;
 }
@@ -126,7 +126,7 @@ export class Rotation {
   #keyOf({ concurrency_key: name, kind, workspace_id }: ScheduledEntry): KeyQueue {
     const known = this.#keys.get(name);
     if (known !== undefined) return known;
-    // One at a time is in order of (due, id) over everything.
+    // One at a time means in order of (due, id) over everything.
     const workspace = this.#workspaceOf(this.#maxConcurrent === 1 ? "" : (workspace_id ?? kind));
     const key = { name, kind, workspace, waiting: [], running: 0, capacity: undefined };
     this.#keys.set(name, key);

@@ -13,19 +13,19 @@ export interface RunnerOptions {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly wall: WallClock;
-  /** When it closes: once this is aborted, what is due and under way is not waited for. */
+  /** On close: once this is aborted, running entries are no longer awaited. */
   readonly closeSignal?: AbortSignal;
-  /** When it closes: how long what is due and under way is waited for, wall time; 5 s where nobody says otherwise. */
+  /** On close: how long running entries are awaited, wall-clock time; default: 5 s. */
   readonly graceMs?: number | undefined;
   readonly handlers: JobHandlers;
-  /** One thing at a time, in order of (due, id). */
+  /** One entry at a time, in order of (due, id). */
   readonly deterministic?: boolean;
-  /** Told when the work of an entry threw: it stays in the queue and is left alone until the next start. */
+  /** Called when the work of an entry threw: it stays in the queue and is not run again until the next start. */
   readonly onError?: DispatcherOptions["onError"];
   readonly caps?: Partial<AdvanceLimits>;
-  /** Told in the moment in which another state takes the place of the present one. */
+  /** Called at the moment at which another state replaces the present one. */
   readonly onTakeOver?: () => void;
-  /** Makes the rows of what comes due. */
+  /** Creates the rows of due entries. */
   readonly causeRow?: MakeCauseRow;
 }
 
@@ -37,20 +37,20 @@ export interface ClockStatus {
   readonly pending: number;
 }
 
-/** Somebody else moves the time just now. */
+/** Another caller advances the clock just now. */
 export class AdvanceUnderWayError extends Error {
   override readonly name = "AdvanceUnderWayError";
 }
 
 /**
  * Over the whole emulator. With half as many, deliveries to a fast receiver miss their goal (test/bench/webhooks.ts):
- * undici lets a kept connection pass one turn of the event loop before it writes, so that half of what is under way is
- * with no receiver yet.
+ * undici lets an open connection pass one turn of the event loop before it writes, so that half of the running
+ * deliveries have not reached their receiver yet.
  */
 export const maxConcurrent = 64;
 const closingMs = 5_000;
-// One day: longer timers overflow, and looking once a day costs nothing.
-const longestSleepMs = 86_400_000;
+// One day: longer timers overflow, and one check a day costs nothing.
+const maxSleepMs = 86_400_000;
 
 /** The one dispatcher of the schedule, in every mode (DECISIONS.md, E6). */
 export class Runner {
@@ -69,10 +69,10 @@ export class Runner {
     this.#dispatcher = this.#newDispatcher();
     this.#unwatch = [
       store.watch(schedule, (onlyDeleted) => {
-        // Each outcome takes an entry out: nothing comes due by that.
+        // Each outcome removes an entry: no entry comes due by that.
         if (onlyDeleted) return;
         this.#dispatcher.wake();
-        // Nobody waits for the time to come: no reason to look what comes next.
+        // The time is not awaited: there is no need to find the next entry.
         if (clock.mode !== "manual" && !this.#advancing) this.#ring();
       }),
       clock.watch(() => this.#ring()),
@@ -130,19 +130,19 @@ export class Runner {
     return this.#dispatcher.waitForOutcome(id);
   }
 
-  /** Begins what is due because of a cause before all else, and waits for it (see `Dispatcher.prioritize`). */
+  /** Begins due entries of a cause before all else, and waits for them (see `Dispatcher.prioritize`). */
   prioritize(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
     return this.#dispatcher.prioritize(cause, isMeant);
   }
 
-  /** What is done when an entry of that kind is due, in a few words; undefined where it goes on with its cause. */
+  /** Describes the action of a due entry of that kind in a few words; undefined if it continues with its cause. */
   describeKind(kind: string): string | undefined {
     return this.#options.handlers[kind]?.does;
   }
 
   /**
-   * Begins anew, in the moment in which another state takes the place of the present one: nothing that is under way
-   * reaches it, and time is no longer moved. Says what is under way.
+   * Begins again, at the moment at which another state replaces the present one: running entries do not reach it, and
+   * the clock is no longer advanced. Returns the running entries.
    */
   replaceState(clock: ClockState): readonly ScheduledEntry[] {
     const underWay = this.#dispatcher.abandon();
@@ -152,12 +152,12 @@ export class Runner {
     return underWay;
   }
 
-  /** Resolves once nobody moves time any more. */
+  /** Resolves once the clock is no longer being advanced. */
   async whenAdvanceEnds(): Promise<void> {
     await this.#advancing;
   }
 
-  /** Runs what is due now for as long as its grace is and leaves the rest in the queue. */
+  /** Runs due entries for as long as its grace lasts and leaves the rest in the queue. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#ring();
@@ -169,7 +169,7 @@ export class Runner {
     await this.#dispatcher.stop();
     await Promise.all([this.#advancing, this.#loop]);
     for (const unwatch of this.#unwatch) unwatch();
-    await this.#options.clock.close().catch(() => {}); // A disk that refuses must not keep the emulator from ending.
+    await this.#options.clock.close().catch(() => {}); // A disk that rejects writes must not prevent the emulator from ending.
   }
 
   #newDispatcher(): Dispatcher {
@@ -186,7 +186,7 @@ export class Runner {
     this.#wakeUp?.();
   }
 
-  /** Looks, after each change of the queue or the clock, at what comes next, and waits for it or goes there. */
+  /** Finds the next entry after each change of the queue or the clock, and waits for it or advances to it. */
   async #watchTime(): Promise<void> {
     const { store, clock } = this.#options;
     while (!this.#closing.signal.aborted) {
@@ -199,7 +199,7 @@ export class Runner {
     }
   }
 
-  /** Until the next change; at most for `ms` of wall time, when given. */
+  /** Until the next change; at most for `ms` of wall-clock time, when given. */
   async #rest(ms: number | undefined): Promise<void> {
     if (this.#changed) return;
     if (ms === undefined) {
@@ -208,24 +208,24 @@ export class Runner {
       });
     } else {
       const change = new AbortController();
-      // A reason of our own: the default one is an exception with a stack, made anew each time.
+      // A reason of our own: the default one is an exception with a stack, made again each time.
       this.#wakeUp = () => change.abort("changed");
-      await this.#options.wall.sleep(Math.min(ms, longestSleepMs), change.signal);
+      await this.#options.wall.sleep(Math.min(ms, maxSleepMs), change.signal);
     }
     this.#wakeUp = undefined;
   }
 
-  /** Mode auto: to the next due entry, once nothing runs. Says whether the disk refused that. */
+  /** Mode auto: to the next due entry, once nothing runs. Says whether the disk rejected that. */
   async #leap(): Promise<boolean> {
     const { store, clock } = this.#options;
     let refused = false;
     const dispatcher = this.#dispatcher;
     await dispatcher.whenIdle();
-    // Looked up again: what ran until now may have put something earlier into the queue.
+    // Read again: entries that ran until now may have added an earlier one to the queue.
     const next = await findFirstAfter(store, clock.now());
     if (!next || clock.mode !== "auto" || this.#advancing || dispatcher.stopped.aborted) return false;
     await clock.jump(next.due).catch((error) => {
-      // The store tells when it can be written again, which rings.
+      // The store rings when writing works again.
       if (!(error instanceof StateReplacedError || error instanceof StoreFailedError)) throw error;
       refused = error instanceof StoreFailedError;
     });

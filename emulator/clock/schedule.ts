@@ -6,8 +6,8 @@ import { storedDeadline } from "../store/stored-time.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /**
- * One thing to do at a virtual time. `kind` names its job handler, `ref` the row; entries of one `concurrency_key` (of
- * a subscription, of a contract) share a capacity.
+ * One job at a virtual time. `kind` names its job handler, `ref` the row; entries of one `concurrency_key` (of a
+ * webhook, of a contract) share a capacity.
  */
 const ScheduledEntry = z.strictObject({
   id: z.int(),
@@ -18,7 +18,7 @@ const ScheduledEntry = z.strictObject({
   /** Workspaces take turns; null: of none, such as what a cluster reports to the router. */
   workspace_id: z.int().nullable(),
   ref: z.string(),
-  /** Id of what put it there; null: nothing did, such as a start. */
+  /** Id of its cause; null: none, as for a start. */
   cause: z.string().nullable(),
 });
 export type ScheduledEntry = z.infer<typeof ScheduledEntry>;
@@ -32,7 +32,9 @@ export const schedule = rows<ScheduledEntry, "turn" | "endable" | "asked_by">({
   indexes: {
     /** Its order: by due, then by id. */
     turn: (entry) => dueSortKey(entry.due, entry.id),
-    /** By concurrency key, where all of one key may end at once: deliveries, which are many, cost nothing here. */
+    /**
+     * By concurrency key, for keys whose entries may all end at once: deliveries, which are many, cost nothing here.
+     */
     endable: ({ concurrency_key: key }) => (key.startsWith(endable) ? key : undefined),
     /** By cause; deliveries are found through their events, and cost nothing here. */
     asked_by: ({ kind, cause }) => (kind === "deliver" ? undefined : (cause ?? undefined)),
@@ -41,16 +43,16 @@ export const schedule = rows<ScheduledEntry, "turn" | "endable" | "asked_by">({
 
 const endable = "contract ";
 
-/** The concurrency key of what a contract waits for: it ends when the contract leaves its state (DECISIONS.md, C22). */
+/** The concurrency key of the timers of a contract: they end when the contract leaves its state (DECISIONS.md, C22). */
 export const contractKey = (contractId: number): string => `${endable}${contractId}`;
 
-/** A text that sorts by due, then by id. */
-export const dueSortKey = (due: number, id: number): string => `${padded(due)}:${padded(id)}`;
+/** A string that sorts by due, then by id. */
+export const dueSortKey = (due: number, id: number): string => `${padNumber(due)}:${padNumber(id)}`;
 
 const zeros = Array.from({ length: 16 }, (_, count) => "0".repeat(count));
 
-/** To 15 digits, or as it is where it has more. Not by padStart, which makes its zeros anew each time. */
-function padded(number: number): string {
+/** To 15 digits, or unchanged if it has more. Not by padStart, which creates its zeros again each time. */
+function padNumber(number: number): string {
   const digits = String(number);
   return (zeros[15 - digits.length] ?? "") + digits;
 }
@@ -62,8 +64,8 @@ type NewEntry = Omit<ScheduledEntry, "id" | "workspace_id" | "cause"> &
   Partial<Pick<ScheduledEntry, "id" | "workspace_id">>;
 
 /**
- * Puts an entry into the queue, in the caller's own transaction, which says why. Without an id it takes the next number;
- * a retry keeps the id of its delivery, so that order is by (due, id).
+ * Adds an entry to the queue, in the caller's own transaction, which has the cause. Without an id it gets the next
+ * number; a retry keeps the id of its delivery, so that order is by (due, id).
  */
 export function enqueue(
   tx: Transaction,
@@ -84,7 +86,7 @@ export async function endContractEntries(tx: Transaction, contractId: number): P
 /** Takes an entry out of the queue: in the transaction that records its outcome. */
 export const dequeue = (tx: Transaction, entry: ScheduledEntry): void => tx.delete(schedule, entry.id);
 
-/** Something that came due and is a cause of its own: it was put into the queue because of another. */
+/** A due entry that is a cause of its own: its entry was scheduled by another cause. */
 export function createTimerCause(entry: ScheduledEntry, what: string, clock: VirtualClock, make: MakeCauseRow): Cause {
   const id = `timer:${entry.id}`;
   const at = clock.now();

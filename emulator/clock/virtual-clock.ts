@@ -5,8 +5,8 @@ import { rows, type Store } from "../store/port.ts";
 import { lastMoment, storedTime } from "../store/stored-time.ts";
 
 /**
- * `real`: time passes, `speed` times as fast as on the wall. `manual`: it stands still until it is moved.
- * `auto`: it stands still while something runs, else jumps to the next due entry of the schedule.
+ * `real`: time passes, `speed` times as fast as by the wall clock. `manual`: it stands still until it is advanced.
+ * `auto`: it stands still while entries run, else jumps to the next due entry of the schedule.
  */
 export const ClockMode = z.enum(["real", "manual", "auto"]);
 export type ClockMode = z.infer<typeof ClockMode>;
@@ -14,14 +14,14 @@ export type ClockMode = z.infer<typeof ClockMode>;
 const ClockState = z.strictObject({
   mode: ClockMode,
   speed: z.number().positive(),
-  /** How far virtual time was ahead of the wall when it was last set, in ms; 0 in the modes manual and auto. */
+  /** How far virtual time was ahead of the wall clock when it was last set, in ms; 0 in the modes manual and auto. */
   offset: z.int(),
   /** The virtual time at which it was last set; in the modes manual and auto, the virtual time. */
   manual_now: storedTime(z.int()),
 });
 export type ClockState = z.infer<typeof ClockState>;
 
-/** One row: what the clock needs to go on after a restart. */
+/** One row: the data of the clock for a restart. */
 export const clockState = rows<ClockState>({ name: "clock", schema: ClockState, key: () => "clock", indexes: {} });
 
 export interface ClockSettings {
@@ -29,7 +29,7 @@ export interface ClockSettings {
   readonly speed?: number | undefined;
 }
 
-interface Opening extends ClockSettings {
+interface ClockOptions extends ClockSettings {
   readonly now?: number | undefined;
   readonly keptAt?: number | undefined;
 }
@@ -40,8 +40,8 @@ interface Unsure {
 }
 
 /**
- * Virtual time. It never goes backwards, but with the state: `takeOver` sets it back, and a change that the disk refuses is
- * taken back as all of its transaction is.
+ * Virtual time. It never goes backwards, except with the state: `takeOver` sets it back, and a change that the disk
+ * rejects is rolled back with its transaction.
  */
 export class VirtualClock implements Clock {
   readonly #store: Store;
@@ -64,10 +64,10 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Goes on where the stored clock was, or from `keptAt`, the time of a state that was kept then; without a stored one
-   * begins at `now` (default: the wall's time).
+   * Goes on where the stored clock was, or from `keptAt`, the time of a state that was stored then; without a stored
+   * one begins at `now` (default: the wall's time).
    */
-  static async open(store: Store, wall: WallClock, given: Opening = {}) {
+  static async open(store: Store, wall: WallClock, given: ClockOptions = {}) {
     const wallNow = createSteadyClock(wall);
     const begin = Math.floor(given.now ?? wallNow());
     const stored = await store.read((view) => view.get(clockState, "clock"));
@@ -95,12 +95,12 @@ export class VirtualClock implements Clock {
     return this.#state.speed;
   }
 
-  /** Wall milliseconds until virtual `due`; undefined while time stands still. */
+  /** Wall-clock milliseconds until virtual `due`; undefined while time stands still. */
   wallUntil(due: number): number | undefined {
     return this.#flows ? Math.max(0, Math.ceil((due - this.now()) / this.#state.speed)) : undefined;
   }
 
-  /** Changes mode and speed; time goes on from where it is. Resolves once that is durable. */
+  /** Changes mode and speed; time continues from where it is. Resolves once that is durable. */
   async set(settings: ClockSettings, cause?: Cause): Promise<void> {
     const { mode = this.mode, speed = this.speed } = settings;
     const now = this.now();
@@ -108,7 +108,7 @@ export class VirtualClock implements Clock {
     for (const changed of this.#watchers) changed();
   }
 
-  /** Moves time to `ms` at once, never back. Resolves once that is durable, and only then it is told. */
+  /** Sets the time to `ms` at once, never back. Resolves once that is durable, and only then is it published. */
   async jump(ms: number, cause?: Cause): Promise<void> {
     const from = this.now();
     const to = Math.max(ms, from);
@@ -117,17 +117,17 @@ export class VirtualClock implements Clock {
     this.#notifyJump(from, to);
   }
 
-  /** Why it is as late as it is, while time is being moved; undefined where it passes by itself. */
+  /** Why it is as late as it is, while time is being moved; undefined if it passes by itself. */
   get movedBy(): Cause | undefined {
     return this.#movedBy;
   }
 
-  /** Resolves once the last change of the clock until now is durable, or has failed, as the store then tells. */
+  /** Resolves once the last change of the clock until now is durable, or has failed, as the store then reports. */
   async durable(): Promise<void> {
     await this.#written;
   }
 
-  /** Time stands still in any mode, while it is advanced step by step. Says at what time. */
+  /** Time stands still in any mode, while it is advanced step by step. Returns the time. */
   hold(): number {
     const now = this.now();
     this.#state = this.#at(now);
@@ -155,13 +155,13 @@ export class VirtualClock implements Clock {
     return () => this.#moveWatchers.delete(moved);
   }
 
-  /** The row of a clock that passes as another one does and stands at `ms`; left out: as this one does. */
+  /** The row of a clock that passes as another one does and is at `ms`; omitted: as this one does. */
   stateAt(ms: number, { mode, speed }: Pick<ClockState, "mode" | "speed"> = this.#state): ClockState {
     const begin = Math.floor(ms);
     return { mode, speed, offset: aheadOf(this.#wallNow(), mode, begin), manual_now: begin };
   }
 
-  /** Goes on as the clock of a state that takes the place of the present one. */
+  /** Continues as the clock of a state that replaces the present one. */
   replaceState(state: ClockState): void {
     const from = this.now();
     this.#state = state;
@@ -209,7 +209,7 @@ export class VirtualClock implements Clock {
     return written;
   }
 
-  /** What came after it stands as it is, unless it is taken back, too. */
+  /** Later changes stay, unless they are rolled back, too. */
   #undoWrite(unsure: Unsure): void {
     const at = this.#unsure.indexOf(unsure);
     // Another state has taken the place of the one that it was of.
@@ -225,12 +225,12 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** The virtual time by what is stored of a clock, while nobody moves it. */
+/** The virtual time of a stored clock, while it is not advanced. */
 export const computeVirtualTime = ({ mode, speed, offset, manual_now }: ClockState, wallNow: number): number =>
   mode === "real"
     ? Math.min(lastMoment, Math.floor(manual_now + (wallNow - (manual_now - offset)) * speed))
     : manual_now;
 
-/** Where time stands still the wall plays no part, and leaves no trace in the state. */
+/** If time stands still the wall clock is irrelevant, and leaves no trace in the state. */
 const aheadOf = (wallNow: number, mode: ClockMode, now: number): number =>
   mode === "real" ? now - Math.floor(wallNow) : 0;

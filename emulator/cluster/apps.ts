@@ -10,11 +10,11 @@ import { addComment } from "./contracts/comments.ts";
 import { type Contract, compositeId, contracts, workspaceSlice } from "./contracts/rows.ts";
 import { createJsonResponse } from "./response.ts";
 
-/** What somebody says of a contract in a chat. */
+/** A comment on a contract in a chat. */
 interface Remark {
   readonly author: string;
   readonly text: string;
-  /** Where the contract is named, in the order that decides. */
+  /** Fields that name the contract, in order of precedence. */
   readonly places: readonly (string | undefined)[];
   /** Whether it names a contract in any case: a button does, a message may. */
   readonly isAboutContract: boolean;
@@ -94,7 +94,7 @@ function remarkOfChatA(payload: Payload): Remark | undefined {
   };
 }
 
-/** What was typed into a form of chat_a: `state.values.<block>.<action>.value`. */
+/** Input of a form of chat_a: `state.values.<block>.<action>.value`. */
 function inputIn(payload: Payload): string | undefined {
   const values = textsAt(payload, "view", "state", "values") ?? textsAt(payload, "state", "values");
   const inputs = Object.values(values ?? {}).flatMap((block) => (isObject(block) ? Object.values(block) : []));
@@ -157,7 +157,7 @@ async function comment(
   return named;
 }
 
-/** As long as a message of chat_a; nobody signs in to send one. */
+/** As long as a message of chat_a, which needs no sign-in. */
 const maxComment = 40_000;
 
 const isOfWorkspace = ({ workspace_id, deleted_at }: Contract, { id }: Workspace): boolean =>

@@ -7,22 +7,22 @@ import type { User, Workspace } from "../world/workspaces.ts";
 import type { PdfReader } from "./pdf/reader.ts";
 import type { StandardSet } from "./workspace/standard-set.ts";
 
-/** What the handlers of a cluster may use. */
+/** Resources of the handlers of a cluster. */
 export interface ClusterContext extends HandlerContext {
   readonly settings: Settings;
   readonly cluster: Cluster;
   /** Uploaded bytes, by SHA-256. */
   readonly blobs: Blobs;
   readonly pdfs: PdfReader;
-  /** What a new workspace begins with. */
+  /** Contents of a new workspace. */
   standardSet(): StandardSet;
 }
 
-/** Whom client-id, client-secret and user-email name. */
+/** The caller that client-id, client-secret and user-email identify. */
 export interface AuthenticatedMember {
   readonly workspace: Workspace;
   readonly user: User;
 }
 
-/** Handlers of operations of the contract API; the table made of all resources says whether every one is there. */
+/** Handlers of operations of the contract API; the type of the combined table proves that every one exists. */
 export type ClusterHandlers = Partial<Handlers<IdsOf<"contracts">, ClusterContext, AuthenticatedMember>>;

@@ -130,7 +130,7 @@ const foundFor = async (
 ): Promise<readonly Contract[]> =>
   record === undefined ? [] : store.read((view) => contractsOfRecord(view, actingIn, record));
 
-/** Where the person who acts in the CRM is a member: they see contracts of these workspaces, and of no others. */
+/** Workspaces of the person who acts in the CRM: they see contracts of these, and of no others. */
 async function actingWorkspaces(
   query: URLSearchParams,
   { store, cluster }: ClusterContext,
@@ -172,7 +172,7 @@ async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): 
   });
 }
 
-/** The same page for a caller who has signed nothing: without a context. */
+/** The same page for an unsigned request: without a context. */
 async function showCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
   const { crm_b } = await store.read(readApps);
   return appPage({
@@ -190,7 +190,7 @@ const allowed = (frontEnd: URL | "refused" | undefined): URL | undefined =>
 
 export const crmBRoutes = { [`POST ${path}`]: openCanvas, [`GET ${path}`]: showCanvas };
 
-/** The record beside which a CRM shows the app. */
+/** The record next to which a CRM shows the app. */
 interface CrmRecord {
   readonly id: string;
   /** CONTACT, DEAL, … where the CRM says so. */
@@ -199,7 +199,7 @@ interface CrmRecord {
 
 /** DECISIONS.md, R29 */
 const cardsAtMost = 5;
-/** So many contracts that name a record's id are looked at, for types may differ. */
+/** This many contracts that name a record's id are looked at, for types may differ. */
 const lookedAt = 50;
 
 /**

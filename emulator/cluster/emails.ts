@@ -13,11 +13,11 @@ import { contractFacts } from "./contracts/records.ts";
 import { type Contract, contracts } from "./contracts/rows.ts";
 import { createJsonResponse } from "./response.ts";
 
-/** An event of the e-mail provider; which keys beside these it has depends on its kind. */
+/** An event of the e-mail provider; which keys next to these it has depends on its kind. */
 const Event = z.looseObject({
   RecordType: z.string(),
   Metadata: dictionary(z.string()),
-  /** Of a delivery, an opening or a click; a bounce and a complaint have `Email`. */
+  /** For a delivery, an opening or a click; a bounce and a complaint have `Email`. */
   Recipient: z.string().optional(),
   Email: z.string().optional(),
   OriginalLink: z.string().optional(),
@@ -25,7 +25,7 @@ const Event = z.looseObject({
 });
 type Event = z.infer<typeof Event>;
 
-/** Takes what the e-mail provider reports, and tells what follows from it (DECISIONS.md, R27). */
+/** Accepts the reports of the e-mail provider, and emits their effects (DECISIONS.md, R27). */
 export async function acceptMailerEvent(
   { body }: ReceivedRequest,
   { store, clock, cluster }: ClusterContext,
@@ -55,7 +55,7 @@ export async function acceptMailerEvent(
 
 const isKnown = (type: string): type is MailerEvent => Object.hasOwn(mailerEvents, type);
 
-/** What was clicked, or why it did not come. */
+/** The clicked URL, or the reason why it was not delivered. */
 const detailOf = ({ OriginalLink, Description }: Event): string | null =>
   (OriginalLink ?? Description)?.slice(0, 1_000) ?? null;
 
@@ -92,13 +92,13 @@ export async function emitEmailEvent(
   await emit(tx, clock, { ...common, activity: `${kind}_EMAIL_${mailerEvents[event.type]}`, data });
 }
 
-/** Whether the provider has said already that an e-mail came, or that it did not. */
+/** Whether the provider has already reported that an e-mail was delivered, or not. */
 export const hasDeliveryOutcome = ({ events }: Email): boolean =>
   events.some(({ type }) => ["DELIVERED", "NOT_DELIVERED"].includes(mailerEvents[type]));
 
 /**
- * Whoever opens the link of an e-mail has clicked it: the event is kept and told with the newest e-mail to that person
- * about the contract, once (DECISIONS.md, C23). Nothing happens where they were sent none.
+ * A person who opens the link of an e-mail has clicked it: the event is stored and emitted with the newest e-mail to
+ * that person about the contract, once (DECISIONS.md, C23). Without an e-mail nothing happens.
  */
 export async function recordLinkOpened(
   { store, clock }: Pick<ClusterContext, "store" | "clock">,

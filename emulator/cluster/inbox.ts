@@ -19,14 +19,14 @@ import { createJsonResponse } from "./response.ts";
 import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
 
 /**
- * Unknown paths of the contract API, in whatever version (DECISIONS.md, C24), and of the storage are 404, and so is the
- * control plane, which the router's listener has.
+ * Unknown paths of the contract API, in any version (DECISIONS.md, C24), and of the storage are 404. So is the control
+ * plane, which only the router's listener serves.
  */
 const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
 type Answer = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
 
-/** What an emulated cluster does with forwarded requests that it knows, by method and path. */
+/** Actions of an emulated cluster for forwarded requests, by method and path. */
 const known = lookupTable<Answer>({
   "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
     const { captcha } = await store.read(readApps);
@@ -89,7 +89,7 @@ function echo({ method, target }: ReceivedRequest, { cluster, settings }: Cluste
   return createJsonResponse(200, { cluster_id: cluster.id, method, path: target.split("?", 1)[0] });
 }
 
-/** A public route that the emulator does not have; undefined where the service has none either. */
+/** A public route that the emulator does not have; undefined if the service has none either. */
 function notBuilt(path: string): Passthrough | undefined {
   const route = findUnemulatedRoute(path);
   if (route === undefined) return undefined;
@@ -121,8 +121,8 @@ export interface InboxRow {
 }
 
 /**
- * A row as it is kept: its headers and its body as a text each. Dozens of small texts would hold three times as much, and
- * the bytes of a body all that came with them in one piece.
+ * A row as it is stored: its headers and its body as a string each. Dozens of small strings would hold three times as
+ * much, and the bytes of a body all that came with them in one piece.
  */
 interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
   /** Name and value by turns, a line each: no header holds the end of one. */
@@ -131,16 +131,16 @@ interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
   readonly body: string;
 }
 
-/** What a row holds beside its texts: an estimate. */
+/** Estimated size of a row without its strings. */
 const rowBytes = 120;
 
-/** What the router forwarded to one emulated cluster: in memory, the oldest dropped first. */
+/** Requests that the router forwarded to one emulated cluster: in memory, the oldest dropped first. */
 export class Inbox {
   readonly #kept: ByteBoundedLog<PackedRow>;
   readonly #hideSecrets: (text: string) => string;
   #lastId = 0;
 
-  /** `hideSecrets`: takes out of a text what nobody may see who reads the inbox. */
+  /** `hideSecrets`: redacts secrets that readers of the inbox may not see. */
   constructor(maxBytes: number, hideSecrets = (text: string) => text) {
     this.#kept = new ByteBoundedLog(maxBytes);
     this.#hideSecrets = hideSecrets;

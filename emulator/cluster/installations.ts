@@ -13,8 +13,8 @@ import { scheduleReport } from "./reports/report.ts";
 import { createJsonResponse, readOAuthParameters } from "./response.ts";
 
 /**
- * Begins an installation. Its state names the cluster where the router goes by that; the state of chat_a says nothing,
- * since its redirects go to all clusters of a destination (the specification, oauth_redirect).
+ * Begins an installation. Its state names the cluster if the router reads it; the state of chat_a does not, since its
+ * redirects go to all clusters of a destination (the specification, oauth_redirect).
  */
 export async function beginInstallation(
   tx: Transaction,

@@ -39,7 +39,7 @@ export const createOAuthError = (
 /** Shape C as it grows: fields, rows keyed by index, messages (DECISIONS.md, F4). */
 export type FieldProblems = { [field: string]: readonly string[] | FieldProblems };
 
-/** Collects what is wrong with the fields of a body, so that one answer tells all of it. */
+/** Collects the problems of the fields of a body, so that one response lists all of them. */
 export class Problems {
   readonly #found: FieldProblems = Object.create(null);
 
@@ -63,7 +63,7 @@ export class Problems {
   }
 }
 
-/** What a paged list is asked for, and how it is answered (DECISIONS.md, F18). */
+/** Parameters of a paged list, and its response (DECISIONS.md, F18). */
 interface Paging {
   readonly page: number;
   readonly limit: number;

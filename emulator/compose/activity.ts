@@ -28,13 +28,14 @@ type Waiting =
   | { readonly delivery: DeliveryUpdate }
   | { readonly move: Move };
 
-/** In each of these so many are told, which is more than anybody reads; what comes beyond is counted. */
+/** Each listener gets at most this many entries, which is more than anyone reads; further ones are counted. */
 const everyMs = 100;
-const atMost = 250;
+const maxEntries = 250;
 
 /**
- * Tells of what goes on, in batches, and waits for the listener before the next one. What serves requests only puts
- * things into a list that does not grow: words are made here, later. Returns the function that ends it, after the last batch.
+ * Publishes events, in batches, and waits for the listener before the next one. Code that serves requests only puts
+ * entries into a list that does not grow: words are made here, later. Returns the function that ends it, after the last
+ * batch.
  */
 export function watchActivity(
   { store, requestLog, deliveries, clock, wall }: Sources,
@@ -46,7 +47,7 @@ export function watchActivity(
   let wake = () => {};
 
   const add = (one: Waiting) => {
-    if (waiting.length < atMost) waiting.push(one);
+    if (waiting.length < maxEntries) waiting.push(one);
     else dropped += 1;
     wake();
   };

@@ -106,7 +106,7 @@ export function checkOptions(options: EmulatorOptions): void {
     throw new InvalidOptionsError("startEmulator: schema requires store");
 }
 
-/** What is wrong with the URL of a store, without what it says. */
+/** Describes what is wrong with the URL of a store, without quoting the URL. */
 function storeProblem(url: string): string | undefined {
   try {
     parsePostgresUrl(url);

@@ -1,4 +1,4 @@
-/** What has to be ended, in the reverse of the order in which it was begun. */
+/** Closers to run at the end, in reverse order. */
 export class CleanupStack {
   readonly #closers: (() => Promise<unknown> | unknown)[] = [];
   readonly #done: Promise<void>;
@@ -9,10 +9,10 @@ export class CleanupStack {
     this.#done = new Promise((resolve) => {
       this.#finish = resolve;
     });
-    this.#done.catch(() => {}); // Whoever runs it learns of the failure; nobody has to wait for the end.
+    this.#done.catch(() => {}); // The caller gets the failure without waiting for the end.
   }
 
-  /** Resolves when everything has ended, whoever began to end it. */
+  /** Resolves when everything has ended, no matter which call began to end it. */
   get done(): Promise<void> {
     return this.#done;
   }
@@ -26,7 +26,9 @@ export class CleanupStack {
     this.#closers.push(closer);
   }
 
-  /** Ends everything, once. One closer that fails does not keep the others from running; the first failure is thrown. */
+  /**
+   * Ends everything, once. One closer that fails does not prevent the others from running; the first failure is thrown.
+   */
   run(): Promise<void> {
     if (!this.#running) {
       this.#running = this.#runAll();
@@ -48,7 +50,7 @@ export class CleanupStack {
   }
 }
 
-/** The emulator has been closed: it neither moves time nor keeps, restores or copies a state any more. */
+/** The emulator has been closed: it no longer advances time, nor stores, restores or copies a state. */
 export class EmulatorClosedError extends Error {
   override readonly name = "EmulatorClosedError";
 

@@ -80,7 +80,7 @@ function moveCause({ terms, requestLog, causeRow }: Parts): Cause {
   return { id, row: () => causeRow({ id, what: "a program advances the clock", at: clock.now() }) };
 }
 
-/** Tells of what goes on while this process leads, however often it begins to. */
+/** Publishes events while this process leads, however often it begins to. */
 function watchTerms({ terms, requestLog, deliveries, wall }: Parts, tell: Parameters<Emulator["watch"]>[0]) {
   let ended: Promise<void> = Promise.resolve();
   let end: () => Promise<void> = async () => {};

@@ -32,12 +32,12 @@ interface Setup {
   readonly wall: WallClock;
   readonly settings: Settings;
   readonly faults: Faults;
-  /** Told what becomes of deliveries. */
+  /** Notified of the outcome of deliveries. */
   readonly deliveries: DeliveryNotifier;
   readonly links: CausePropagator;
   readonly causeRow: MakeCauseRow;
   readonly instanceId: string;
-  /** Where the router listens, once it takes requests: clusters report to it. */
+  /** Address of the router, once it accepts requests: clusters report to it. */
   readonly routerUrl: Promise<string>;
   readonly graceMs: number | undefined;
   /** Aborted: nothing is waited for any more. */
@@ -46,13 +46,13 @@ interface Setup {
   readonly closing: CleanupStack;
 }
 
-/** What goes on by itself, and everything that is sent. */
+/** Events by itself, and everything that is sent. */
 export interface Engine {
   readonly runner: Runner;
   readonly forwarder: Forwarder;
 }
 
-/** Starts to do what comes due: deliveries, what contracts do by themselves, and what clusters report. */
+/** Starts to run due entries: deliveries, contract timers and reports of clusters. */
 export function startEngine(setup: Setup): Engine {
   const { store, clock, wall, settings, faults, links, closing, log } = setup;
   const forwarder = createForwarder({ wall, mark: `svc-${setup.instanceId}`, links });
@@ -93,14 +93,14 @@ export function startEngine(setup: Setup): Engine {
   return { runner, forwarder };
 }
 
-/** Wall time: a report takes some milliseconds. */
-const longestMs = 1_000;
+/** Wall-clock time: a report takes some milliseconds. */
+const maxReportMs = 1_000;
 const lookEveryMs = 5;
-/** Of what is due, so many entries are looked at: reports begin at once, and stand in front. */
+/** At most this many due entries are examined: reports begin at once, and are in front. */
 const looked = 256;
 
 /**
- * When an emulator closes: lets what clusters have to report go out while the router still takes it. What remains is
+ * When an emulator closes: lets the reports of clusters go out while the router still accepts them. The rest is
  * reported after the next start.
  */
 export async function flushReports(
@@ -111,9 +111,9 @@ export async function flushReports(
   const signal = AbortSignal.any([closeSignal, enough.signal]);
   await withTimeout(
     wall,
-    longestMs,
+    maxReportMs,
     untilNothingIsDue().catch(() => {}),
-  ); // A disk that refuses keeps nobody from closing.
+  ); // A disk that rejects writes does not prevent closing.
   enough.abort("enough");
 
   async function untilNothingIsDue(): Promise<void> {
@@ -133,7 +133,7 @@ interface Sources {
   readonly log: (line: string) => void;
 }
 
-/** Sends spans where the variables say; undefined where they name nobody. */
+/** Sends spans where the variables say; undefined if they name no address. */
 export function createTraceExport(
   { otel, deterministic = false }: EmulatorOptions,
   { store, wall, requestLog, log }: Sources,

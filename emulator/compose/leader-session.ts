@@ -38,19 +38,22 @@ import type { StateSource } from "./state-source.ts";
 
 /** How a term begins. */
 export interface LeaderSessionOptions {
-  /** What a new state begins with in the place of the seed. */
+  /** Contents of a new state, instead of the seed. */
   readonly origin?: StateSource | undefined;
-  /** Of the control plane, where the state has none yet. */
+  /** Token of the control plane, if the state has none yet. */
   readonly token: string;
   /** Whether the process has led before: its clock is what others have set meanwhile. */
   readonly isAgain?: boolean;
   /** Ends the waiting for leadership. */
   readonly unwanted: AbortSignal;
-  /** Told as soon as this process leads. */
+  /** Called as soon as this process leads. */
   readonly leads: (leadership: Leadership) => void;
 }
 
-/** What there is while this process serves the state: from when it leads to when another one does, or to its end. */
+/**
+ * Everything that exists while this process serves the state: from when it leads to when another one does, or to its
+ * end.
+ */
 export interface LeaderSession {
   readonly store: Store;
   readonly blobs: Blobs;
@@ -59,9 +62,9 @@ export interface LeaderSession {
   readonly snapshots: Snapshots;
   readonly clusters: readonly RunningCluster[];
   readonly token: string;
-  /** Undefined: nobody else can lead. */
+  /** Undefined: no other process can lead. */
   readonly leadership: Leadership | undefined;
-  /** Lets what is under way end, and hands over to whoever comes next. */
+  /** Lets pending work end, and hands over to the next leader. */
   end(): Promise<void>;
   /** Ends without waiting for anything: another process leads. */
   giveUp(): Promise<void>;
@@ -76,7 +79,7 @@ export async function startLeaderSession(
   try {
     return await open(context, beginning, closing);
   } catch (error) {
-    await closing.run().catch(() => {}); // What went wrong first is what the caller must learn.
+    await closing.run().catch(() => {}); // The caller must get the first failure.
     throw error;
   }
 }
@@ -147,7 +150,7 @@ async function open(
   closing.push(() => pdfs.close());
 
   const world = { store, clock, wall, ids, settings };
-  // With --deterministic what clusters report stands at one place in the request log: before the request that it is due to.
+  // With --deterministic what clusters report is at one place in the request log: before the request that it is due to.
   const reported = async (cause: Cause) => {
     await runner.prioritize(cause.id, isReport);
   };
@@ -255,7 +258,7 @@ async function open(
     return cluster;
   }
 
-  /** Other processes may share the state; they are told where this one listens once it leads. */
+  /** Other processes may share the state; they learn this one's addresses once it leads. */
   function inDatabase(url: string): DatabaseOptions {
     // A name for each term: a late statement of the one before is not taken for one of this.
     const candidate = {

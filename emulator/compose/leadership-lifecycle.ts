@@ -5,24 +5,24 @@ import { type LeaderSession, startLeaderSession } from "./leader-session.ts";
 import type { ProcessContext } from "./process-context.ts";
 import type { StateSource } from "./state-source.ts";
 
-/** How long it takes until it is tried again to lead, where the database is away. */
+/** Delay before the next attempt to lead, if the database is away. */
 const againMs = 500;
 
 interface Options {
   readonly context: ProcessContext;
-  /** Of the control plane, where the state has none yet. */
+  /** Token of the control plane, if the state has none yet. */
   readonly token: string;
   /** Aborted: it is no longer to lead. */
   readonly unwanted: AbortSignal;
-  /** Told as soon as this process leads, before it serves anything. */
+  /** Called as soon as this process leads, before it serves anything. */
   readonly leads: (leadership: Leadership) => void;
-  /** Told once it serves a state again that another process led meanwhile. */
+  /** Called once it serves a state again that another process led meanwhile. */
   readonly again: () => void;
-  /** Told why this process can lead no more. */
+  /** Called with the reason why this process can no longer lead. */
   readonly refused: (error: Error) => void;
 }
 
-/** What one process does with a state that several share: it stands by, leads, loses that, stands by and leads again. */
+/** Life of one process with a state that several share: it stands by, leads, loses that, stands by and leads again. */
 export class LeadershipLifecycle {
   readonly #options: Options;
   #term: LeaderSession | undefined;
@@ -104,7 +104,7 @@ export class LeadershipLifecycle {
         this.#setSession(term);
         return term;
       } catch (error) {
-        // That another one leads is known as soon as the database has answered.
+        // As soon as the database has answered, it is known that another process leads.
         if (led && error instanceof StoreFailedError) await withTimeout(wall, againMs, led.lost);
         const isLasting = error instanceof StateFormatError || !(standby?.hasSeen || led?.isLost);
         if (!standby || isLasting || unwanted.aborted) throw error;

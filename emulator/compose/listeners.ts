@@ -11,7 +11,7 @@ import { readyPart } from "./service-parts.ts";
 
 interface Setup {
   readonly options: Pick<EmulatorOptions, "port" | "host" | "store" | "publicUrl" | "clusterUrls">;
-  /** What all of them have in common. */
+  /** Options that all of them share. */
   readonly duties: Omit<ListenerOptions, "name">;
   readonly links: CausePropagator;
   readonly instanceId: string;
@@ -30,7 +30,7 @@ export class Listeners {
   readonly front: Listener;
   /** Whether other processes may lead the same state: a listener then hands over before it is closed. */
   readonly isShared: boolean;
-  /** Those of clusters, whoever leads. */
+  /** Listeners of clusters, whether this process leads or not. */
   readonly #shared: Listener[] = [];
 
   constructor(setup: Setup) {
@@ -84,10 +84,10 @@ export function toReachableUrl(url: string, host: string | undefined): string {
   return found ? `http://${found.address}:${new URL(url).port}` : url;
 }
 
-/** Beside the bundle that ships; a checkout has what it built last. */
+/** Next to the bundle that ships; a checkout has what it built last. */
 const folder = new URL(import.meta.url.endsWith(".ts") ? "../../dist/console/" : "./console/", import.meta.url);
 
-/** What the build says of the files (build/console.ts writes it). */
+/** The build's description of the files (build/console.ts writes it). */
 interface Manifest {
   readonly script: string;
   readonly style: string;
@@ -95,7 +95,10 @@ interface Manifest {
   readonly types: Readonly<Record<string, string>>;
 }
 
-/** Reads the console's files at the first request for one of them, and keeps them: an emulator whose console nobody opens has none. */
+/**
+ * Reads the console's files at the first request for one of them, and caches them: an emulator whose console is not
+ * opened has none.
+ */
 export function consoleReader(): ReadConsole {
   let reading: Promise<ConsoleBundle> | undefined;
   return () => {

@@ -4,7 +4,10 @@ import { loadObservations } from "../../src/verify/observed/load.ts";
 import type { StartReplayEmulator } from "../../src/verify/replay/on-emulator.ts";
 import { InvalidOptionsError } from "./options.ts";
 
-/** Reads a corpus for an emulator that is to be as its service. What is not applied is said in words. */
+/**
+ * Reads a corpus for an emulator that imitates the service it was recorded from. Differences that are not applied are
+ * described in words.
+ */
 export async function openObserver(
   folder: string,
   startReplay: StartReplayEmulator,

@@ -35,7 +35,7 @@ function givenSeed(seed: object): Seed {
   }
 }
 
-/** How a copy is started of what was started so: beside it, and kept nowhere. Its clock goes on as the state says. */
+/** Options of a copy of a running emulator: next to it, and stored nowhere. Its clock continues as the state says. */
 export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {
   const {
     port,
@@ -61,20 +61,20 @@ export function resolveStartTime({ clock, deterministic }: EmulatorOptions, seed
   return start === undefined ? undefined : Date.parse(start);
 }
 
-/** The options say what no emulator can be: an unknown name, a value out of range, a seed that is none. */
+/** The options are invalid: an unknown name, a value out of range, an invalid seed. */
 export class InvalidOptionsError extends Error {
   override readonly name = "InvalidOptionsError";
 }
 
-/** Where clients find the listeners, as far as somebody said so. */
+/** Addresses at which clients find the listeners, as far as they are configured. */
 interface PublicUrls {
   readonly publicUrl?: string | undefined;
   readonly clusterUrls?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
- * Where clients find the listener of a cluster: where that was said; else beside the router, where ports are handed on as
- * they are; else where it listens.
+ * Address at which clients find the listener of a cluster: the configured one; else next to the router, if ports are
+ * forwarded unchanged; else where it listens.
  */
 export function resolvePublicUrl(
   id: string,
@@ -89,11 +89,11 @@ export function resolvePublicUrl(
 }
 
 interface Beside extends PublicUrls {
-  /** Where the router listens. */
+  /** Address of the router. */
   readonly routerUrl: string;
 }
 
-/** Throws InvalidOptionsError where an address is given for a cluster that has no listener here. */
+/** Throws InvalidOptionsError if an address is given for a cluster that has no listener here. */
 export function checkClusterUrls({ clusterUrls = {} }: PublicUrls, ids: readonly string[]): void {
   const unknown = Object.keys(clusterUrls).filter((id) => !ids.includes(id));
   if (unknown.length === 0) return;

@@ -13,17 +13,17 @@ import type { Listeners } from "./listeners.ts";
 import type { HotStandby } from "./standby.ts";
 import type { Seed } from "./state/seed.ts";
 
-/** What a process has from its start to its end, whoever leads. */
+/** Resources of a process from its start to its end, whether it leads or not. */
 export interface ProcessContext {
   readonly options: EmulatorOptions;
   readonly seed: Seed;
   readonly wall: WallClock;
-  /** What this process says of itself, whoever leads. */
+  /** Description of this process, whether it leads or not. */
   readonly aboutItself: Readiness;
   readonly process: NonNullable<Liveness["process"]>;
-  /** Where the state is kept, by its real path. */
+  /** Real path of the state. */
   readonly file: string | undefined;
-  /** Of the router, as it is bound. */
+  /** The router's address, as it is bound. */
   readonly routerUrl: string;
   readonly settings: Settings;
   readonly requestLog: RequestLog;
@@ -32,7 +32,7 @@ export interface ProcessContext {
   readonly causeRow: MakeCauseRow;
   readonly links: CausePropagator;
   readonly listeners: Listeners;
-  /** Undefined: nobody shares the state. */
+  /** Undefined: the state is not shared. */
   readonly standby: HotStandby | undefined;
   readonly runFile: ClaimedRunFile;
   /** Aborted: nothing is waited for any more. */
@@ -40,6 +40,6 @@ export interface ProcessContext {
   readonly observer: Observer | undefined;
   readonly closeSignal: AbortSignal;
   readonly log: (line: string) => void;
-  /** Ends the process's part in it, once the answer under way is sent. */
+  /** Ends the process's part in it, once the response under way is sent. */
   readonly stop: () => void;
 }

@@ -20,7 +20,7 @@ import { firstWorkspace } from "../world/workspaces.ts";
 
 const of = (service: "contracts" | "storage") => registry.filter((operation) => operation.service.name === service);
 
-/** What a cluster's listener serves: the contract API, the signed storage, and what the router forwards. */
+/** Routes of a cluster's listener: the contract API, the signed storage, and requests that the router forwards. */
 export const clusterParts = (world: ClusterContext, inbox: Inbox): Pick<ServedParts, "parts" | "fallback"> => ({
   parts: [
     createPart({
@@ -34,7 +34,7 @@ export const clusterParts = (world: ClusterContext, inbox: Inbox): Pick<ServedPa
   fallback: createForwardedHandler(world, inbox),
 });
 
-/** A cluster as a program is told of it. */
+/** A cluster as programs see it. */
 export async function toRunningCluster(
   store: Store,
   { id, reachedAt, key, external }: Cluster,
@@ -65,7 +65,7 @@ const routerPart = (world: RouterContext): Part =>
     world,
   });
 
-/** What the router's listener serves: the routing service, and the control plane (DECISIONS.md, E2). */
+/** Routes of the router's listener: the routing service, and the control plane (DECISIONS.md, E2). */
 export const routerParts = (
   worlds: { readonly router: RouterContext; readonly control: ControlContext },
   token: string,
@@ -79,7 +79,7 @@ export const routerParts = (
   }),
 ];
 
-/** What the router's listener serves while everything else is on its way: who it is, that it lives, and that it is not ready. */
+/** Routes of the router's listener while the emulator starts: its identity, its liveness, and that it is not ready. */
 export const readyPart = (instanceId: string): Part =>
   createPart({
     operations: registry.filter(({ id }) => id === "emulator.ready" || id === "emulator.live"),

@@ -6,7 +6,7 @@ import type { Snapshots } from "../travel/snapshots.ts";
 import { InvalidOptionsError } from "./options.ts";
 
 export { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../travel/replace-state.ts";
-/** What these fail with. */
+/** Errors of these functions. */
 export { HistoryUnavailableError, RewindOutOfRangeError, RewindTargetInFutureError } from "../travel/rewind.ts";
 
 type StartCopy = (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
@@ -14,7 +14,7 @@ type StartCopy = (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
 /** The names that are given where a program gives none. */
 const givenName = /^snapshot-(\d+)$/i;
 
-/** How a program keeps states, goes back to them and begins another emulator with the present one. */
+/** Functions with which a program saves states, restores them and starts another emulator with the present one. */
 export function createSnapshotApi(
   snapshots: () => Snapshots,
   startCopy: StartCopy,

@@ -12,7 +12,7 @@ import { noSniffHeader } from "../http/sending/send.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { type BoundListener, type Listeners, toReachableUrl } from "./listeners.ts";
 
-/** Where the listeners of the leader are, as it tells the standbys through the database. */
+/** Addresses of the leader's listeners, as the leader publishes them to the standbys through the database. */
 export interface LeaderAddress {
   readonly router_url: string;
   /** A secret of its term, by which its listeners know what standbys forward. */
@@ -20,7 +20,7 @@ export interface LeaderAddress {
   readonly clusters: readonly {
     readonly id: string;
     readonly url: string;
-    /** In the order of the ports. */
+    /** Listeners in the order of the ports. */
     readonly position: number;
     readonly external: boolean;
   }[];
@@ -42,21 +42,21 @@ export const leaderAddress = (
 });
 
 interface Options {
-  /** What this process says of itself, whoever leads. */
+  /** Description of this process, whether it leads or not. */
   readonly aboutItself: Readiness;
   readonly process: NonNullable<Liveness["process"]>;
   readonly listeners: Listeners;
-  /** Told what goes wrong. */
+  /** Called with failures. */
   readonly log: (line: string) => void;
-  /** Told each time that it knows a leader that it did not know, with the token that all processes have. */
+  /** Called each time that it learns of a new leader, with the token that all processes have. */
   readonly began: (leader: string, token: string) => void;
-  /** Ends this process, as whoever holds the token may ask. */
+  /** Ends this process, as any holder of the token may request. */
   readonly stop: () => void;
 }
 
 /**
  * A process of several that share a store: while it does not lead, its listeners forward everything to the leader. It
- * answers only whether it is there, and keeps nothing of the state.
+ * answers only whether it is alive, and holds nothing of the state.
  */
 export class HotStandby {
   readonly #options: Options;
@@ -86,7 +86,7 @@ export class HotStandby {
     return this.#hasSeen;
   }
 
-  /** Takes what is known of the leader; null: nobody leads, or its address is not known yet. */
+  /** Accepts what is known of the leader; null: there is no leader, or its address is not known yet. */
   readonly seen = (address: unknown, token: string | null): void => {
     const { router_url, key, clusters } = fieldsOf(address);
     const isKnown = typeof router_url === "string" && typeof key === "string" && Array.isArray(clusters);
@@ -103,7 +103,7 @@ export class HotStandby {
       .catch((error) => this.#options.log(String(error)));
   };
 
-  /** The listener that a cluster has here, whoever leads; until this process does, it forwards. */
+  /** The listener of a cluster in this process; until this process leads, it forwards. */
   listenerOf(id: string, position: number): Promise<BoundListener> {
     const known = this.#clusters.get(id);
     if (known) return known;
@@ -114,7 +114,7 @@ export class HotStandby {
     return binding;
   }
 
-  /** From now on this process leads: what waits, and what comes, is answered here. */
+  /** From now on this process leads: waiting and new requests are answered here. */
   async lead(address: LeaderAddress, token: string): Promise<void> {
     this.#isLeading = true;
     this.#leader = address;
@@ -153,7 +153,7 @@ export class HotStandby {
     return this.#leader && url !== undefined ? { url, key: this.#leader.key } : undefined;
   }
 
-  /** Whether it is there: who asks for that, means this very process. */
+  /** A liveness request means this very process. */
   #createHealthPart(): Part {
     const { aboutItself, process } = this.#options;
     const readiness = (): Readiness => ({ ...aboutItself, role: "standby", leader: this.#leader?.router_url ?? null });

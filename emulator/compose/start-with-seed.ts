@@ -42,14 +42,14 @@ export async function startWithSeed(
   try {
     return await begin(options, seed, closing, { origin, observer });
   } catch (error) {
-    await closing.run().catch(() => {}); // What went wrong first is what the caller must learn.
+    await closing.run().catch(() => {}); // The caller must get the first failure.
     const isOfFile = !options.ephemeral && options.store === undefined && options.file !== undefined;
     if (isOfFile && error instanceof StoreFailedError) return explainUnusable(options.file, error);
     throw error;
   }
 }
 
-/** For so many leases a request waits until it is certain that this process leads. */
+/** For this many leases a request waits until it is certain that this process leads. */
 const leasesWaited = 5 / 3;
 
 /** For so long a process that has handed over says so to those who have not heard of it yet. */
@@ -101,7 +101,7 @@ async function begin(
     ...(options.publicUrl !== undefined && { public_url: settings.publicUrl }),
   };
 
-  // A link to the state stays one: all that is written lies beside what it leads to.
+  // A link to the state stays one: all that is written lies next to what it leads to.
   const realFile = file && (await resolveStatePath(file).catch((error) => explainUnusable(file, error)));
   const isOwnFolder = file !== undefined && (await markNewState(file));
   const paths = await listRunFilePaths(realFile, options.runFile);
@@ -114,7 +114,7 @@ async function begin(
     ...claimed,
     async keep() {
       const isHeld = await claimed.keep();
-      // Whoever removes the folder removes the note in it as well.
+      // Removing the folder removes the note in it as well.
       if (isHeld && isOwnFolder && !(await hasOriginMarker(dirname(file))))
         await writeOriginMarker(dirname(file)).catch(() => {});
       return isHeld;
@@ -185,8 +185,8 @@ async function begin(
 const everyMs = 2_000;
 
 /**
- * Says when this process may open no more files: Node then ends connections as they come, and tells nobody. Returns the
- * function that ends it.
+ * Reports when this process may open no more files: Node then ends connections as they come, without any notice.
+ * Returns the function that ends it.
  */
 function watchOpenFiles(wall: WallClock, log: (line: string) => void): () => Promise<void> {
   let isTold = false;

@@ -9,11 +9,11 @@ import { type LoadedState, StateFormatError, type Store } from "../store/port.ts
 import { Head } from "../travel/snapshots.ts";
 import { collections } from "./state/collections.ts";
 
-/** What an emulator begins with in the place of a seed. */
+/** Contents that an emulator begins with instead of a seed. */
 export interface StateSource {
-  /** Its state, in memory, and what a snapshot says beside it. Fails with StateFormatError. */
+  /** Its state, in memory, and what a snapshot says next to it. Fails with StateFormatError. */
   load(wall: WallClock): Promise<{ readonly store: Store; readonly kept: Head | undefined }>;
-  /** Where the uploads lie that it names. */
+  /** Folder of the uploads that it names. */
   readonly uploads: Pick<Blobs, "open">;
 }
 
@@ -25,7 +25,7 @@ export const openDocumentSource = (document: AsyncIterable<Uint8Array>, uploads:
   uploads,
 });
 
-/** A file that holds a state: a snapshot, the state of an emulator, or an exported one. Its uploads lie beside it. */
+/** A file that holds a state: a snapshot, the state of an emulator, or an exported one. Its uploads lie next to it. */
 export const openFileSource = (path: string): StateSource => ({
   async load(wall) {
     const { store, kept } = begun(await readStoredState({ path, collections, wall }));

@@ -37,7 +37,7 @@ export const chatBIssuerHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** The issuer's private key: made when it is first needed, since that takes longer than starting an emulator. */
+/** The issuer's private key: created on first use, since that takes longer than starting an emulator. */
 async function issuerKey({ store, settings }: Pick<ControlContext, "store" | "settings">) {
   const [kept] = await store.read((view) => view.list(chatBKeys));
   if (kept) return kept;
@@ -45,7 +45,7 @@ async function issuerKey({ store, settings }: Pick<ControlContext, "store" | "se
   const jwk = settings.deterministic ? await seededPrivateJwk(`chat_b\0${appId}`) : await newPrivateJwk();
   const kid = await calculateJwkThumbprint({ ...jwk, kty: "RSA" });
   return store.transaction("make the key of chat_b", async (tx) => {
-    // Of several requests that found none, the first to come here decides.
+    // Of several requests that found none, the first to arrive here decides.
     const [first] = await tx.list(chatBKeys);
     if (first) return first;
     const row = { kid, jwk: { ...jwk } as Record<string, string> };

@@ -22,7 +22,7 @@ import type { Sessions } from "./console/sessions.ts";
 import type { FollowableEvents } from "./events/followable-events.ts";
 import type { Counters } from "./metrics/counters.ts";
 
-/** What the handlers of the control plane may use. */
+/** Resources of the handlers of the control plane. */
 export interface ControlContext extends HandlerContext {
   readonly settings: Settings;
   readonly blobs: Blobs;
@@ -33,13 +33,13 @@ export interface ControlContext extends HandlerContext {
   readonly requestLog: RequestLog;
   readonly counters: Counters;
   readonly faults: Faults;
-  /** What was forwarded to each emulated cluster, by its id. */
+  /** Requests that were forwarded to each emulated cluster, by its id. */
   readonly inboxes: ReadonlyMap<string, Inbox>;
   readonly snapshots: Snapshots;
   /** Undefined: no spans are sent anywhere. */
   readonly spans: TraceExport | undefined;
   readonly instance: Instance;
-  /** What a new workspace begins with. */
+  /** Contents of a new workspace. */
   standardSet(): StandardSet;
   readonly sessions: Sessions;
   readonly tokens: ControlTokens;
@@ -52,19 +52,19 @@ export interface ControlContext extends HandlerContext {
 /** This emulator, as something that can be started and stopped. */
 export interface Instance {
   readonly id: string;
-  /** Who it is, and what it is among those that share its store. */
+  /** Identity of this process, and its role among those that share its store. */
   readiness(): Readiness;
   /** The process, as programs of its own machine may know it. */
   readonly process: NonNullable<Liveness["process"]>;
-  /** What the forms of its pages are signed with; new at each start. */
+  /** Key that signs the forms of its pages; new at each start. */
   readonly formKey: Uint8Array;
-  /** What writes the seed into an empty state, with the keys and secrets that were handed out kept. */
+  /** Writes the seed into an empty state, with the same keys and secrets as at the start. */
   beginning(): Promise<(tx: Transaction) => void>;
-  /** Ends the emulator, once the answer under way is sent. */
+  /** Ends the emulator, once the response under way is sent. */
   stop(): void;
 }
 
-/** Handlers of operations of the control plane; the table made of all parts says whether every one is there. */
+/** Handlers of operations of the control plane; the type of the combined table proves that every one exists. */
 export type ControlHandlers<W extends HandlerContext = ControlContext> = Partial<
   Handlers<IdsOf<"emulator">, W, ControlCaller>
 >;

@@ -2,15 +2,15 @@ import type { Fail } from "../../src/api/failures.ts";
 import { constantTimeEqual, hmac } from "../../src/base/hmac.ts";
 import type { ControlContext } from "./context.ts";
 
-type Keeping = Pick<ControlContext, "instance">;
+type CsrfContext = Pick<ControlContext, "instance">;
 
 /**
- * What a page puts into its form and no other site can know: it binds the form to this emulator and to one thing, such
- * as a user code (DECISIONS.md, E7).
+ * A value that a page puts into its form and that no other site can know: it binds the form to this emulator and to one
+ * object, such as a user code (DECISIONS.md, E7).
  */
-export const csrfToken = ({ instance }: Keeping, about: string): string =>
+export const csrfToken = ({ instance }: CsrfContext, about: string): string =>
   hmac("sha256", instance.formKey, about).toString("base64url");
 
-export function requireCsrfToken(world: Keeping, about: string, given: string, fail: Fail<"stale-form">): void {
+export function requireCsrfToken(world: CsrfContext, about: string, given: string, fail: Fail<"stale-form">): void {
   if (!constantTimeEqual(given, csrfToken(world, about))) fail("stale-form");
 }

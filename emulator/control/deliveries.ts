@@ -29,7 +29,7 @@ export const deliveryHandlers = {
 
   "deliveries.watch": ({ query }, world) =>
     streamWhileAllowed(world, async (signal) =>
-      watched(world, await deliveryEvents(world.store, world.clock, signal), query),
+      watchDeliveries(world, await deliveryEvents(world.store, world.clock, signal), query),
     ),
 
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {
@@ -65,7 +65,7 @@ interface Filters {
   readonly outcome?: string | undefined;
 }
 
-async function* watched(
+async function* watchDeliveries(
   { store, settings }: Pick<ControlContext, "store" | "settings">,
   events: AsyncIterable<DeliveryEvent>,
   filters: Filters,
@@ -161,10 +161,10 @@ export const toAttemptRecord = ({ number, resend, planned_at, at, status, error,
 
 const faultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };
 
-/** So many characters of an answer are shown in lists. */
+/** This many characters of a response are shown in lists. */
 const shownOfAnswer = 200;
 
-/** In a line; null where there is nothing to read. */
+/** As one line; null if there is nothing to read. */
 function beginningOf(body: string | null): string | null {
   const line = (body ?? "")
     .slice(0, 4 * shownOfAnswer)

@@ -30,7 +30,9 @@ export async function deliveryEvents(
   return follow(signal, (ring) => store.watch(deliveries, ring), look);
 }
 
-/** What is not known yet. Attempts are only ever added; a skip is found by the time until which it is kept. */
+/**
+ * Attempts that are not known yet. Attempts are only ever added; a skip is found by the time until which it is stored.
+ */
 class News {
   #newest: Attempt | undefined;
   /** Virtual time of the last look, and the skips that it saw. */
@@ -74,7 +76,7 @@ class News {
     const known = this.#newest;
     for (let offset = 0; ; offset += pageSize) {
       const page = await view.list(attempts, { reverse: true, offset, limit: pageSize });
-      // The newest that is known may have been dropped meanwhile; what was attempted before it is not news either.
+      // The newest known attempt may have been dropped meanwhile; earlier attempts are not news either.
       const end = page.findIndex((row) => known !== undefined && !isNews(row, known));
       found.push(...(end < 0 ? page : page.slice(0, end)));
       if (end >= 0 || page.length < pageSize) break;

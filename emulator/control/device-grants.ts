@@ -17,8 +17,8 @@ import type { User } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { csrfToken, requireCsrfToken } from "./csrf-token.ts";
 
-/** More than anybody looks through. */
-const mostListed = 500;
+/** More than anyone reads. */
+const maxListed = 500;
 
 const why: Readonly<Record<Unapproved, string>> = {
   unknown: "No device has this code.",
@@ -32,7 +32,7 @@ const why: Readonly<Record<Unapproved, string>> = {
 export const deviceGrantHandlers = {
   "device-grants.list": (_, { store }) =>
     store.read(async (view) =>
-      (await view.list(deviceGrants, { reverse: true, limit: mostListed })).map((row) => ({
+      (await view.list(deviceGrants, { reverse: true, limit: maxListed })).map((row) => ({
         user_code: formatUserCode(row.user_code),
         client_id: row.client_id,
         status: row.status,
@@ -67,7 +67,7 @@ export const deviceGrantHandlers = {
   },
 
   "device-grants.page": async ({ query: { user_code } }, world) =>
-    shown(user_code === undefined ? entry() : await question(world, { user_code })),
+    replyPage(user_code === undefined ? entry() : await question(world, { user_code })),
 
   "device-grants.submit": async ({ body }, world) => {
     const { form_token, email, ...decision } = body;
@@ -75,7 +75,7 @@ export const deviceGrantHandlers = {
     const decided = await world.store.transaction("device-grants.submit", (tx) =>
       decideDeviceGrant(tx, world, { ...decision, email: email || undefined }),
     );
-    return shown(
+    return replyPage(
       typeof decided === "string"
         ? await question(world, body, why[decided])
         : createPage("Done", html`<p>${outcome[decision.status]}</p>`),
@@ -83,7 +83,7 @@ export const deviceGrantHandlers = {
   },
 } satisfies ControlHandlers<Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "clusters" | "instance">>;
 
-const shown = ({ text, headers }: HtmlPage) => reply(200, text, headers);
+const replyPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
 const outcome = {
   AUTHORIZED: "The device is approved. You can close this page.",
@@ -92,7 +92,7 @@ const outcome = {
 
 const about = (userCode: string): string => `device ${userCodeKey(userCode)}`;
 
-/** The page that asks for a code; what was typed stays, to be corrected. */
+/** The page that asks for a code; the input stays, to be corrected. */
 const entry = (problem?: string, typed?: string): HtmlPage =>
   createPage(
     "Connect a device",
@@ -101,13 +101,13 @@ const entry = (problem?: string, typed?: string): HtmlPage =>
 <p><button>Continue</button></p></form>`,
   );
 
-/** What the form says already, of what it asks for. */
-type Filled = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
+/** Values of the form for its fields. */
+type FormValues = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
-/** The page that asks whether the device of a code may go on; the other one when the code is good for nothing. */
+/** The page that asks whether the device of a code may continue; the other one when the code is good for nothing. */
 async function question(
   world: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
-  { user_code, cluster_id, email }: Filled,
+  { user_code, cluster_id, email }: FormValues,
   problem?: string,
 ): Promise<HtmlPage> {
   const { store, clock, clusters } = world;
@@ -140,7 +140,7 @@ async function question(
   );
 }
 
-/** What a person says about the device that shows a user code. */
+/** A person's decision about the device that shows a user code. */
 interface DeviceDecision {
   readonly user_code: string;
   readonly status: "AUTHORIZED" | "DENIED";

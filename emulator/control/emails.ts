@@ -36,7 +36,7 @@ interface Wanted {
   readonly purpose?: EmailPurpose | undefined;
 }
 
-/** Of the newest first: by what usually finds the fewest, the rest compared. */
+/** Newest first: by the index that usually finds the fewest, the rest compared. */
 async function matching(view: View, { contract, recipient, purpose }: Wanted, page: { limit: number; offset: number }) {
   const number = contract?.replace(/^[TH]-/, "");
   const slices: (Slice<"recipient" | "contract" | "purpose"> | undefined)[] = [

@@ -35,12 +35,12 @@ export const toFaultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault
 type ProviderWorld = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
 type Submitted = InputOf<typeof submitProviderPage>["body"];
 
-/** What a form of this page is bound to. */
+/** The object that a form of this page is bound to. */
 const about = ({ flow, provider, state, destination = "" }: ProviderVisit): string =>
   `provider ${flow} ${provider} ${destination} ${state}`;
 
 export const providerHandlers = {
-  "provider.page": ({ query }, world) => shown(question(world, query)),
+  "provider.page": ({ query }, world) => replyPage(question(world, query)),
 
   "provider.submit": async ({ body }, world) => {
     const { store, ids, settings, fail } = world;
@@ -53,7 +53,7 @@ export const providerHandlers = {
     const problem = isForTeam(body)
       ? !/^\S+$/.test(account) && noTeam
       : !/^[^\s@]+@[^\s@]+$/.test(account) && noAddress;
-    if (problem) return shown(question(world, body, body, problem));
+    if (problem) return replyPage(question(world, body, body, problem));
     const code = await store.transaction("provider.submit", (tx) =>
       issueProviderCode(tx, ids, { provider, account, name }),
     );
@@ -66,7 +66,7 @@ const noAddress = "The e-mail address is not valid.";
 
 const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "install" && provider === "chat_a";
 
-const shown = ({ text, headers }: HtmlPage) => reply(200, text, headers);
+const replyPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
 /** The form ends at the callback of the flow, at a real back end perhaps, which redirects to a front end of its own. */
 function question(
@@ -88,7 +88,7 @@ function question(
   return createPage(
     flow === "install" ? `Connect ${provider}` : `Sign in with ${provider}`,
     html`${errorBanner(problem)}
-<p>${flow === "install" ? installing : signingIn}</p>
+<p>${flow === "install" ? installText : signingIn}</p>
 <form method="post">${hidden}
 <p>${account}</p>
 <p><label>Name: <input name="name" value="${name}"></label></p>
@@ -98,7 +98,7 @@ function question(
 }
 
 const signingIn = "The emulator acts as this provider. Enter any account.";
-const installing = "A workspace of svc requests a connection. The emulator acts as this service. Choose any account.";
+const installText = "A workspace of svc requests a connection. The emulator acts as this service. Choose any account.";
 
 export const installationHandlers = {
   "installations.list": ({ query }, { store }) =>

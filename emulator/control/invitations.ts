@@ -46,7 +46,7 @@ export const invitationHandlers = {
 
 type Wanted = InputOf<typeof listInvitations>["query"];
 
-/** Those that were issued, newest first, then those of seeds; no more are read than the page has, where an index knows them. */
+/** Issued ones, newest first, then those of seeds; no more are read than the page shows, if an index knows them. */
 async function matching(view: View, wanted: Wanted) {
   const { limit, offset, ...compared } = wanted;
   const slice = sliceOf(wanted);
@@ -89,7 +89,7 @@ async function record(view: View, row: AnyInvitation, world: Pick<ControlContext
   };
 }
 
-/** That of the e-mail that brought it. */
+/** Time of its e-mail. */
 async function linkOf(
   view: View,
   row: AnyInvitation,

@@ -32,7 +32,7 @@ export const lifecycleHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** What a process says of itself to one who asks whether it lives. */
+/** A process's answer to a liveness probe. */
 export const describeProcess = (
   readiness: Readiness,
   process: NonNullable<Liveness["process"]>,
@@ -66,14 +66,14 @@ export const openApiHandlers = {
 
 const documents = new Map<DocumentedService, ReturnType<typeof buildOpenApi>>();
 
-/** Made once: it takes long, and anybody may ask for it, as often as they like. */
+/** Created once: it takes long, and anyone may request it, as often as they like. */
 function documentOf(name: DocumentedService): ReturnType<typeof buildOpenApi> {
   const known = documents.get(name) ?? buildOpenApi(name, declarations);
   documents.set(name, known);
   return known;
 }
 
-/** Where the service answers, as the caller reaches this emulator: by the same name, if another port. */
+/** Address of the service, as the caller reaches this emulator: by the same name, if another port. */
 function serversOf(name: DocumentedService, clusters: readonly Cluster[], origin: string): readonly Server[] {
   if (name !== "contracts") return [{ url: origin, description: "This emulator" }];
   return clusters.map(({ id, url, reachedAt, external }) => ({

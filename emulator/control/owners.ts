@@ -40,7 +40,9 @@ export const ownerHandlers = {
     }),
 } satisfies ControlHandlers;
 
-/** What an identifier of unknown kind may be, in the order in which the router would look (DECISIONS.md, R14). */
+/**
+ * Possible kinds of an identifier of unknown kind, in the order in which the router looks them up (DECISIONS.md, R14).
+ */
 function candidates(given: string) {
   const identifier = isEmailHash(given) ? given.toLowerCase() : given;
   const keys = [
@@ -61,26 +63,26 @@ function candidates(given: string) {
 
 type MoveWorld = HandlerContext & LifecycleContext;
 
-/** What the API does with a key of the workspace, for whoever controls the emulator (DECISIONS.md, E7). */
+/** The API's actions with a key of the workspace, for the operator of the emulator (DECISIONS.md, E7). */
 export const ownerMoveHandlers = {
   "emulator-contracts.send": ({ params, body }, call) =>
-    moved("send", params.id, call, async (tx, contract) =>
+    moveContract("send", params.id, call, async (tx, contract) =>
       transition(tx, call, contract, "send", { by: await person(tx, contract, body.email) }, call.fail),
     ),
 
   "emulator-contracts.mark": ({ params, body }, call) =>
-    moved("mark", params.id, call, async (tx, contract) =>
+    moveContract("mark", params.id, call, async (tx, contract) =>
       transition(tx, call, contract, "mark-for-execution", { by: await person(tx, contract, body.email) }, call.fail),
     ),
 
   "emulator-contracts.unmark": ({ params, body }, call) =>
-    moved("unmark", params.id, call, async (tx, contract) =>
+    moveContract("unmark", params.id, call, async (tx, contract) =>
       transition(tx, call, contract, "unmark-for-execution", { by: await person(tx, contract, body.email) }, call.fail),
     ),
 
   "emulator-contracts.request-review": ({ params, body }, call) =>
-    moved("request-review", params.id, call, async (tx, contract) => {
-      const reviewer = await asked(tx, contract, body.email, call.fail);
+    moveContract("request-review", params.id, call, async (tx, contract) => {
+      const reviewer = await findRequested(tx, contract, body.email, call.fail);
       const review = {
         id: contract.reviews.length + 1,
         by: "internal" as const,
@@ -96,8 +98,8 @@ export const ownerMoveHandlers = {
     }),
 
   "emulator-contracts.request-approval": ({ params, body }, call) =>
-    moved("request-approval", params.id, call, async (tx, contract) => {
-      const approver = await asked(tx, contract, body.email, call.fail);
+    moveContract("request-approval", params.id, call, async (tx, contract) => {
+      const approver = await findRequested(tx, contract, body.email, call.fail);
       if (contract.approvals.some(({ status }) => status === "PENDING" || status === "NOT_STARTED")) {
         call.fail("approvals-in-progress");
       }
@@ -122,7 +124,7 @@ export const ownerMoveHandlers = {
 type ControlCall = MoveWorld &
   Pick<Call<FailureCode, unknown>, "request"> & { readonly fail: Fail<"no-such-contract"> };
 
-function moved(
+function moveContract(
   verb: string,
   id: string,
   { store, fail }: ControlCall,
@@ -144,8 +146,8 @@ async function person(view: View, contract: Contract, email: string | undefined)
   return by;
 }
 
-/** An active member of the contract's workspace: the owner where nobody is named. */
-async function asked(
+/** An active member of the contract's workspace; default: the owner. */
+async function findRequested(
   view: View,
   contract: Contract,
   email: string | undefined,

@@ -45,7 +45,7 @@ export const requestHandlers = {
   "requests.watch": async ({ query }, world) => {
     const [isOwn, isWanted] = [await ownOf(world), filterOf(query)];
     return streamWhileAllowed(world, (signal) =>
-      watched(world.requestLog, (one) => isOwn(one) && isWanted(one), signal),
+      watchRequests(world.requestLog, (one) => isOwn(one) && isWanted(one), signal),
     );
   },
 
@@ -57,7 +57,7 @@ export const requestHandlers = {
   Pick<ControlContext, "requestLog" | "tokens" | "sessions" | "store" | "clock" | "wall" | "ids">
 >;
 
-/** Which requests a caller sees: one of a workspace those with its API key, and those that it made itself. */
+/** Returns a filter of the requests that a caller may see: with a token of one workspace, those with its API key and its own. */
 async function ownOf({ caller: { token }, store }: Pick<ControlContext, "store"> & { readonly caller: ControlCaller }) {
   const id = token.workspace?.id;
   if (id === undefined) return () => true;
@@ -67,7 +67,7 @@ async function ownOf({ caller: { token }, store }: Pick<ControlContext, "store">
     rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === "client-id" && rawHeaders[i + 1] === key);
 }
 
-/** Only reads the control plane: nothing goes on by it, and whoever follows what goes on reads again at each event. */
+/** Only reads the control plane and causes no events; followers read again at each event. */
 export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
   service === "emulator" && method === "GET";
 
@@ -83,7 +83,7 @@ function filterOf({ service, operation, status, since, reads, id }: Filters): (e
 }
 
 /** The log may be smaller than what comes in one turn, so that what waits for a reader is kept apart from it. */
-async function* watched(log: RequestLog, wanted: (entry: LoggedRequest) => boolean, signal: AbortSignal) {
+async function* watchRequests(log: RequestLog, wanted: (entry: LoggedRequest) => boolean, signal: AbortSignal) {
   const backlog = new Backlog<LoggedRequest>();
   const watch = (ring: () => void) =>
     log.watch((entry, bytes) => {
@@ -96,7 +96,7 @@ async function* watched(log: RequestLog, wanted: (entry: LoggedRequest) => boole
   }
 }
 
-/** JSON that was sent, without the values that go by the name of a secret; undefined where it is none. */
+/** The JSON of a request, without the values of secret fields; undefined if it is not JSON. */
 function shownBody(body: Buffer | undefined): unknown {
   return body === undefined ? undefined : redactBody(tryParseJson(body.toString("utf8")));
 }
@@ -113,7 +113,7 @@ export function toRequestRecord(entry: LoggedRequest) {
     listener,
     service,
     operation: operation ?? null,
-    nearest: isUnknown ? nearest(entry) : null,
+    nearest: isUnknown ? findNearestOperation(entry) : null,
     method,
     target: redactTarget(entry.target, operation),
     headers: redactHeaders(entry.rawHeaders),
@@ -130,7 +130,7 @@ export function toRequestRecord(entry: LoggedRequest) {
   };
 }
 
-/** A cluster has more than its API, such as the pages of contracts: what it answered by one of these was meant so. */
+/** A cluster has more than its API, such as the pages of contracts: responses of these are intended. */
 const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
   listener !== "router" && [200, 303].includes(status) && findings.every(({ code }) => code !== "unknown-path");
 
@@ -142,7 +142,7 @@ const candidates = (registry as readonly Operation[]).filter(({ id }) => id !== 
 
 const contractApi = candidates.filter(({ service }) => service.name === "contracts");
 
-function nearest({ method, target }: LoggedRequest): string | null {
+function findNearestOperation({ method, target }: LoggedRequest): string | null {
   const found = nearestOperation(method, target.split("?", 1)[0]!, candidates);
   return found ? `${found.id} ${[found.method].flat()[0]} ${found.path}` : null;
 }

@@ -33,7 +33,7 @@ export const traceHandlers = {
     const ref = named(params.ref, fail);
     requireOwn(ref, params.ref, world);
     if (!(await look(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
-    // After a reset nothing is kept of it any more.
+    // After a reset nothing is stored of it any more.
     const shownNow = async () => (await look(store, runner, ref))?.nodes.map(toShownNode) ?? [];
     return streamWhileAllowed(world, (signal) => changes(store, signal, shownNow));
   },
@@ -42,7 +42,7 @@ export const traceHandlers = {
 const named = (ref: string, fail: Fail<"malformed-ref">): TraceRef =>
   parseTraceRef(ref) ?? fail("malformed-ref", { ref });
 
-/** What belongs to a workspace is not found by others. Requests, timers and moves of time belong to none. */
+/** Causes of one workspace are hidden from others. Requests, timers and clock advances belong to none. */
 function requireOwn(
   { by }: TraceRef,
   ref: string,
@@ -59,7 +59,7 @@ async function look(store: Store, runner: Runner, ref: TraceRef) {
   return { ...buildTrace(rows, { only, does: (kind) => runner.describeKind(kind) }), more: rows.more };
 }
 
-/** What is there, then whatever is new or has changed, until the signal is aborted. */
+/** Existing entries, then new and changed ones, until the signal is aborted. */
 function changes<Node extends { readonly id: string }>(
   store: Store,
   signal: AbortSignal,

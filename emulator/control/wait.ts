@@ -10,19 +10,19 @@ import { watchAccess } from "./access/access-watch.ts";
 import type { ControlHandlers } from "./context.ts";
 import { requireContractById } from "./contracts/contracts.ts";
 
-type Awaited = InputOf<typeof wait>["query"];
-type ContractNamed = Awaited & { readonly contract_id: number | undefined };
+type WaitQuery = InputOf<typeof wait>["query"];
+type ContractNamed = WaitQuery & { readonly contract_id: number | undefined };
 
-/** What there is at one moment: whether it is enough, and what to show. */
-interface Found {
+/** The situation at one moment: whether it is enough, and what to show. */
+interface WaitState {
   readonly reached: boolean;
   readonly events?: readonly WebhookEvent[];
   readonly deliveries?: readonly Delivery[];
   readonly contract?: { readonly contract_id: number; readonly composite_id: string; readonly contract_status: Status };
 }
-type Status = NonNullable<Awaited["contract_status"]>;
+type Status = NonNullable<WaitQuery["contract_status"]>;
 
-/** How many that came near are shown. */
+/** Number of near matches that are shown. */
 const nearAtMost = 10;
 
 export const waitHandlers = {
@@ -36,7 +36,7 @@ export const waitHandlers = {
     if (webhook !== undefined && !(await store.read((view) => isKnown(view, webhook))))
       fail("no-such-webhook", { id: webhook });
     const awaited = { ...query, contract_id: named?.id };
-    const look = (view: View): Promise<Found> =>
+    const look = (view: View): Promise<WaitState> =>
       awaited.contract_status
         ? statusReached(view, awaited.contract_id!, awaited.contract_status)
         : awaited.outcome
@@ -71,19 +71,19 @@ export const waitHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** Whether a subscription is there, or was and deliveries to it are kept. */
+/** Whether a webhook exists, or existed and has stored deliveries. */
 const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.get(subscriptions, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
-/** Looks again after every change, until it is enough, the time is over or the caller goes away. */
+/** Checks again after every change, until it is enough, the time is over or the caller goes away. */
 async function until(
   store: Store,
   wall: WallClock,
-  look: (view: View) => Promise<Found>,
+  look: (view: View) => Promise<WaitState>,
   timeoutMs: number,
   gone: AbortSignal,
-): Promise<Found> {
+): Promise<WaitState> {
   let isOver = false;
   let hasChanged = false;
   let wake = () => {};
@@ -114,7 +114,7 @@ async function until(
   }
 }
 
-async function eventsReached(view: View, { activity, contract_id, since, count }: ContractNamed): Promise<Found> {
+async function eventsReached(view: View, { activity, contract_id, since, count }: ContractNamed): Promise<WaitState> {
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const slice =
     contract_id === undefined
@@ -127,7 +127,7 @@ async function eventsReached(view: View, { activity, contract_id, since, count }
   return { reached: false, events: near.slice(0, nearAtMost) };
 }
 
-async function deliveriesReached(view: View, awaited: ContractNamed): Promise<Found> {
+async function deliveriesReached(view: View, awaited: ContractNamed): Promise<WaitState> {
   const { activity, outcome, webhook, contract_id, since, count } = awaited;
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const filter = { activity, webhook_id: webhook, contract_id };
@@ -138,7 +138,7 @@ async function deliveriesReached(view: View, awaited: ContractNamed): Promise<Fo
   return { reached: false, deliveries: near.items.map(({ delivery }) => delivery) };
 }
 
-async function statusReached(view: View, contractId: number, wanted: Status): Promise<Found> {
+async function statusReached(view: View, contractId: number, wanted: Status): Promise<WaitState> {
   const row = await view.get(contracts, contractId);
   // Deleted while it was waited for: it has no status any more.
   if (!row || row.deleted_at !== null) return { reached: false };

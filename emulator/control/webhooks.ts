@@ -58,15 +58,15 @@ function webhookRecord(
   };
 }
 
-/** A call sends so many at most, and begins none after so much time on the wall. */
-const mostAtOnce = 100;
-const longestMs = 20_000;
+/** A call sends this many at most, and begins none after this much time on the wall. */
+const maxConcurrent = 100;
+const maxResendMs = 20_000;
 
 type World = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | "settings"> & {
   readonly fail: Fail<"no-such-webhook">;
 };
 
-/** Oldest first, one after another: whoever is not there for one is spared the others. */
+/** Oldest first, one after another: if the receiver is down for one, the others are not sent. */
 async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: World) {
   const unsent = await store.read(async (view) => {
     const webhook = (await view.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
@@ -76,11 +76,11 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
   const begun = wall.monotonicNow();
   const made: LoggedDelivery[] = [];
   let passed = 0;
-  for (const { id: number } of unsent.slice(0, mostAtOnce)) {
-    if (wall.monotonicNow() - begun > longestMs) break;
+  for (const { id: number } of unsent.slice(0, maxConcurrent)) {
+    if (wall.monotonicNow() - begun > maxResendMs) break;
     const asked = await store.transaction("emulator-webhooks.resend", async (tx) => {
       const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(subscriptions, id)];
-      // What the schedule sent meanwhile is not sent twice.
+      // Deliveries that the schedule sent meanwhile are not sent twice.
       if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
       return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
     });

@@ -10,17 +10,17 @@ import type { FindRequestFault, RequestFault } from "../http/parts.ts";
 import { isControlPath, parseRequestTarget } from "../http/routing/path.ts";
 import type { Cause } from "../store/cause.ts";
 
-/** A fault as it stands: its rule, and how often it was met. */
+/** A fault with its present state: its rule, and how often it was hit. */
 export interface ScriptedFault {
   readonly id: number;
   readonly rule: FaultRule;
-  /** What scripted it; a snapshot does not keep that. */
+  /** Origin of the fault; a snapshot does not store it. */
   readonly cause: Cause | undefined;
   matched: number;
   hit: number;
 }
 
-/** What becomes of the next requests and attempts, as plain data. */
+/** Faults for the next requests and attempts, as plain data. */
 export const StoredFaults = z.strictObject({
   faults: z.array(z.strictObject({ id: z.int(), rule: addFault.request.body.schema, matched: z.int(), hit: z.int() })),
   last_id: z.int(),
@@ -32,7 +32,7 @@ export type StoredFaults = z.infer<typeof StoredFaults>;
 export class Faults {
   #faults: ScriptedFault[] = [];
   #lastId = 0;
-  /** Attempts that a fault has put off: when they come due again they are sent, whatever faults there are. */
+  /** Attempts that a fault has postponed: when they come due again they are sent, whatever faults there are. */
   readonly putOff = new Set<string>();
   readonly #watchers = new Set<() => void>();
 
@@ -44,7 +44,9 @@ export class Faults {
     return fault;
   }
 
-  /** Whether nothing is scripted, and nothing waits that a fault has put off: the usual case, asked for every attempt. */
+  /**
+   * Whether nothing is scripted, and nothing waits that a fault has postponed: the usual case, asked for every attempt.
+   */
   get idle(): boolean {
     return this.#faults.length === 0 && this.putOff.size === 0;
   }
@@ -53,7 +55,7 @@ export class Faults {
     return this.#faults;
   }
 
-  /** False when there is none with that id. */
+  /** False if there is none with that id. */
   remove(id: number): boolean {
     const before = this.#faults.length;
     this.#faults = this.#faults.filter((fault) => fault.id !== id);
@@ -68,7 +70,7 @@ export class Faults {
     this.#notify();
   }
 
-  /** All of it as it is now, hits included; `takeOver` goes on from there. */
+  /** All of it as it is now, hits included; `takeOver` continues from there. */
   toStored(): StoredFaults {
     const faults = this.#faults.map(({ id, rule, matched, hit }) => ({ id, rule, matched, hit }));
     return { faults, last_id: this.#lastId, put_off: [...this.putOff] };
@@ -116,43 +118,43 @@ const hits = ({ rule, matched, hit }: ScriptedFault): boolean =>
 const drawn = (seed: number, turn: number): number =>
   createHash("sha256").update(`${seed}/${turn}`).digest().readUInt32BE(0) / 2 ** 32;
 
-/** What a script may go by when it chooses an attempt. */
+/** Fields by which a script chooses an attempt. */
 export interface PendingAttempt {
   readonly delivery: { readonly id: number };
-  /** Of the attempt, from 1. */
+  /** Number of the attempt, from 1. */
   readonly number: number;
   readonly resend: boolean;
   readonly event: { readonly activity: string; readonly contract_id?: number | null | undefined };
   readonly subscription: { readonly id: number; readonly url: string };
 }
 
-/** What is about to be signed and sent. */
+/** The bytes to be signed and sent. */
 export interface OutgoingMessage {
   readonly body: Uint8Array;
   readonly hmacKey: string;
-  /** Sent in the place of `body`, which is signed nevertheless. */
+  /** Sent instead of `body`, which is signed nevertheless. */
   readonly sent?: Uint8Array;
 }
 
-/** How an attempt goes that is interfered with: with the way to send, which may be used twice or not at all. */
+/** Performs an attempt with a fault: `send` may be called twice or not at all. */
 export type SendAttempt = (
   message: OutgoingMessage,
   send: (message: OutgoingMessage) => Promise<PostResult>,
 ) => Promise<PostResult>;
 
-/** An attempt is put off by so much virtual time, or behind the next one of its subscription, if that is sooner. */
+/** An attempt is postponed by this much virtual time, or behind the next one of its subscription, if that is sooner. */
 export interface Postponement {
   readonly byMs: number;
   readonly behindNext: boolean;
 }
 
-/** What is done to an attempt, in a word, and what scripted that. */
+/** The effect on an attempt, in a word, and the fault. */
 export interface AppliedFault {
   readonly effect: string;
   readonly cause: Cause | undefined;
 }
 
-/** Scripted trouble on the way out: asked once, when an attempt is about to begin. Undefined: it goes as it should. */
+/** Scripted faults of outgoing requests: called once, when an attempt is about to begin. Undefined: no fault. */
 export type FaultInterceptor = (
   about: PendingAttempt,
 ) => (AppliedFault & ({ readonly putOff: Postponement } | { readonly send: SendAttempt })) | undefined;
@@ -171,7 +173,7 @@ export function incomingFaults(faults: Faults, isForwarded: (request: MatchedReq
   };
 }
 
-/** Who scripts the trouble must be able to end it. */
+/** Operations that end a fault must not be hit by it. */
 const isControl = ({ target }: MatchedRequest, operation: Operation | undefined): boolean =>
   operation ? operation.service.name === "emulator" : isControlPath(parseRequestTarget(target).path);
 
@@ -181,7 +183,7 @@ function matches(
   operation: Operation | undefined,
   forwarded: boolean,
 ): boolean {
-  // One request of a caller is one, though the router sends it on to a listener of the same emulator.
+  // A caller's request counts once, although the router sends it on to a listener of the same emulator.
   if (forwarded && rule.service === undefined && rule.operation === undefined) return false;
   return (
     (rule.service === undefined || rule.service === operation?.service.name) &&
@@ -242,7 +244,7 @@ export function outgoingFaults(faults: Faults): FaultInterceptor {
 }
 
 function outgoingMatches(rule: FaultRule, { subscription, event, number, resend }: PendingAttempt): boolean {
-  // Whoever asks for a resend waits for its answer.
+  // A request for a resend waits for its response.
   if (resend && (rule.effect === "delay" || rule.effect === "reorder")) return false;
   return (
     (rule.webhook === undefined || rule.webhook === subscription.id) &&
@@ -253,7 +255,7 @@ function outgoingMatches(rule: FaultRule, { subscription, event, number, resend 
   );
 }
 
-/** What a sender does in the place of sending once. */
+/** Replaces a single request. */
 const ways: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (faultId: number) => SendAttempt>> = {
   duplicate: () => async (message, send) => {
     await send(message);
@@ -266,7 +268,7 @@ const ways: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (fault
   wrong_key: (id) => (message, send) => send({ ...message, hmacKey: wrongKey(id) }),
 };
 
-/** Still JSON that a careless receiver takes: only the signature tells. */
+/** Still JSON that a careless receiver accepts: only the signature reveals it. */
 const tampered = (body: Uint8Array): Uint8Array =>
   Buffer.from(Buffer.from(body).toString("utf8").replace("{", '{"tampered":true,'));
 

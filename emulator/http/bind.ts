@@ -24,12 +24,12 @@ export interface BoundOperation {
   readonly authenticate: Authenticate<object> | undefined;
 }
 
-/** What becomes of the requests of an operation before and after its handler, by its declaration alone. */
+/** Handles the requests of an operation before and after its handler, by its declaration alone. */
 export interface Steps {
   readonly dialect: Dialect;
   /** The checks that have something to do, in the order of the service. */
   readonly checks: readonly Check[];
-  /** What becomes of the body. */
+  /** How the body is read. */
   readonly reads: "nothing" | "bytes" | "stream";
   /** Where the listener's own limit does not hold. */
   readonly maxBodyBytes: number | undefined;
@@ -46,7 +46,7 @@ export interface Steps {
 const validatorOf = memoize(validatorFor);
 const relaxedOf = memoize(relaxedChecksOf);
 const producerOf = memoize(producerFor);
-const usualSteps = memoize((operation: Operation) => stepsFor(operation, false));
+const defaultSteps = memoize((operation: Operation) => stepsFor(operation, false));
 const strictSteps = memoize((operation: Operation) => stepsFor(operation, true));
 
 /** All operations of a part. Fails with EmulatorBugError when one cannot be served. */
@@ -63,7 +63,7 @@ function bind(operation: Operation, part: Part, behindCalls: object, strictBodie
   if (auth !== "none" && !authenticate) {
     throw new EmulatorBugError(`No check is registered for credentials of kind ${auth}`, { operation: id });
   }
-  const steps = strictBodies ? strictSteps(operation) : usualSteps(operation);
+  const steps = strictBodies ? strictSteps(operation) : defaultSteps(operation);
   return { operation, steps, world: part.world, behindCalls, handler, authenticate };
 }
 

@@ -1,4 +1,4 @@
-/** How much of something is kept, and how much was dropped so that it stays so little. */
+/** Size of the retained entries, and the number of entries dropped to stay below the limit. */
 export interface BufferUsage {
   readonly count: number;
   readonly bytes: number;
@@ -7,13 +7,13 @@ export interface BufferUsage {
   readonly dropped: number;
 }
 
-/** Rows in memory that together weigh no more than so many bytes: the oldest is dropped first. */
+/** Rows in memory that together weigh no more than this many bytes: the oldest is dropped first. */
 export class ByteBoundedLog<Row> {
   readonly #maxBytes: number;
   #rows: (Row | undefined)[] = [];
-  /** What each weighs. */
+  /** Weight of each entry. */
   #weights: number[] = [];
-  /** Where the oldest is; before it nothing is left. */
+  /** Index of the oldest entry; earlier ones are dropped. */
   #oldest = 0;
   #bytes = 0;
   #dropped = 0;
@@ -61,7 +61,7 @@ export class ByteBoundedLog<Row> {
   }
 }
 
-/** What a text of so many characters holds of memory: an estimate of V8's head, its padding, and who points to it. */
+/** Memory of a string of this many characters: an estimate of V8's head, its padding, and the pointers to it. */
 export const estimateStringBytes = (text: string): number => 40 + text.length;
 
 export function estimateStringsBytes(texts: readonly string[]): number {

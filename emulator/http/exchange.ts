@@ -18,7 +18,7 @@ import type { Finding, RequestLog } from "./request-log/request-log.ts";
 import type { ResponseWriter } from "./sending/response-writer.ts";
 import { send, withCors } from "./sending/send.ts";
 
-/** What all requests of one listener share. */
+/** Resources that all requests of one listener share. */
 export interface ListenerContext {
   /** `router`, or the id of the cluster. */
   readonly name: string;
@@ -36,14 +36,14 @@ export interface ListenerContext {
 
 const noFindings: readonly Finding[] = [];
 
-/** One request and the answer to it, from its arrival to its line in the log; and the reason for what it changes. */
+/** One request and the response to it, from its arrival to its line in the log; it is the cause of its changes. */
 export class Exchange implements Cause {
   readonly received: IncomingRequest;
   readonly #response: ServerResponse;
   readonly #running: ListenerContext;
   readonly #service: string;
   readonly #operation: string | undefined;
-  /** To the request of another listener that was sent on as this one. */
+  /** Link to the request of another listener that was sent on as this one. */
   readonly #link: CauseLink | undefined;
   readonly #number: number;
   readonly #at: number;
@@ -96,7 +96,7 @@ export class Exchange implements Cause {
       what: this.#fault === undefined ? what : `${what}; scripted: ${this.#fault}`,
       at: this.#at,
       wallAt: this.#wallAt,
-      // Who called the first of them is not who called this one.
+      // The caller of the first request is not the caller of this one.
       caller: before === undefined ? caller : undefined,
       before,
     });
@@ -110,13 +110,13 @@ export class Exchange implements Cause {
     return this.#running.arrivals;
   }
 
-  /** For whoever is to know nothing else of the exchange. */
+  /** For code that must not see the rest of the exchange. */
   readonly finding = (code: string, detail?: string): void => {
     this.#findings ??= [];
     this.#findings.push({ code, detail });
   };
 
-  /** Says who calls, once that is found out. */
+  /** Reports who calls, once that is found out. */
   setCaller(caller: string): void {
     this.#caller = caller;
   }
@@ -126,7 +126,7 @@ export class Exchange implements Cause {
     this.#cors = { origin };
   }
 
-  /** Says what scripted trouble befalls it. */
+  /** Reports what scripted trouble befalls it. */
   setFault(fault: RequestFault): void {
     this.#fault = fault.told;
   }
@@ -140,7 +140,7 @@ export class Exchange implements Cause {
     await this.#running.wall.sleep(ms, this.received.signal);
   }
 
-  /** Sends the answer and logs it; a promise only where the body is a stream. */
+  /** Sends the response and logs it; a promise only where the body is a stream. */
   finish(answer: HttpResponse, fault?: RequestFault): Promise<void> | undefined {
     const { time, departures } = this.#running;
     const shown = this.#cors ? withCors(answer, this.#cors.origin) : answer;
@@ -150,10 +150,13 @@ export class Exchange implements Cause {
     return undefined;
   }
 
-  /** The answer when nothing was kept, because the disk refused or another state was put in; undefined for other errors. */
+  /**
+   * The response when nothing was stored, because the disk rejected or another state was put in; undefined for other
+   * errors.
+   */
   toStoreErrorResponse(error: unknown, dialect: Dialect): HttpResponse | undefined {
     const answer = this.#createStoreErrorResponse(error, dialect);
-    // By this a client knows that it may send the request again.
+    // Clients recognize by this that they may send the request again.
     return answer && { ...answer, headers: [...answer.headers, "x-svc-unchanged", "true"] };
   }
 
@@ -169,8 +172,8 @@ export class Exchange implements Cause {
   }
 
   /**
-   * When nothing could be sent: the caller went away while its body was read, the store refused where no operation is
-   * declared, or the answer was impossible.
+   * When nothing could be sent: the caller went away while its body was read, the store rejected where no operation is
+   * declared, or the response was impossible.
    */
   async finishWithError(error: unknown, dialect: Dialect, operation: string): Promise<void> {
     if (error instanceof BodyAbortedError || this.#response.headersSent || this.#response.destroyed) {
@@ -185,7 +188,7 @@ export class Exchange implements Cause {
     await this.finish(dialect.bug(operation));
   }
 
-  /** Ends the connection without an answer. */
+  /** Ends the connection without a response. */
   reset(): void {
     this.#response.socket?.resetAndDestroy();
     this.#logRequest(0, undefined);
@@ -221,35 +224,35 @@ export class Exchange implements Cause {
 /** Longer bodies are files and jobs. */
 const maxLoggedBody = 16 * 1024;
 
-/** The body as it is kept in the log: not what it was cut out of. */
+/** The body as it is stored in the log: not what it was cut out of. */
 function shortJson({ method, body, headers }: IncomingRequest): Buffer | undefined {
   if (method === "GET" || body.length === 0 || body.length > maxLoggedBody) return undefined;
   return headers["content-type"]?.includes("json") ? Buffer.from(body) : undefined;
 }
 
-interface Shown {
+interface ShownRequest {
   readonly method: string;
   readonly target: string;
   readonly what: string;
 }
 
 /**
- * The last one of each operation. Most that change something come to the same target again, by the thousand: it is taken
- * apart once, and all that are kept share one text.
+ * The last one of each operation. Most that change something come to the same target again, by the thousand: it is
+ * taken apart once, and all that are stored share one text.
  */
-const shown = new Map<string, Shown>();
+const shownRequests = new Map<string, ShownRequest>();
 
-/** A request as the reason for what it changes, without secrets; `operation` is undefined where its path has none. */
+/** A request as the reason for what it changes, without secrets; `operation` is undefined if its path has none. */
 function requestCause(
   { method, target, headers }: Pick<ReceivedRequest, "method" | "target" | "headers">,
   operation: string | undefined,
 ): Pick<CauseDetails, "what" | "caller"> {
   const caller = readTraceparent(headers.traceparent);
   if (operation === undefined) return { what: `${method} ${redactTarget(target, operation)}`, caller };
-  let last = shown.get(operation);
+  let last = shownRequests.get(operation);
   if (last?.target !== target || last.method !== method) {
     last = { method, target, what: `${operation} ${method} ${redactTarget(target, operation)}` };
-    shown.set(operation, last);
+    shownRequests.set(operation, last);
   }
   return { what: last.what, caller };
 }

@@ -8,9 +8,9 @@ const local = /^(?:localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
 const maxRemembered = 64;
 
 /**
- * Says whether the Host header of a request names this machine, or one of `allowed` (names without port). A page of
- * another site cannot get past it by pointing its own name at loopback (DECISIONS.md, P22). What a proxy that is believed
- * tells has to be allowed as well: `told`. Never throws.
+ * Reports whether the Host header of a request names this machine, or one of `allowed` (names without port). A page of
+ * another site cannot get past it by pointing its own name at loopback (DECISIONS.md, P22). What a proxy that is
+ * believed tells has to be allowed as well: `told`. Never throws.
  */
 export function hostGuard(allowed: readonly string[]): (request: IncomingMessage, told: string | undefined) => boolean {
   const names = new Set(allowed.map((name) => name.toLowerCase()));
@@ -30,7 +30,7 @@ export function hostGuard(allowed: readonly string[]): (request: IncomingMessage
     !isRepeated(rawHeaders);
 }
 
-/** Node keeps the first of several Host headers; two are never honest. */
+/** Node reports the first of several Host headers; two are never honest. */
 function isRepeated(rawHeaders: readonly string[]): boolean {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -55,11 +55,12 @@ export const forbiddenHostMessage = (given: string | undefined): string =>
 
 /**
  * Whether a browser sent the request from a page of another site. `Origin: null` is one: so do pages that hide where
- * they come from, and ours do not. `publicOrigins` are those of a proxy in front, which may hand on another Host. Following
- * a link is not that: pages of the control plane that anybody may open are reached so, though not within a frame.
+ * they come from, and ours do not. `publicOrigins` are those of a proxy in front, which may hand on another Host.
+ * Following a link is not that: pages of the control plane that anyone may open are reached so, though not within a
+ * frame.
  */
 export function isCrossSite(
-  { headers, method }: Asking,
+  { headers, method }: GuardedRequest,
   isOpenPage: boolean,
   publicOrigins: readonly (string | undefined)[],
 ): boolean {
@@ -71,8 +72,8 @@ export function isCrossSite(
   return origin === "null" || ![`http://${own}`, `https://${own}`, ...publicOrigins].includes(origin);
 }
 
-/** As much of a request as says where it comes from. */
-interface Asking {
+/** The headers of a request that name its origin. */
+interface GuardedRequest {
   readonly method?: string | undefined;
   readonly headers: {
     readonly host?: string | undefined;
@@ -83,5 +84,5 @@ interface Asking {
   };
 }
 
-const isFollowedLink = ({ "sec-fetch-mode": mode, "sec-fetch-dest": destination }: Asking["headers"]) =>
+const isFollowedLink = ({ "sec-fetch-mode": mode, "sec-fetch-dest": destination }: GuardedRequest["headers"]) =>
   mode === "navigate" && (destination === undefined || destination === "document");

@@ -8,7 +8,7 @@ import type { Store } from "../store/port.ts";
 import type { EventFrames, JsonPieces, Passthrough, ReplyTo } from "./reply.ts";
 import type { Resync } from "./sending/event-stream.ts";
 
-/** What every handler of one emulator may use. */
+/** Resources of every handler of one emulator. */
 export interface HandlerContext {
   readonly store: Store;
   readonly clock: Clock;
@@ -33,19 +33,21 @@ export interface ReceivedRequest {
   readonly origin: string;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;
-  /** Calls when the caller goes away before it has its answer: a signal costs more than the rest of a short request. */
+  /**
+   * Calls when the caller goes away before it has its response: a signal costs more than the rest of a short request.
+   */
   onDisconnect(tell: () => void): void;
   /** The request as the reason for what it changes. */
   readonly cause: Cause;
 }
 
-/** Notes in the request log that something was accepted which the real service may refuse. */
+/** Notes in the request log that something was accepted which the real service may reject. */
 export type ReportFinding = (code: string, detail?: string) => void;
 
 /**
- * What one call brings beside its input. `Caller` is whom the credentials named. The world stands behind it as its
- * prototype: it is asked by name, and a spread copy is without it. The world's store knows there what is written for:
- * the request is the cause of all its transactions.
+ * The context of one request, in addition to its input. `Caller` is the caller that the credentials identify. The world
+ * is its prototype: it is read by name, and a spread copy lacks it. The world's store knows the cause of writes: the
+ * request is the cause of all its transactions.
  */
 export interface Call<Code extends FailureCode, Caller> {
   readonly request: ReceivedRequest;
@@ -83,7 +85,7 @@ export type Handlers<Ids extends OperationId, W extends HandlerContext, Caller> 
   readonly [Id in Ids]: Handler<OperationById<Id>, W, Caller>;
 };
 
-/** What an authenticator may use beside the request. */
+/** Resources of an authenticator in addition to the request. */
 export interface AuthenticationCall<W extends object = HandlerContext> {
   readonly operation: Operation;
   readonly world: W;
@@ -93,7 +95,7 @@ export interface AuthenticationCall<W extends object = HandlerContext> {
 }
 
 /**
- * Says whom the credentials of a request name, or refuses with `fail` from src/api/failures.ts (the operation must
+ * Reports whom the credentials of a request name, or rejects with `fail` from src/api/failures.ts (the operation must
  * declare the code). Called once per request, in the place that `service.checks` gives to `credentials`.
  */
 export type Authenticate<W extends object = HandlerContext, Caller = unknown> = (

@@ -11,7 +11,7 @@ export const hopByHop: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** What a `Connection` field adds to these. */
+/** Headers that a `Connection` field adds to these. */
 export const parseConnectionHeader = (connection: string): readonly string[] =>
   connection
     .split(",")
@@ -19,10 +19,10 @@ export const parseConnectionHeader = (connection: string): readonly string[] =>
     .filter((name) => name !== "" && !hopByHop.has(name));
 
 /** The service signs webhooks with it; every other `x-svc-` field is for the emulator and its clients alone. */
-const ofService = "x-svc-webhook-content-hash";
+const contentHashHeader = "x-svc-webhook-content-hash";
 
-/** Whether a field steers the emulator: no other server may set it, and none is told it. `name`: in lower case. */
-export const isEmulatorHeader = (name: string): boolean => name.startsWith("x-svc-") && name !== ofService;
+/** Whether a field controls the emulator: other servers may neither set nor receive it. `name`: in lower case. */
+export const isEmulatorHeader = (name: string): boolean => name.startsWith("x-svc-") && name !== contentHashHeader;
 
 /** Names and values by turns, without some. */
 export const removeHeaders = (rawHeaders: readonly string[], names: readonly string[]): string[] =>

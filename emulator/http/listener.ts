@@ -32,14 +32,14 @@ import {
 import { TrustedProxies } from "./trusted-proxies.ts";
 import type { Fallback } from "./unmatched-request.ts";
 
-/** How long requests that are being served may take to end when the listener closes, where nobody says otherwise. */
+/** Default grace for pending requests when the listener closes. */
 const closeGraceMs = 1_000;
 
-/** How long a request waits until it is certain that this process leads, and what is answered whether it is or not. */
-const usualAssuranceMs = 5_000;
+/** How long a request waits until it is certain that this process leads, and the response in either case. */
+const defaultAssuranceMs = 5_000;
 const tellsOfItself = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 
-/** How often it is looked whether requests have ended when another process takes over. */
+/** Interval of checks whether requests have ended when another process takes over. */
 const handOverLookMs = 5;
 
 /** How long a connection stays open that nothing comes on: as Fastify has it, since Node's 5 s race with clients. */
@@ -51,11 +51,11 @@ export interface HttpSettings {
   readonly strict: ReadonlySet<string>;
   /** Serve both spellings of a path instead of redirecting. */
   readonly lenientSlashes: boolean;
-  /** How long a caller may take nothing of its answer, wall time; default: `unreadAnswerMs`. */
+  /** How long a caller may take nothing of its response, wall-clock time; default: `unreadAnswerMs`. */
   readonly unreadAnswerTimeoutMs?: number;
 }
 
-/** What a listener needs to be bound. */
+/** Options for binding a listener. */
 export interface ListenerOptions {
   /** `router`, or the id of the cluster whose listener it is. */
   readonly name: string;
@@ -67,18 +67,21 @@ export interface ListenerOptions {
   readonly links?: CausePropagator;
   /** When it closes: once this is aborted, requests that are being served are not waited for. */
   readonly closeSignal?: AbortSignal | undefined;
-  /** How long these may take then, wall time. */
+  /** How long these may take then, wall-clock time. */
   readonly graceMs?: number | undefined;
   readonly settings: HttpSettings;
-  /** Names that the Host header may have beside those of this machine; without port. */
+  /** Names that the Host header may have next to those of this machine; without port. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Where browsers find this listener, if that is not where it listens: behind a proxy that hands on another Host. */
+  /**
+   * Address at which browsers find this listener, if that is not where it listens: behind a proxy that sends another
+   * Host.
+   */
   readonly publicUrl?: string | undefined;
   /** Addresses and ranges of proxies that are believed whom they ask for. */
   readonly trustedProxies?: readonly string[] | undefined;
   /** How long requests may take to come. */
   readonly arrival?: BodyReadTimeouts | undefined;
-  /** Told of every bug that a request met. */
+  /** Called with every bug that a request met. */
   readonly report?: ((bug: EmulatorBugError) => void) | undefined;
   /** Makes answers as the service was observed to make them. */
   readonly observe?: ObserveAnswer | undefined;
@@ -86,19 +89,19 @@ export interface ListenerOptions {
   readonly isShared?: boolean | undefined;
   /** Whether what would be answered is what there is; requests wait until it is so. Of a state that is shared. */
   readonly isAssured?: (() => boolean) | undefined;
-  /** How long they wait, wall time. */
+  /** How long they wait, wall-clock time. */
   readonly assuranceMs?: number;
-  /** What is answered before it is opened; everything else is 503 until then. */
+  /** Routes that are served before it is opened; everything else is 503 until then. */
   readonly whileStarting?: readonly Part[];
 }
 
-/** What a listener serves, once it is known. */
+/** Routes of a listener, once they are known. */
 export interface ServedParts {
   /** The first one's service words what belongs to none. */
   readonly parts: readonly [Part, ...Part[]];
   readonly clock: Clock;
   readonly faultFor?: FindRequestFault | undefined;
-  /** Waits, before a request is answered, for what must not come after its answer; `cause`: the request. */
+  /** Waits, before a request is answered, for what must not come after its response; `cause`: the request. */
   readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
   /** Which pages of other origins may read what. */
   readonly allowsOrigin?: IsOriginAllowed | undefined;
@@ -106,32 +109,31 @@ export interface ServedParts {
   readonly fallback?: Fallback | undefined;
 }
 
-/**
- * A server that is bound before it has anything to serve: what it will serve names its URL. Until it is opened it
- * answers 503.
- */
+/** A server that is bound before it has routes: they name its URL. Until it is opened it answers 503. */
 export interface Listener {
   /** Port 0: any free one. Resolves with the origin to speak to: `http://127.0.0.1:4010`. */
   listen(port: number, host?: string): Promise<string>;
   /** Serves operations from now on, also after it was handed over. Fails with EmulatorBugError when one cannot be served. */
   open(served: ServedParts): void;
-  /** Forwards to the leader from now on, in place of all that it serves. */
+  /** Forwards to the leader from now on, instead of all that it serves. */
   standBy(standby: Standby): void;
   /** Serves what it was opened with again, and what standbys forward with this key. */
   lead(key: string): void;
-  /** Refuses what comes from now on, as another process will answer it, and resolves once what came before is answered. */
+  /**
+   * Rejects what comes from now on, as another process will answer it, and resolves once what came before is answered.
+   */
   handOver(): Promise<void>;
-  /** Stops accepting, tells those who wait that it is over, and ends what is still open after its grace. */
+  /** Stops accepting, notifies waiting callers, and ends open connections after its grace. */
   close(): Promise<void>;
 }
 
-/** What a listener does while another process leads. */
+/** Behavior of a listener while another process leads. */
 export interface Standby {
-  /** What it answers itself. */
+  /** Routes that it serves itself. */
   readonly parts: readonly Part[];
   /** Whether it has answered a request that is meant for this very process. */
   readonly answers?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** The leader's listener of the same name; undefined: nobody leads now. */
+  /** The leader's listener of the same name; undefined: there is no leader. */
   readonly leader: () => LeaderListener | undefined;
 }
 
@@ -161,7 +163,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   let take = serve;
   let standby: RequestDispatcher | undefined;
   let key: string | undefined;
-  /** Of a state that several processes share. */
+  /** Options of a state that several processes share. */
   const shared: RequestListener = (request, response) => {
     const forwarded = extractForwarded(request);
     // It goes no further: who sent it looks again who leads.
@@ -173,9 +175,9 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     const isCertain = options.isAssured?.() !== false || tellsOfItself.test(request.url ?? "");
     return isCertain ? take(request, response, forwarded) : wait(request, response, forwarded);
   };
-  /** Another process may lead by now: for as long as nobody knows, nothing is answered. */
+  /** Another process may lead by now: until that is known, no request is answered. */
   async function wait(request: IncomingMessage, response: ServerResponse, forwarded?: ForwardedRequest): Promise<void> {
-    const until = options.wall.monotonicNow() + (options.assuranceMs ?? usualAssuranceMs);
+    const until = options.wall.monotonicNow() + (options.assuranceMs ?? defaultAssuranceMs);
     const isOpen = () => !standby && options.isAssured?.() === false;
     while (isOpen() && options.wall.monotonicNow() < until) await options.wall.sleep(handOverLookMs);
     if (isOpen() || (standby && forwarded)) refuse(request, response, forwarded);
@@ -192,7 +194,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     // Every listener hands its own signals on; Fastify need not wait for idle connections.
     forceCloseConnections: "idle",
     clientErrorHandler: refuseUnread,
-    // Without a word about them Fastify loads compilers of schemas that nobody hands it.
+    // Without these options Fastify loads schema compilers that are never used.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
   });
 
@@ -240,7 +242,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       const ended = new AbortController();
       const closed = app.close().finally(() => ended.abort());
       endAll(waiting.followers);
-      // What is served goes on as long as somebody said that it may.
+      // Pending requests continue as long as their grace.
       if (options.graceMs === undefined) endAll(waiting.served);
       arrivals.stop();
       departures.stop();
@@ -271,7 +273,7 @@ function serverFor(take: RequestListener, { headMs }: BodyReadTimeouts): Server 
       // Bodies have limits of their own.
       requestTimeout: 0,
       keepAliveTimeout: keptOpenMs,
-      // Node's own answer to a request without a host goes past everything here; the guard refuses it.
+      // Node's own answer to a request without a host goes past everything here; the guard rejects it.
       requireHostHeader: false,
     },
     take,
@@ -280,7 +282,7 @@ function serverFor(take: RequestListener, { headMs }: BodyReadTimeouts): Server 
   return server.on("checkExpectation", refuseExpectation);
 }
 
-/** To CONNECT: this server stands before no other. */
+/** For CONNECT: this server is not a proxy. */
 const noTunnel = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 const statuses: ReadonlyMap<string | undefined, number> = new Map([
@@ -288,9 +290,9 @@ const statuses: ReadonlyMap<string | undefined, number> = new Map([
   ["HPE_HEADER_OVERFLOW", 431],
 ]);
 
-/** Answers, on the bare socket, what cannot be read as a request. */
+/** Answers unreadable requests on the bare socket. */
 function refuseUnread(error: Error & { readonly code?: string }, socket: Socket): void {
-  // Nobody is left to be told.
+  // There is no connection to answer on.
   if (error.code === "ECONNRESET" || socket.destroyed) return;
   const status = statuses.get(error.code) ?? 400;
   const body = JSON.stringify({ detail: STATUS_CODES[status] });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** How every page looks: light or dark as the system is, from 320 pixels up. It stands in the page itself. */
+/** How every page looks: light or dark as the system is, from 320 pixels up. It is in the page itself. */
 export const stylesheet = `
 :root {
   color-scheme: light dark;
@@ -58,7 +58,7 @@ dd { margin: 0 0 .5rem; }
 iframe { display: block; width: 100%; height: 80vh; border: 1px solid var(--line); }
 `;
 
-/** As the policy of a page names it, so that no other style is taken. */
+/** As the policy of a page names it, so that no other style is accepted. */
 export const stylesheetHash = createHash("sha256").update(stylesheet).digest("base64");
 
 /** Text that is HTML already; whatever is put into it by `html` was escaped. */
@@ -72,7 +72,7 @@ export class Html {
 
 type Piece = Html | string | number | undefined | readonly Html[];
 
-/** HTML with values in it: texts are escaped, since names come from requests; undefined is nothing. */
+/** HTML with values in it: strings are escaped, since names come from requests; undefined is nothing. */
 export const html = (texts: TemplateStringsArray, ...pieces: readonly Piece[]): Html =>
   new Html(texts.map((text, i) => `${text}${i < pieces.length ? written(pieces[i]) : ""}`).join(""));
 
@@ -87,7 +87,7 @@ const written = (piece: Piece): string => {
 export const hiddenFields = (fields: Readonly<Record<string, string>>): readonly Html[] =>
   Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
 
-/** Names and values, one below the other; those that are undefined are left out. */
+/** Names and values, one below the other; those that are undefined are omitted. */
 export const definitionList = (entries: Readonly<Record<string, Html | string | undefined>>): Html => {
   const rows = Object.entries(entries).flatMap(([name, value]) =>
     value === undefined ? [] : [html`<dt>${name}</dt><dd>${value}</dd>`],
@@ -95,14 +95,14 @@ export const definitionList = (entries: Readonly<Record<string, Html | string | 
   return html`<dl>${rows}</dl>`;
 };
 
-/** What went wrong, to the person who filled in the form. */
+/** Error for the person who filled in the form. */
 export const errorBanner = (problem: string | undefined): Html | undefined =>
   problem === undefined ? undefined : html`<p role="alert">${problem}</p>`;
 
-/** What a page may do beside showing itself, as directives of its Content-Security-Policy. */
+/** Permissions of a page in addition to being shown, as directives of its Content-Security-Policy. */
 type Policy = Readonly<Partial<Record<"form-action" | "frame-ancestors" | "frame-src" | "script-src", string | null>>>;
 
-/** Nothing is loaded, forms end here, and nobody may put it into a frame. */
+/** Nothing is loaded, forms are sent to this origin, and no page may embed it in a frame. */
 const strict: Policy & Record<string, string | null> = {
   "default-src": "'none'",
   "style-src": `'sha256-${stylesheetHash}'`,
@@ -112,12 +112,12 @@ const strict: Policy & Record<string, string | null> = {
 };
 
 /**
- * For a page on which nothing can be clicked, or only what its own URL is the authority for: whoever can put that page
- * into a frame could as well ask for what the click does.
+ * For a page on which nothing can be clicked, or only actions that its own URL authorizes: a site that can embed that
+ * page in a frame could as well send the request of the click.
  */
 export const allowFraming: Policy = { "frame-ancestors": null };
 
-/** For a form that ends at somebody else's page: Chromium would hold each redirect of theirs against `form-action`. */
+/** For a form that ends at another site's page: Chromium would check each of their redirects against `form-action`. */
 export const allowExternalFormAction: Policy = { "form-action": null };
 
 /** A whole page, with the headers that belong to it. */
@@ -126,7 +126,7 @@ export interface HtmlPage {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A small page of the emulator. The one place that makes them; `policy` says how it differs from the strictest. */
+/** Creates a small page of the emulator; `policy` has the differences from the strictest policy. */
 export const createPage = (title: string, content: Html, policy: Policy = {}): HtmlPage => ({
   text: html`<!doctype html>
 <html lang="en">
@@ -142,8 +142,9 @@ ${content}</main>
     "content-security-policy": Object.entries({ ...strict, ...policy })
       .flatMap(([directive, sources]) => (sources === null ? [] : [`${directive} ${sources}`]))
       .join("; "),
-    // Under no-referrer a browser sends its own forms with `Origin: null`, like those of a page that hides where it
-    // comes from (Fetch, "append a request Origin header"). This tells other sites no more, and us the truth.
+    // Under no-referrer a browser sends its own forms with `Origin: null`, like those of a page that hides its origin
+    // (Fetch, "append a request Origin header"). This policy reveals no more to other sites, and sends us the true
+    // origin.
     "referrer-policy": "same-origin",
   },
 });

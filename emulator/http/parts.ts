@@ -21,7 +21,7 @@ export type HandlerIn<W extends object> = (input: never, context: W & Call<Failu
 interface PartSpec<W extends object> {
   readonly operations: readonly Operation[];
   readonly handlers: Readonly<Record<string, HandlerIn<W>>>;
-  /** What each call is given stands before it: handlers ask it by name, and never copy it. */
+  /** The context of each request is its prototype: handlers read it by name, and never copy it. */
   readonly world: W;
   readonly authenticate?: Readonly<Partial<Record<Operation["auth"], Authenticate<W>>>>;
 }
@@ -31,8 +31,8 @@ export const createPart = <W extends object>({ authenticate = {}, ...rest }: Par
   ({ ...rest, authenticate }) as Part;
 
 /**
- * A world to stand behind calls: its store is that of the call, whose request is the cause of what it writes. Made only
- * when it is asked for, since most requests read once and write nothing.
+ * The world as prototype of requests: its store is that of the request, which is the cause of its writes. Created on
+ * demand, since most requests read once and write nothing.
  */
 export function createCallContext(world: object): object {
   const { store } = world as { readonly store?: Store };
@@ -48,24 +48,24 @@ export function createCallContext(world: object): object {
 
 /** Scripted trouble for one incoming request. What is given happens in this order. */
 export interface RequestFault {
-  /** Wall milliseconds to wait before anything else. */
+  /** Wall-clock milliseconds to wait before anything else. */
   readonly latencyMs?: number;
-  /** Ends the connection without an answer; the operation does not run. */
+  /** Ends the connection without a response; the operation does not run. */
   readonly reset?: boolean;
-  /** Answers with this status in the place of the operation. */
+  /** Answers with this status instead of the operation. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** The body that goes with `status`; default: a sentence that names the fault. */
   readonly body?: unknown;
-  /** What is done, in a few words, and what scripted it: for whoever asks what became of the request. */
+  /** The action, in a few words, and the script that caused it: for the outcome of a request. */
   readonly told?: string;
-  /** Runs the operation, announces its whole answer, sends half of it and ends the connection. */
+  /** Runs the operation, announces its whole response, sends half of it and ends the connection. */
   readonly truncated?: boolean;
 }
 
 /**
  * Asked once per request, after it was matched and before credentials. It counts, so it must be asked only once.
- * `operation` is undefined where no operation is declared for the path.
+ * `operation` is undefined if no operation is declared for the path.
  */
 export type FindRequestFault = (
   request: Pick<ReceivedRequest, "method" | "target" | "headers">,

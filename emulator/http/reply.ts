@@ -4,7 +4,7 @@ import { type FailureCode, failures } from "../../src/api/failures.ts";
 import type { Operation, ResultOf } from "../../src/api/operation.ts";
 import { SourceNumber } from "./bodies/python-json.ts";
 
-/** An answer that is more than the bare body of the one declared success. Made by `reply`. */
+/** A response that is more than the bare body of the one declared success. Made by `reply`. */
 export class Reply<Status extends number = number, Body = unknown> {
   readonly status: Status;
   readonly body: Body;
@@ -17,7 +17,7 @@ export class Reply<Status extends number = number, Body = unknown> {
   }
 }
 
-/** Headers of an answer that carries tokens (RFC 6749, 5.1). */
+/** Headers of a response that carries tokens (RFC 6749, 5.1). */
 export const noStoreHeaders = { "cache-control": "no-store", pragma: "no-cache" } as const;
 
 /** Chooses among several declared successes, or adds headers. */
@@ -30,7 +30,7 @@ export const reply = <Status extends number, Body>(
 /** The replies that an operation declares. */
 export type ReplyTo<O extends Operation> = Reply<keyof O["responses"] & number, ResultOf<O>>;
 
-/** The text of a JSON document, in pieces that are joined by whoever reads them. */
+/** The text of a JSON document, in pieces that the reader joins. */
 export class JsonPieces {
   readonly pieces: AsyncIterable<string>;
 
@@ -40,8 +40,8 @@ export class JsonPieces {
 }
 
 /**
- * The answer of another server, handed on as it is: status, raw headers (name, value, name, value, …) and bytes.
- * Hop-by-hop headers are left out when it is sent. A body that fails on the way ends the caller's connection.
+ * The response of another server, handed on as it is: status, raw headers (name, value, name, value, …) and bytes.
+ * Hop-by-hop headers are omitted when it is sent. A body that fails on the way ends the caller's connection.
  */
 export class Passthrough {
   readonly status: number;
@@ -55,7 +55,7 @@ export class Passthrough {
   }
 }
 
-/** Frames of an event stream as they go over the wire, with ids or comments: made by whoever knows how streams go on. */
+/** Frames of an event stream as they are sent, with ids or comments: made by code that knows how streams continue. */
 export class EventFrames {
   readonly text: string;
 
@@ -79,7 +79,7 @@ export const requestTimeoutResponse = (isControl: boolean): HttpResponse =>
     "close",
   ]);
 
-/** What is sent: the last stage before the socket. */
+/** The bytes to send: the last stage before the socket. */
 export interface HttpResponse {
   readonly status: number;
   /** Name, value, name, value, … without length, date and virtual time. */
@@ -91,7 +91,9 @@ export interface HttpResponse {
   readonly failure?: FailureCode;
 }
 
-/** Makes an answer as the service was observed to make it; undefined: as it is. `finding`: the observations that apply. */
+/**
+ * Makes a response as the service was observed to make it; undefined: as it is. `finding`: the observations that apply.
+ */
 export type ObserveAnswer = (
   operation: Operation,
   answer: HttpResponse,
@@ -123,10 +125,10 @@ export function failureResponse(code: FailureCode, data: unknown): HttpResponse 
   };
 }
 
-/** The header of a file that is to be kept under a name, for old readers and for new ones (RFC 6266, RFC 8187). */
+/** The header of a file that is to be stored under a name, for old readers and for new ones (RFC 6266, RFC 8187). */
 export const attachmentDisposition = (filename: string) => ({ "content-disposition": create(filename) });
 
-/** The same of a file that is to be shown, and has a name when it is kept. */
+/** The same of a file that is to be shown, and has a name when it is stored. */
 export const inlineDisposition = (filename: string) => ({
   "content-disposition": create(filename, { type: "inline" }),
 });
@@ -185,7 +187,7 @@ export const notReadyResponse: HttpResponse = jsonResponse(503, { detail: "The e
   "1",
 ]);
 
-/** Nothing of it was kept; sent again, it meets the state that is there now. */
+/** Nothing of it was stored; sent again, it meets the present state. */
 export const stateReplacedResponse = (isControl: boolean): HttpResponse =>
   jsonResponse(
     503,

@@ -6,11 +6,14 @@ import type { ReceivedRequest } from "./handler.ts";
 import { Deadlines } from "./outgoing/deadlines.ts";
 import type { ForwardedInfo } from "./trusted-proxies.ts";
 
-/** How long a request may take to come; wall milliseconds. Whoever sends it drop by drop holds a connection for ever. */
+/**
+ * Longest time that a request may take to arrive; wall-clock milliseconds. A client that sends it drop by drop holds a
+ * connection forever.
+ */
 export interface BodyReadTimeouts {
   /** From its first byte to the end of its head. Node checks it, and answers 408 itself. */
   readonly headMs: number;
-  /** For the whole of a body that is read into memory, and for what nobody reads once the answer was given. */
+  /** For the whole of a body that is read into memory, and for the unread rest after the response. */
   readonly bodyMs: number;
   /** An upload may take as long as it needs, but in each such time `paceBytes` must come. */
   readonly paceMs: number;
@@ -65,14 +68,14 @@ export class RequestBodyReader {
     }
   }
 
-  /** After the answer: Node reads what is left of a body, so that the connection can be used again. */
+  /** After the response: Node reads the rest of a body, so that the connection can be used again. */
   discard(raw: IncomingMessage): void {
     if (!hasBody(raw) || raw.complete || raw.destroyed) return;
     const leave = this.#whole.enter(() => raw.socket.destroy());
     raw.once("close", leave);
   }
 
-  /** Nothing is late any more. */
+  /** Removes all deadlines. */
   stop(): void {
     this.#whole.stop();
     this.#paces.stop();
@@ -84,9 +87,9 @@ const noBytes = Buffer.alloc(0);
 /** A request that came through a trusted proxy, or that another process of the same store forwarded. */
 interface From {
   readonly told: ForwardedInfo | undefined;
-  /** Of who called the other process; undefined: of who is on the connection. */
+  /** Address of the caller of the other process; undefined: the peer of the connection. */
   readonly remoteAddress: string | undefined;
-  /** Where clients find the listener, if somebody said so. */
+  /** Address of the listener for clients, if it is configured. */
   readonly publicUrl: string | undefined;
 }
 
@@ -102,7 +105,7 @@ export class IncomingRequest implements ReceivedRequest {
   /** Set by the exchange that it belongs to. */
   cause!: Cause;
 
-  /** `open` holds who is told when the caller goes away, so that closing the listener can end them too. */
+  /** `open` holds the signals of the callers, so that closing the listener can end them too. */
   constructor(raw: IncomingMessage, response: ServerResponse, target: string, open: Set<() => void>, from?: From) {
     this.#raw = raw;
     this.#response = response;

@@ -48,9 +48,9 @@ interface Setup {
   readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
   readonly allowsOrigin?: IsOriginAllowed | undefined;
   readonly fallback?: Fallback | undefined;
-  /** Everything but what is declared answers 503. */
+  /** Every undeclared path answers 503. */
   readonly starting: boolean;
-  /** Answers everything but what is declared, once the host guard has let it in. */
+  /** Answers requests to undeclared paths, after the host guard. */
   readonly forward?: ForwardRequest | undefined;
   readonly report?: ((bug: EmulatorBugError) => void) | undefined;
   readonly observe?: ObserveAnswer | undefined;
@@ -59,18 +59,18 @@ interface Setup {
   readonly departures: ResponseWriter;
   readonly causeRow: MakeCauseRow;
   readonly links?: CausePropagator | undefined;
-  /** Who is told when a caller goes away: streams and long polls of the control plane, and whatever else is served. */
+  /** Signals that a caller went away: for streams and long polls of the control plane, and other handlers. */
   readonly waiting: { readonly followers: Set<() => void>; readonly served: Set<() => void> };
 }
 
-/** `told`: what a trusted proxy says of the request. */
+/** `told`: a trusted proxy's description of the request. */
 export type ForwardRequest = (
   request: IncomingMessage,
   response: ServerResponse,
   told: ForwardedInfo | undefined,
 ) => Promise<void>;
 
-/** Decides what becomes of each request of one listener: whom it is given to, or why to nobody. */
+/** Dispatches each request of one listener: to a handler, or to an error. */
 export class RequestDispatcher {
   readonly #setup: Setup;
   readonly #running: ListenerContext;
@@ -106,14 +106,14 @@ export class RequestDispatcher {
     );
   }
 
-  /** How many requests have no answer yet, or not all of it. */
+  /** How many requests have no response yet, or not all of it. */
   get underWay(): number {
     return this.#underWay;
   }
 
   /**
-   * Serves one request, from the decision whom it belongs to, to its line in the log. `forwarded`: what a standby knows of
-   * it, which has let it in.
+   * Serves one request, from the decision about its owner to its line in the log. `forwarded`: a standby's description
+   * of the request, which the standby has let in.
    */
   async handle(raw: IncomingMessage, response: ServerResponse, forwarded?: ForwardedRequest): Promise<void> {
     raw.url = removeDotSegments(raw.url!);
@@ -127,11 +127,11 @@ export class RequestDispatcher {
     const dialect = dialects[service?.dialect ?? "control"];
     const fallback = isControlled ? undefined : this.#setup.fallback;
     const id = match?.bound.operation.id;
-    // Nobody waits for the answer, and what it would change is of another state.
+    // The caller no longer waits for the response, and its changes would be to another state.
     if (this.#setup.links?.isAbandoned(raw)) return void raw.destroy();
     const link = this.#setup.links?.extractLink(raw);
     useAuthority(raw);
-    // What another listener sent on, it has looked at.
+    // The other listener has checked requests that it sent on.
     const told = forwarded
       ? forwarded.told
       : link === undefined
@@ -181,7 +181,7 @@ export class RequestDispatcher {
     }
   }
 
-  /** What comes before an operation is looked at. */
+  /** Checks before an operation is searched. */
   #refuse(
     raw: IncomingMessage,
     bound: BoundOperation | undefined,
@@ -198,13 +198,13 @@ export class RequestDispatcher {
     return undefined;
   }
 
-  /** Beside what the Host header says. */
+  /** Next to what the Host header says. */
   #originsOf(told: ForwardedInfo | undefined): readonly (string | undefined)[] {
     return [this.#publicOrigin, told?.host && `${told.protocol ?? "http"}://${told.host}`];
   }
 }
 
-/** What is forwarded, or might be, must mean the same to whoever gets it. */
+/** A request that is forwarded, or might be, must mean the same to its receiver. */
 const refuseAmbiguous = (bound: BoundOperation | undefined, { path }: RequestTarget): HttpResponse | undefined =>
   (bound === undefined || bound.steps.isCatchAll) && hasDotSegments(path) ? ambiguousTargetResponse : undefined;
 

@@ -6,7 +6,7 @@ import { keepEndToEndHeaders, removeHeaders } from "./hop-by-hop.ts";
 import { type HttpResponse, type JsonPieces, jsonHeaders, Passthrough, Reply } from "./reply.ts";
 import { eventStream } from "./sending/event-stream.ts";
 
-/** Turns what a handler returned into an answer, or fails with EmulatorBugError where it is not as declared. */
+/** Turns what a handler returned into a response, or fails with EmulatorBugError where it is not as declared. */
 export type ResponseProducer = (result: unknown) => HttpResponse;
 
 /** Makes the body and the headers of one declared success. */

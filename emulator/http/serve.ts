@@ -24,8 +24,8 @@ class Invalid extends StacklessError {
 const nothing = Object.freeze({});
 
 /**
- * Takes a request through the checks of its service to the handler of the operation that it matched, and the result to an
- * answer. `search` is the query, without its question mark.
+ * Takes a request through the checks of its service to the handler of the operation that it matched, and the result to
+ * a response. `search` is the query, without its question mark.
  */
 export async function serve(
   { bound, params }: Match,
@@ -70,7 +70,7 @@ export async function serve(
   }
 }
 
-/** What a service answers where a check or the handler has thrown. @throws what there is no answer to here. */
+/** The service's response to an error of a check or the handler. @throws errors that have no response here. */
 function refusalOf(
   error: unknown,
   { steps: { declared, dialect }, operation }: BoundOperation,
@@ -89,8 +89,8 @@ function refusalOf(
 }
 
 /**
- * The refusal of a request with a method that its path does not have, where the service looks at credentials before
- * anything else: a stranger is not told which methods there are. Undefined: the caller may be told.
+ * The rejection of a request with a method that its path does not have, if the service checks credentials before
+ * anything else: an unauthenticated caller does not learn which methods exist. Undefined: the caller may learn it.
  */
 export async function rejectUnauthenticated(
   bound: BoundOperation,
@@ -108,7 +108,10 @@ export async function rejectUnauthenticated(
   }
 }
 
-/** What one call brings, with the world behind it: a copy of the world for each request would cost more than the rest. */
+/**
+ * The context of one request, with the world behind it: a copy of the world for each request would cost more than the
+ * rest.
+ */
 function contextOf(world: object, { request, caller, fail, finding }: Call<FailureCode, unknown>): object {
   const context = Object.create(world) as { -readonly [Name in keyof Call<FailureCode, unknown>]: unknown };
   context.request = request;
@@ -118,7 +121,7 @@ function contextOf(world: object, { request, caller, fail, finding }: Call<Failu
   return context;
 }
 
-/** A failure that the operation does not declare, an answer that is not as declared, or anything unforeseen. */
+/** A failure that the operation does not declare, a response that is not as declared, or anything unforeseen. */
 function bugOf(error: unknown, operation: string): EmulatorBugError {
   if (error instanceof EmulatorBugError) {
     return error.operation ? error : new EmulatorBugError(error.message, { operation, cause: error });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 
-/** What a proxy that is believed tells of a request. */
+/** A trusted proxy's description of a request. */
 export interface ForwardedInfo {
   /** The name that was asked for, as in a Host header. */
   readonly host: string | undefined;
@@ -10,13 +10,14 @@ export interface ForwardedInfo {
 
 const forwarded = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"] as const;
 
-/** What proxies tell of who asks, in the names that they have for it. */
+/** Headers in which proxies describe the caller. */
 const isOfProxy = (name: string): boolean =>
   name.startsWith("x-forwarded-") || name === "forwarded" || name === "x-real-ip";
 
 /**
- * Whom to believe what it says of whom it asks for (`X-Forwarded-*`). Where nobody is named, programs of this machine may
- * say who calls, as balancers do before the service; that alone, for a page in a browser of this machine can say it, too.
+ * Which proxies to trust in `X-Forwarded-*`. If none is configured, programs of this machine may name the caller, as
+ * load balancers in front of the service do; nothing else, for a page in a browser of this machine can send such
+ * headers, too.
  */
 export class TrustedProxies {
   readonly #named: BlockList | undefined;
@@ -29,8 +30,8 @@ export class TrustedProxies {
   }
 
   /**
-   * What is told of a request, with what cannot be believed taken off it: all that comes from others, and of the addresses
-   * those before the first that a proxy vouches for.
+   * The description of a request without its untrusted parts: everything that comes from others, and the addresses
+   * before the first that a trusted proxy vouches for.
    */
   applyForwardedHeaders({ headers, rawHeaders, socket }: IncomingMessage): ForwardedInfo | undefined {
     const given = Object.keys(headers).filter(isOfProxy);
@@ -61,14 +62,14 @@ export class TrustedProxies {
     }
   }
 
-  /** From the last one back to the first that is no proxy of ours: what stands before it, anybody may have written. */
+  /** From the last one back to the first that is not a trusted proxy: earlier ones may be forged. */
   #findTrustedAddress(addresses: readonly string[]): readonly string[] {
     const last = addresses.findLastIndex((address) => !isIn(this.#named!, address));
     return addresses.slice(Math.max(0, last));
   }
 }
 
-/** Whether a text is an address, or a range of them. */
+/** Whether a string is an address, or a range of them. */
 export function isRange(text: string): boolean {
   try {
     addRange(new BlockList(), text);
@@ -90,17 +91,16 @@ addRange(loopback, "127.0.0.0/8");
 addRange(loopback, "::1");
 
 /**
- * Whether a program of this machine asks for itself: over loopback, by a name of loopback, and not as a proxy for somebody
- * else.
+ * Whether a program of this machine sends its own request: over loopback, by a name of loopback, and not as a proxy.
  */
-export function isDirectLoopbackRequest({ remoteAddress, origin, headers }: Asking): boolean {
+export function isDirectLoopbackRequest({ remoteAddress, origin, headers }: ProxiedRequest): boolean {
   const isHandedOn = [...forwarded, "forwarded", "via"].some((name) => headers[name] !== undefined);
   return !isHandedOn && isIn(loopback, remoteAddress) && ownNames.has(new URL(origin).hostname);
 }
 
 const ownNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-interface Asking {
+interface ProxiedRequest {
   readonly remoteAddress: string;
   readonly origin: string;
   readonly headers: Readonly<Record<string, string | undefined>>;

@@ -20,29 +20,29 @@ export type Fallback = (
   finding: ReportFinding,
 ) => Promise<Passthrough | undefined> | Passthrough | undefined;
 
-/** A request that no operation takes: its path is wrong, or its method, or a parameter of it is empty. */
+/** A request that matches no operation: its path is wrong, or its method, or a parameter of it is empty. */
 export interface UnmatchedRequest {
   readonly raw: IncomingMessage;
   readonly target: RequestTarget;
-  /** Where it was looked for. */
+  /** Where the operation was searched. */
   readonly operations: OperationTable;
-  /** What its path has, of other methods. */
+  /** Operations of its path with other methods. */
   readonly atPath: readonly BoundOperation[];
   readonly dialect: Dialect;
   readonly fallback: Fallback | undefined;
 }
 
-/** What to say to it: first whatever still helps it, then 405 or 404. */
+/** The response to it: first a hint that still helps, then 405 or 404. */
 export async function respondUnmatched(unmatched: UnmatchedRequest, exchange: Exchange): Promise<HttpResponse> {
   const { atPath } = unmatched;
   return (
     preflight(unmatched) ??
-    otherSlash(unmatched) ??
-    noPath(unmatched) ??
+    respondOtherSlash(unmatched) ??
+    respondUnknownPath(unmatched) ??
     (atPath.length === 0 ? await fromFallback(unmatched, exchange) : undefined) ??
     (atPath[0] && (await rejectUnauthenticated(atPath[0], exchange))) ??
-    (await notSigned(unmatched, exchange)) ??
-    otherMethod(unmatched) ??
+    (await respondUnsignedUrl(unmatched, exchange)) ??
+    respondOtherMethod(unmatched) ??
     nothingThere(unmatched)
   );
 }
@@ -63,15 +63,15 @@ function preflight({ raw, atPath }: UnmatchedRequest): HttpResponse | undefined 
 }
 
 /** DECISIONS.md, C3. The location is relative, so that it holds behind any name of this host. */
-function otherSlash({ raw, target: { path, search }, operations }: UnmatchedRequest): HttpResponse | undefined {
+function respondOtherSlash({ raw, target: { path, search }, operations }: UnmatchedRequest): HttpResponse | undefined {
   const found = operations.otherSlash(raw.method!, path);
   if (!found) return undefined;
   const location = found.documented.split("/").map(encodeURIComponent).join("/");
   return { status: 302, headers: ["location", search === "" ? location : `${location}?${search}`], body: undefined };
 }
 
-/** A target that is no path of anybody's (RFC 9112, 3.2). */
-function noPath({ raw, target, operations, dialect }: UnmatchedRequest): HttpResponse | undefined {
+/** A target that is no path of anyone's (RFC 9112, 3.2). */
+function respondUnknownPath({ raw, target, operations, dialect }: UnmatchedRequest): HttpResponse | undefined {
   if (target.isPath) return undefined;
   if (raw.method !== "OPTIONS" || target.path !== "*") return invalidTargetResponse;
   // It asks about the server as a whole, of which nothing is declared.
@@ -93,12 +93,12 @@ async function fromFallback(
     throw error;
   }
   const answer = await fallback(received, exchange.finding);
-  // What stands in for the cluster is the emulator itself.
+  // The emulator itself imitates the cluster.
   return answer && { ...toPassthroughResponse(answer), isForeign: false };
 }
 
 /** A signed URL is for one method, so its storage says of any other that the signature does not match (DECISIONS.md, P17). */
-async function notSigned(
+async function respondUnsignedUrl(
   { raw, target, atPath: [first] }: UnmatchedRequest,
   exchange: Exchange,
 ): Promise<HttpResponse | undefined> {
@@ -107,7 +107,7 @@ async function notSigned(
 }
 
 /** Starlette names the methods of the first route that has the path; the others name all. */
-function otherMethod({ raw, operations, atPath, dialect }: UnmatchedRequest): HttpResponse | undefined {
+function respondOtherMethod({ raw, operations, atPath, dialect }: UnmatchedRequest): HttpResponse | undefined {
   const [first] = atPath;
   if (!first) return operations.hasCatchAll ? dialect.methodNotAllowed(raw.method!, operations.methods) : undefined;
   const isFastApi = first.operation.service.dialect === "fastapi";
@@ -125,10 +125,10 @@ function nothingThere({ raw, target, operations, dialect }: UnmatchedRequest): H
 
 const maxDistance = 0.5;
 /** More than twice the longest that is declared is like none of them. */
-const longestSegment = 100;
+const maxSegmentLength = 100;
 
 /**
- * The operation that a request for an unknown path probably meant; undefined when none is like it. Paths are compared
+ * The operation that a request for an unknown path probably meant; undefined if none is similar. Paths are compared
  * segment by segment, and a name in braces may stand for any segment.
  */
 export function nearestOperation(
@@ -137,7 +137,7 @@ export function nearestOperation(
   operations: readonly Operation[],
 ): Operation | undefined {
   const given = segmentsOf(path);
-  const apart = remembered(segmentDistance);
+  const apart = rememberSuggestion(segmentDistance);
   let best: Operation | undefined;
   let least = maxDistance;
   for (const operation of operations) {
@@ -165,7 +165,7 @@ const pathDistance = (given: readonly string[], declared: readonly string[], apa
   editDistance(given, declared, (a, b) => (b[0] === "{" ? 0.2 : apart(a, b)));
 
 /** Paths have most of their segments in common. */
-function remembered(distance: Distance): Distance {
+function rememberSuggestion(distance: Distance): Distance {
   const known = new Map<string, number>();
   return (a, b) => {
     // No segment has a slash in it.
@@ -181,11 +181,11 @@ function remembered(distance: Distance): Distance {
 const segmentDistance = (a: string, b: string): number =>
   a === b
     ? 0
-    : a.length > longestSegment
+    : a.length > maxSegmentLength
       ? 1
       : editDistance([...a], [...b], (x, y) => (x === y ? 0 : 1)) / Math.max(a.length, b.length);
 
-/** Levenshtein's, with a cost of 1 for what is there on one side only. */
+/** Levenshtein distance, with a cost of 1 for an extra character on one side. */
 function editDistance(from: readonly string[], to: readonly string[], swap: Distance): number {
   let row = to.map((_, i) => i + 1);
   row.unshift(0);

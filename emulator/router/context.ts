@@ -8,15 +8,15 @@ import type { Cluster } from "../world/clusters.ts";
 import type { Settings } from "../world/settings.ts";
 import type { IssuerKeys } from "./apps/issuer-keys.ts";
 
-/** What the handlers of the routing service may use. */
+/** Resources of the handlers of the routing service. */
 export interface RouterContext extends HandlerContext {
   readonly settings: Settings;
   /** In the order of the seed. */
   readonly clusters: readonly Cluster[];
   readonly forwarder: Forwarder;
-  /** Takes out of a text whatever opens the control plane: no cluster is told that. */
+  /** Redacts the credentials of the control plane in a string: clusters must not learn them. */
   hideControlTokens(text: string): string;
-  /** Of chat_b, where the seed names an issuer of its own. */
+  /** The issuer of chat_b, if the seed names one. */
   readonly issuerKeys: IssuerKeys;
   /** Whether several answers are ranked by seed order instead of by who is first (DECISIONS.md, R13). */
   inSeedOrder(): boolean;
@@ -24,23 +24,23 @@ export interface RouterContext extends HandlerContext {
   hasAccount(view: View, signup: { readonly email: string; readonly token?: string | undefined }): Promise<boolean>;
 }
 
-/** Whom a request's credentials name: the cluster whose key was sent. */
+/** The cluster that a request's credentials identify by its key. */
 export interface KeyHolder {
   /** Absent: no key was sent. */
   readonly cluster?: string;
 }
 
-/** What a handler's own functions are given: the world and this call. */
+/** Context of a handler's own functions: the world and this request. */
 export type RouterCall<Code extends FailureCode = never> = RouterContext &
   Omit<Call<never, KeyHolder | undefined>, "fail"> & { readonly fail: Fail<Code> };
 
 /** A call whose request is handed on to clusters, with what may go wrong on the way. */
 export type ForwardCall = RouterCall<(typeof forwarding)[number]>;
-/** One whose request goes to one cluster. */
+/** An operation whose request goes to one cluster. */
 export type CallToOne = RouterCall<(typeof forwardingToOne)[number]>;
-/** One whose request goes to several at once. */
+/** An operation whose request goes to several at once. */
 export type CallToAll = RouterCall<(typeof forwardingToAll)[number]>;
 
 export type RouterHandler<Id extends OperationId> = Handler<OperationById<Id>, RouterContext, KeyHolder | undefined>;
-/** Handlers of operations of the routing service; the table made of all parts says whether every one is there. */
+/** Handlers of operations of the routing service; the type of the combined table proves that every one exists. */
 export type RouterHandlers = Partial<Handlers<IdsOf<"router">, RouterContext, KeyHolder | undefined>>;

@@ -9,7 +9,7 @@ import type { KeyHolder, RouterContext } from "./context.ts";
 const clusterKey: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
   holderOf(headers["x-cluster-key"], call);
 
-/** As above; chat_a team operations also take it as a bearer token. Other schemes of `authorization` are ignored. */
+/** As above; chat_a team operations also accept it as a bearer token. Other schemes of `authorization` are ignored. */
 const clusterKeyOrBearer: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
   holderOf(headers["x-cluster-key"] ?? bearerToken(headers.authorization), call);
 
@@ -24,7 +24,7 @@ function holderOf(key: string | undefined, { world, finding }: AuthenticationCal
 
 function clusterOfKey(key: string, { clusters }: RouterContext): string | undefined {
   let found: string | undefined;
-  // Every key is compared, so that the time does not tell which one came close.
+  // Every key is compared, so that the time does not reveal the closest one.
   for (const cluster of clusters) if (constantTimeEqual(key, cluster.key)) found = cluster.id;
   return found;
 }

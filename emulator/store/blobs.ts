@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 
-/** Uploaded bytes beside the state, by SHA-256. */
+/** Uploaded bytes next to the state, by SHA-256. */
 export interface Blobs {
   /**
-   * Stores a stream and resolves once it is durable. Fails with BlobTooLargeError past `maxBytes`; nothing is kept then.
-   * `md5` is lower-case hex, for the ETag.
+   * Stores a stream and resolves once it is durable. Fails with BlobTooLargeError past `maxBytes`; nothing is stored
+   * then. `md5` is lower-case hex, for the ETag.
    */
   put(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Blob>;
   /** The bytes as a stream; undefined when there are none under that hash. */
   open(sha256: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** Bytes that nothing names are kept as long as if that began now: a state that is taken in may name them again. */
+  /** Bytes that nothing names are stored as long as if that began now: a state that is taken in may name them again. */
   keepUnnamed(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export class BlobTooLargeError extends Error {
   override readonly name = "BlobTooLargeError";
 }
 
-/** The bytes that come in, passed on; `measured` tells what they were once all have come. */
+/** Forwards the incoming bytes; `measured` has their size and hash once all have come. */
 export function measureBlob(bytes: AsyncIterable<Uint8Array>, maxBytes: number) {
   const sha256 = createHash("sha256");
   const md5 = createHash("md5");

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { storedTime } from "./stored-time.ts";
 
-/** Why something was written: the row of a request, a move of time, or something that came due. */
+/** The cause of a write: the row of a request, a clock advance, or a scheduled entry that came due. */
 export const CauseRow = z.strictObject({
-  /** What it is, and its number: `request:12`, `advance:13`, `timer:7`. */
+  /** Its kind and its number: `request:12`, `advance:13`, `timer:7`. */
   id: z.string(),
   /** In a few words, without secrets: `contracts.send POST /api/v2.1/public/contracts/T-1/send/`. */
   what: z.string(),
@@ -13,11 +13,11 @@ export const CauseRow = z.strictObject({
   wall_at: storedTime(z.int()),
   /** The W3C trace that it belongs to. */
   trace: z.string(),
-  /** What the caller was doing, where the trace comes from outside. */
+  /** The caller's span, if the trace comes from outside. */
   parent_span: z.string().nullable(),
   /** The cause that led to this one. */
   before: z.string().nullable(),
-  /** The move of time by which it came due; null: nobody moved time. */
+  /** The clock advance by which it came due; null: the clock was not advanced. */
   moved_by: z.string().nullable(),
 });
 export type CauseRow = Readonly<z.infer<typeof CauseRow>>;
@@ -25,13 +25,13 @@ export type CauseRow = Readonly<z.infer<typeof CauseRow>>;
 /** Why a transaction is made. */
 export interface Cause {
   readonly id: string;
-  /** What led to it. */
+  /** Its own cause. */
   readonly before?: Cause | undefined;
-  /** Whether it belongs to a state that was left: what it wants to change in another one is refused. */
+  /** Whether it belongs to a state that was replaced: its changes to another one are rejected. */
   isLeft?(): boolean;
   /**
-   * Makes its row, when the first thing follows from it; `before` is the row of what led to it, where that is kept.
-   * Absent: its row was made before.
+   * Creates its row with its first effect; `before` is the row of its own cause, if that is stored. Absent: its row
+   * exists already.
    */
   row?(before: CauseRow | undefined): CauseRow;
 }

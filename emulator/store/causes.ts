@@ -30,7 +30,7 @@ export const causes = rows<CauseRow, "before" | "moved_by">({
   },
 });
 
-/** So many are kept: anybody can make one with each request. Of one more, so many of the oldest go at once. */
+/** This many are stored: anyone can make one with each request. Of one more, this many of the oldest go at once. */
 export const maxCauses = 20_000;
 export const causesEvictedAtOnce = 1_000;
 
@@ -49,7 +49,7 @@ export const readLastRequestNumber = (store: Store): Promise<number> =>
 const fromOutside = /^(?:request|advance):(\d+)$/;
 const numberOf = (id: string): number => Number(fromOutside.exec(id)?.[1] ?? 0);
 
-/** What a cause knows of itself. */
+/** Fields of a cause. */
 export interface CauseDetails {
   readonly id: string;
   readonly what: string;
@@ -57,7 +57,7 @@ export interface CauseDetails {
   readonly at: number;
   /** On the wall; without it, now. */
   readonly wallAt?: number;
-  /** What the caller said of itself. */
+  /** The caller's description of itself. */
   readonly caller?: TraceContext | undefined;
   readonly before?: CauseRow | undefined;
   readonly movedBy?: string | undefined;
@@ -65,10 +65,10 @@ export interface CauseDetails {
 
 export type MakeCauseRow = (happened: CauseDetails) => CauseRow;
 
-/** Anybody may send long paths. */
+/** Anyone may send long paths. */
 const longest = 300;
 
-/** Makes rows of causes. `seed`: with --deterministic, what all ids follow from. */
+/** Creates rows of causes. `seed`: with --deterministic, the seed of all ids. */
 export function createCauseRowFactory({
   wall,
   seed,

@@ -1,8 +1,8 @@
-/** What is written down beside the changes of a commit, for whoever wants to go back to it. */
+/** Metadata that is stored with the changes of a commit, for a later rewind. */
 export interface Moment {
   /** Virtual milliseconds; absent before there is a clock. */
   readonly at?: number | undefined;
-  /** Where the sequence of ids stood, where ids are not random; means nothing to the store. */
+  /** Position of the sequence of ids, if ids are not random; the store does not interpret it. */
   readonly ids?: unknown;
 }
 
@@ -13,8 +13,8 @@ export interface Commit extends Moment {
   readonly cause?: string | undefined;
 }
 
-/** Where the history of the present state begins. */
+/** Beginning of the history of the present state. */
 export interface HistoryStart extends Moment {
-  /** Of the oldest state that can be gone back to: that after the line of this number. */
+  /** The oldest state that a rewind can restore: that after the line of this number. */
   readonly number: number;
 }

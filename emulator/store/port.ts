@@ -3,14 +3,14 @@ import type { LogPosition } from "../../src/files/log-line.ts";
 import type { Cause } from "./cause.ts";
 import type { Commit, HistoryStart, Moment } from "./history.ts";
 
-/** What an index may order by; the values of one index are of one type. */
+/** A value that an index may order by; the values of one index are of one type. */
 export type IndexValue = string | number;
 
-/** What names a row in its collection: the number of those that are numbered, else a text. */
+/** The key of a row in its collection: the number of numbered rows, else a string. */
 export type RowKey = string | number;
 type KeyOf<Row> = Row extends { readonly id: number } ? number : string;
 
-/** The key of a numbered row that a text names; NaN, which no row has, where it is not written as numbers are. */
+/** The key of a numbered row that a string names; NaN, which no row has, if it is not written as numbers are. */
 export const rowNumber = (text: string): number => (String(Number(text)) === text ? Number(text) : Number.NaN);
 
 /** Makes a row of one version of its collection a row of the next. Pure: it may run again after a crash. */
@@ -18,8 +18,8 @@ export type Migration = (row: Readonly<Record<string, unknown>>) => object;
 
 interface Versioned {
   /**
-   * Of the shape of the rows, from 1, which is meant when it is left out. Raised with every change of the schema or of
-   * the meaning of a field after which a row of before is wrong.
+   * Version of the shape of the rows, from 1, which is the default. Raised with every change of the schema or of the
+   * meaning of a field that makes existing rows invalid.
    */
   readonly version?: number;
   /** A step for each version but the first: `migrate[0]` makes a row of version 1 one of version 2, of the same key. */
@@ -39,9 +39,9 @@ export interface Rows<Row extends object, Index extends string = string, Key ext
   readonly name: string;
   readonly schema: z.ZodType<Row>;
   readonly key: (row: Row) => Key;
-  /** The sequences that its numbers are of: after a document that somebody may have edited they go on behind them. */
+  /** The sequences of its numbers: after a document that may have been edited they continue behind them. */
   readonly numbers?: Readonly<Record<string, (row: Row) => number | readonly number[]>>;
-  /** Rows of other collections without which nothing works, by field: a document that lacks one is refused. */
+  /** Rows of other collections without which nothing works, by field: a document that lacks one is rejected. */
   readonly refersTo?: (row: Row) => References;
   readonly indexes: Readonly<Record<Index, (row: Row) => IndexValue | readonly IndexValue[] | undefined>>;
 }
@@ -79,7 +79,7 @@ export interface Slice<Index extends string> {
   readonly from?: IndexValue;
   readonly to?: IndexValue;
   readonly reverse?: boolean;
-  /** How many rows to pass over first. */
+  /** How many rows to skip first. */
   readonly offset?: number;
   readonly limit?: number;
 }
@@ -90,7 +90,7 @@ export interface View {
     from: Rows<Row, string, Key>,
     key: NoInfer<Key>,
   ): Promise<Row | undefined>;
-  /** The rows that many things refer to, each in the place of its thing; without a key, or a row, undefined. */
+  /** The rows that many things refer to, each instead of its thing; without a key, or a row, undefined. */
   getAll<Row extends object, Key extends RowKey, Thing>(
     from: Rows<Row, string, Key>,
     things: readonly Thing[],
@@ -106,7 +106,7 @@ export interface View {
 }
 
 export interface Transaction extends View {
-  /** As `get`, at once, as writes are: for what is done to thousands of rows, where a promise for each is felt. */
+  /** As `get`, but synchronous, as writes are: for work on thousands of rows, where a promise for each is slow. */
   getSync<Row extends object, Key extends RowKey>(from: Rows<Row, string, Key>, key: NoInfer<Key>): Row | undefined;
   /** Adds a row or replaces the one with the same key. The row is frozen. */
   put<Row extends object>(into: Rows<Row>, row: NoInfer<Row>): void;
@@ -118,7 +118,7 @@ export interface Transaction extends View {
   unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number };
   /** The next number of a sequence, from 1. */
   next(sequence: string): number;
-  /** Why it is made; undefined where nobody asked for it: at the beginning, and where the emulator tidies up. */
+  /** Its cause; undefined for changes without a request: at the beginning, and for clean-up. */
   readonly cause: Cause | undefined;
   /**
    * Does a part of it that has a cause of its own, one part after the other. As for the whole, the cause's row is written
@@ -127,17 +127,17 @@ export interface Transaction extends View {
   because<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T>;
 }
 
-/** What a transaction did to one row: undefined before it was there, or once it is gone. */
+/** A transaction's change of one row: undefined before it was created, or once it is deleted. */
 export interface RowChange {
   readonly collection: string;
   readonly before: object | undefined;
   readonly after: object | undefined;
 }
 
-/** Members at the top of a document: what somebody else than the store wants to find there again. */
+/** Members at the top of a document, for readers other than the store. */
 export type DocumentHead = Readonly<Record<string, unknown>>;
 
-/** A state that stands beside the one that is served. */
+/** A state next to the one that is served. */
 export interface LoadedState {
   /** All members of the document before its sections. */
   readonly head: DocumentHead;
@@ -150,57 +150,59 @@ export interface ConsistentContents {
   /** By collection, in the order of insertion, a few thousand at a time. */
   readonly rows: ReadonlyMap<string, Iterable<readonly object[]>>;
   readonly mappings: ReadonlyMap<string, Iterable<readonly [identifier: string, cluster: string]>>;
-  /** Nobody reads it any more. */
+  /** It is no longer read. */
   end(): void;
 }
 
-/** What happens on the way, while nobody reads or writes. */
+/** Steps on the way, while there are neither reads nor writes. */
 export interface TakeoverHooks {
-  /** Puts aside what is left: the present state, as `export` gives it. What it rejects with keeps all as it is. */
+  /** Stores the state that is left: the present state, as `export` returns it. If it rejects, nothing changes. */
   readonly keep?: ((present: AsyncIterable<string>) => Promise<void>) | undefined;
   /** At the top of that document, as for `export`. */
   readonly head?: (() => DocumentHead) | undefined;
-  /** After which line of this store's history the new state was; left out: it is none of them. */
+  /** Line of this store's history after which the new state was; omitted: it is not part of it. */
   readonly past?: LogPosition | undefined;
-  /** When that state was, for whoever comes to the end of its history; left out: now. */
+  /** Time of that state, shown at the end of its history; omitted: now. */
   readonly moment?: Moment | undefined;
-  /** In the moment in which the new state is there: nothing that was begun before comes after it. */
+  /** Called at the moment of the replacement: work that was begun before cannot write after it. */
   readonly tookOver?: (() => void) | undefined;
 }
 
-/** What led to the present state, as far back as it is kept. */
+/** History of the present state, as far back as it is stored. */
 export interface History {
-  /** Where the log stands now, in this very moment. */
+  /** Present position of the log. */
   place(): LogPosition;
   /**
-   * Visits the commits that led to the present state, the newest first, until `visit` returns false or no more are kept.
-   * Those of states that were left do not count. Resolves with how far back the history reaches where it came to its end.
+   * Visits the commits that led to the present state, the newest first, until `visit` returns false or no more are
+   * stored. Those of replaced states do not count. At its end, resolves with the position to which the history reaches
+   * back.
    */
   visit(visit: (commit: Commit) => boolean): Promise<HistoryStart | undefined>;
   /**
-   * The state after the line of that number, which `visit` has named, or the one before such a line. Stands beside the
-   * present one. Fails with StateFormatError where its files are damaged or gone.
+   * The state after the line of that number, which `visit` has named, or the one before such a line. Stands next to the
+   * present one. Fails with StateFormatError if its files are damaged or gone.
    */
   stateAfter(number: number): Promise<{ readonly store: Store; readonly past: LogPosition }>;
 }
 
 /**
- * The state behind the emulator. Asynchronous, so that a database can stand behind it. What a store has to promise is
- * said here and held against each by one suite (`test/emulator/store/port`): transactions are one after the other, in the
- * order in which they were begun; a reader sees all of a transaction or nothing of it; a view and a transaction cannot be
- * used after their end; rows are frozen; identifiers, keys and texts of any letters come back as they went in.
+ * The state behind the emulator. Asynchronous, so that a database can be behind it. The guarantees of a store are
+ * listed here, and one suite checks each (`test/emulator/store/port`): transactions are one after the other, in the
+ * order in which they were begun; a reader sees all of a transaction or nothing of it; a view and a transaction cannot
+ * be used after their end; rows are frozen; identifiers, keys and strings of any characters come back unchanged.
  */
 export interface Store {
   /**
-   * Reads a consistent picture; waits while a transaction is open, and shows what it committed. What is shown may still be
-   * on its way to the disk: whoever tells it to somebody or acts on it asks for `durable()` at the end of the read.
+   * Reads a consistent picture; waits while a transaction is open, and shows what it committed. The data may still be
+   * on its way to the disk: callers that publish it or act on it call `durable()` at the end of the read.
    */
   read<T>(work: (view: View) => Promise<T> | T): Promise<T>;
   /**
-   * All or nothing. Resolves once it is durable. `name` is the operation, for messages. A transaction inside
-   * another, or one open for more than 2 s of wall time, is rolled back and fails as a bug of the emulator. One that
-   * waited while another state took the place of this one, or whose cause is left, fails with StateReplacedError. What it
-   * writes says why (`cause`), and the cause's own row is part of it; null: nobody asked for it, whoever calls.
+   * All or nothing. Resolves once it is durable. `name` is the operation, for messages. A transaction inside another,
+   * or one open for more than 2 s of wall-clock time, is rolled back and fails as a bug of the emulator. One that
+   * waited while another state replaced this one, or whose cause belongs to a replaced state, fails with
+   * StateReplacedError. Its writes name their `cause`, and the cause's own row is part of it; null: without a cause,
+   * whoever calls.
    */
   transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T>;
   /**
@@ -216,51 +218,52 @@ export interface Store {
    */
   watchRows(collections: readonly AnyRows[], changed: (changes: readonly RowChange[] | undefined) => void): () => void;
   /**
-   * The whole state as the text of one JSON document, in pieces; `replace` takes it back. It is the state of the moment
-   * at which its first piece is asked for: others write meanwhile, none waits for the reader, and none of it shows.
-   * `head` is called in that moment; its members stand at the top of the document, and mean nothing to the store.
+   * The whole state as the text of one JSON document, in pieces; `replace` reads it. It is the state of the moment at
+   * which its first piece is read: other transactions continue meanwhile, do not wait for the reader, and do not show.
+   * `head` is called in that moment; its members are at the top of the document, and the store does not interpret them.
    */
   export(head?: () => DocumentHead): AsyncIterable<string>;
-  /** What the state holds now, to be gone through once; it must be ended. */
+  /** Contents of the present state, to be read once; it must be ended. */
   contents(): Promise<ConsistentContents>;
-  /** A store with nothing in it and nowhere to keep it, for a state that is to take the place of this one. */
+  /** An empty store that is stored nowhere, for a state that is to replace this one. */
   beside(): Store;
   /**
-   * Reads a sealed document (`file/sealed.ts`) into a store beside this one, which stays as it is. Fails with
+   * Reads a sealed document (`file/sealed.ts`) into a store next to this one, which stays as it is. Fails with
    * StateFormatError when it is damaged, of another version, or none.
    */
   load(document: AsyncIterable<Uint8Array>): Promise<LoadedState>;
   /**
-   * Puts the state of an exported document in the place of everything. All or nothing, durable. Fails with
-   * StateFormatError when the document is not a state.
+   * Puts the state of an exported document instead of everything. All or nothing, durable. Fails with StateFormatError
+   * when the document is not a state.
    */
   replace(document: unknown): Promise<void>;
   /**
-   * Puts the state of a store that stood beside in the place of everything; that store must not be used any more. All
-   * or nothing, durable.
+   * Puts the state of a store that stood next to instead of everything; that store must not be used any more. All or
+   * nothing, durable.
    */
   takeOver(next: Store, moments?: TakeoverHooks): Promise<void>;
   /** Drops everything and lets `fill` write the new beginning. All or nothing, durable. */
   reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void>;
   /**
    * Resolves once all that was committed before is durable; begins nothing and waits for no transaction that is open.
-   * Fails with StoreFailedError when the disk refuses, after what is lost by it was taken back, and when the store is closed.
+   * Fails with StoreFailedError if the disk rejects writes, after the lost changes were rolled back, and if the store
+   * is closed.
    */
   durable(): Promise<void>;
-  /** What led to the present state; undefined where nothing of it is kept. */
+  /** History of the present state; undefined if none is stored. */
   readonly history?: History | undefined;
-  /** False from a failed write to disk until one succeeds again: reads go on, transactions fail. */
+  /** False from a failed write to disk until one succeeds again: reads continue, transactions fail. */
   readonly writable: boolean;
-  /** Looks whether what the state is kept in is still there; undefined where nobody else could take it away. */
+  /** Checks whether the files of the state still exist; undefined if no other program could remove them. */
   readonly check?: (() => Promise<void>) | undefined;
   /** Compacts and closes. */
   close(): Promise<void>;
 }
 
-/** A document or file that holds no state, or a damaged one. The message says what is wrong, and where. */
+/** A document or file that holds no state, or a damaged one. The message names the problem and its position. */
 export class StateFormatError extends Error {
   override readonly name = "StateFormatError";
-  /** False when nothing is damaged: it is of another version of svc, or somebody else's. */
+  /** False if nothing is damaged: it is of another version of svc, or a user's. */
   readonly repairable: boolean;
 
   constructor(message: string, options: { readonly cause?: unknown; readonly repairable?: boolean } = {}) {
@@ -274,21 +277,21 @@ export class StateReplacedError extends Error {
   override readonly name = "StateReplacedError";
 }
 
-/** The disk refused; nothing was written. Answers 503. */
+/** The disk rejected; nothing was written. Answers 503. */
 export class StoreFailedError extends Error {
   override readonly name = "StoreFailedError";
 }
 
-/** The disk refused one file: nothing of what was asked for was kept, and other changes go on. Answers 503. */
+/** The disk rejected one file: nothing of the request was stored, and other changes continue. Answers 503. */
 export class FileWriteError extends StoreFailedError {}
 
 /**
- * Somebody else has changed what the store holds: it lost lines, or was restored from an older copy. Nothing is written on
- * it, for what follows would be lost with the lines that are missing. The message says what to do. Answers 503.
+ * Another program has changed the contents of the store: it lost lines, or was restored from an older copy. Nothing is
+ * written to it, for later lines would be lost with the missing ones. The message says what to do. Answers 503.
  */
 export class StoreChangedError extends StoreFailedError {}
 
-/** The state cannot be used as things stand on this machine: no room, no rights. The message says what to do. */
+/** The state cannot be used as things are on this machine: no room, no rights. The message says what to do. */
 export class StateAccessError extends Error {
   override readonly name = "StateAccessError";
   /** Whether who wants it may not, or whether the same may work in a moment; undefined: neither. */

@@ -1,9 +1,9 @@
 import type { Rows, Transaction } from "./port.ts";
 
-/** What is dropped by its age is kept so long in virtual time, at most (DECISIONS.md, C21). */
+/** Longest retention in virtual time of records that are dropped by their age (DECISIONS.md, C21). */
 export const maxRetentionMs = 90 * 24 * 60 * 60_000;
 
-/** How much is kept of what anybody can have made, without credentials and as often as they like. */
+/** Limits for data that any unauthenticated caller can create, as often as they like. */
 export const maxUnauthenticatedRows = 10_000;
 
 /** Drops the oldest rows of a collection, those aside that `stays` names, until at most `most` are left. */

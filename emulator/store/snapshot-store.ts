@@ -1,13 +1,17 @@
 /**
- * Named documents beside a state, each there as a whole or not at all. A name is a plain word (`isSnapshotName`), so that no
- * path leads out of the place where they lie; two that differ in case alone are one name, for some disks cannot tell them apart.
+ * Named documents next to a state, each stored as a whole or not at all. A name is a plain word (`isSnapshotName`), so
+ * that no path leads out of their folder; two that differ in case alone are one name, for some disks cannot distinguish
+ * them.
  */
 export interface SnapshotStore {
-  /** Resolves once it is durable, in the place of what had that name before. A stream that fails leaves that as it was. */
+  /**
+   * Resolves once it is durable and has replaced the document of that name. A stream that fails leaves that document as
+   * it was.
+   */
   put(name: string, document: AsyncIterable<Uint8Array>): Promise<void>;
   /** Blocks that end at the end of a line; undefined when nothing has that name. */
   open(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** By name. */
+  /** Sorted by name. */
   list(): Promise<readonly StoredSnapshot[]>;
   /** False when nothing has that name. */
   remove(name: string): Promise<boolean>;
@@ -16,11 +20,11 @@ export interface SnapshotStore {
 export interface StoredSnapshot {
   readonly name: string;
   readonly bytes: number;
-  /** Where it lies; undefined in memory. */
+  /** Its path; undefined in memory. */
   readonly file: string | undefined;
 }
 
-/** What a document may be called. */
+/** Valid names of documents. */
 export const isSnapshotName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
 
 export const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>

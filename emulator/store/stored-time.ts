@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-/** After it time stands: no timestamp of a year with five digits can be written. */
+/** The last timestamp, after which time stands still: years with five digits cannot be written. */
 export const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 const firstMoment = Date.parse("0000-01-01T00:00:00Z");
@@ -10,6 +10,6 @@ const yearMs = 366 * 86_400_000;
 export const storedTime = <S extends z.ZodType<number>>(number: S): S =>
   number.refine((ms) => ms >= firstMoment && ms <= lastMoment, "Time is outside the years 0 to 9999");
 
-/** When something is to happen or to end: also what is planned just before the last moment. */
+/** A time at which something is scheduled or ends, also just before the last moment. */
 export const storedDeadline = <S extends z.ZodType<number>>(number: S): S =>
   number.refine((ms) => ms >= firstMoment && ms <= lastMoment + yearMs, "Time is outside the years 0 to 9999");

@@ -23,29 +23,32 @@ import { gatherNamed } from "./gather.ts";
 import { PendingResponses, type RequestOutcome } from "./pending-responses.ts";
 import { buildTrace, toShownNode } from "./tree.ts";
 
-/** As many wait and are sent at once as with the standard's own batches (OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE). */
-const mostWaiting = 2_048;
+/**
+ * Sizes of the queue and of a batch, as the standard has them (OTEL_BSP_MAX_QUEUE_SIZE,
+ * OTEL_BSP_MAX_EXPORT_BATCH_SIZE).
+ */
+const maxWaiting = 2_048;
 const batchSize = 512;
-/** What happens together is sent together. */
+/** Spans of the same moment are sent together. */
 const gatherMs = 200;
 /** After a failure that may pass: twice as long each time. What cannot be sent after the last is dropped. */
 const pausesMs = [1_000, 2_000, 4_000, 8_000, 16_000];
-/** How long the end of the emulator waits for what is left. */
+/** How long the end of the emulator waits for the remaining spans. */
 const closingMs = 2_000;
 
-/** What became of spans since the start. */
+/** Outcomes of spans since the start. */
 export interface ExportAmount {
   readonly sent: number;
   readonly waiting: number;
-  /** What had no room, or could not be sent. */
+  /** Spans that had no room, or could not be sent. */
   readonly dropped: number;
-  /** In a word, why the last POST failed; null: it did not. */
+  /** The reason, in a word, why the last POST failed; null: it did not. */
   readonly trouble: string | null;
 }
 
 export interface TraceExport {
   readonly amount: ExportAmount;
-  /** Sends what is left, for two seconds at most, or until `closeSignal` is aborted. */
+  /** Sends the remaining spans, for two seconds at most, or until `closeSignal` is aborted. */
   close(closeSignal: AbortSignal): Promise<void>;
 }
 
@@ -55,24 +58,25 @@ interface Options {
   readonly requestLog: RequestLog;
   readonly collector: Collector;
   readonly resource: SpanAttributes;
-  /** Rows have virtual times in the place of those on the wall. */
+  /** Rows have virtual times instead of those on the wall. */
   readonly deterministic: boolean;
-  /** Told when it begins to fail, and how many were lost at the end. */
+  /** Called when it begins to fail, and with the number of lost spans at the end. */
   readonly log: (line: string) => void;
 }
 
 /**
- * Sends each node of every trace as a span, once it is durable, and that of a request once it is answered. Whoever writes
- * only puts a name into a queue that does not grow; what a span says is read when it is sent. A delivery is sent when it begins: what became of it stand its attempts for.
+ * Sends each node of every trace as a span, once it is durable, and that of a request once it is answered. Writers only
+ * put a name into a queue that does not grow; the span is read when it is sent. A delivery is sent when it begins: its
+ * outcome is in its attempts.
  */
 export function exportTraces(options: Options): TraceExport {
   return new Exporter(options);
 }
 
-/** What is known of a node when it is put into the queue. */
+/** Fields of a node that are known when it is put into the queue. */
 interface Told {
   readonly answered: RequestOutcome | undefined;
-  /** When it happened, near enough: it is told of as soon as it is durable. */
+  /** Time of the event, near enough: it is published as soon as it is durable. */
   readonly wallAt: number;
 }
 
@@ -84,7 +88,7 @@ class Exporter implements TraceExport {
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
   #wake = () => {};
-  /** Those of the batch under way. */
+  /** Spans of the batch that is being sent. */
   #underWay = 0;
   #sent = 0;
   #dropped = 0;
@@ -127,7 +131,7 @@ class Exporter implements TraceExport {
 
   #add(name: string | undefined): void {
     if (name === undefined) return;
-    if (this.#waiting >= mostWaiting) this.#dropped += 1;
+    if (this.#waiting >= maxWaiting) this.#dropped += 1;
     else if (!this.#answers.wait(name)) this.#enqueue(name, undefined);
   }
 
@@ -173,7 +177,7 @@ class Exporter implements TraceExport {
     this.#dropped += names.size - taken;
   }
 
-  /** Of what is still there: a reset may have taken the rest. */
+  /** Existing nodes: a reset may have removed the rest. */
   async #spans(names: ReadonlyMap<string, Told>) {
     const { store, deterministic } = this.#options;
     const rows = await store.read((view) => gatherNamed(view, names.keys())).catch(() => undefined);
@@ -186,7 +190,7 @@ class Exporter implements TraceExport {
     });
   }
 
-  /** Says how many of them the collector took. */
+  /** Reports how many of them the collector took. */
   async #deliver(body: string, count: number): Promise<number> {
     const { collector, wall } = this.#options;
     for (const pauseMs of [...pausesMs, undefined]) {
@@ -213,7 +217,7 @@ class Exporter implements TraceExport {
   }
 }
 
-/** What a span is sent for: what is new. A delivery is put again with each attempt, and wherever it is put off. */
+/** Tables whose new rows are sent. A delivery is written again with each attempt, and whenever it is postponed. */
 function nameOf({ collection, before, after }: RowChange): string | undefined {
   if (after === undefined || before !== undefined) return undefined;
   switch (collection) {
@@ -237,7 +241,7 @@ const troubleOf = (exported: ExportResult): string | null => {
 const mayPass = (exported: ExportResult): boolean =>
   "reason" in exported || [429, 502, 503, 504].includes(exported.status);
 
-/** OTLP, "Partial Success": the answer says how many were not taken. */
+/** OTLP, "Partial Success": the response says how many were not taken. */
 function rejectedIn(body: Buffer): number {
   const count = /"rejectedSpans"\s*:\s*"?(\d{1,9})/.exec(body.toString("utf8"))?.[1];
   return Number(count ?? 0);

@@ -16,41 +16,41 @@ import {
 } from "../webhooks/deliveries.ts";
 import { type Subscription, subscriptions } from "../webhooks/subscriptions.ts";
 
-/** The rows that a trace is made of. Whatever stands in it, what led to it is there, too, where that is kept. */
+/** The rows of a trace. Their causes are among them, if those are stored. */
 export interface TraceRows {
   readonly causes: ReadonlyMap<string, CauseRow>;
   readonly events: ReadonlyMap<number, WebhookEvent>;
   readonly deliveries: ReadonlyMap<number, Delivery>;
   readonly attempts: readonly Attempt[];
-  /** All attempts of each delivery, in order, whether they stand in the trace or not. */
+  /** All attempts of each delivery, in order, whether they are in the trace or not. */
   readonly made: ReadonlyMap<number, readonly Attempt[]>;
-  /** What waits for its time, deliveries aside, which say so themselves. */
+  /** Scheduled entries, except deliveries, which have their own times. */
   readonly waiting: readonly ScheduledEntry[];
   readonly subscriptions: ReadonlyMap<number, Subscription>;
   /** Composite ids of the contracts that events are about, by event. */
   readonly contracts: ReadonlyMap<number, string>;
-  /** More was found than is looked at. */
+  /** More was found than is read. */
   readonly more: boolean;
 }
 
-/** So many rows are looked at: whoever asks holds them all in memory. */
+/** Limit of rows: each request holds them all in memory. */
 export const maxTraceRows = 10_000;
-/** Of a subscription, so many of the newest deliveries. */
-const newestOfWebhook = 100;
+/** Number of the newest deliveries of a webhook. */
+const maxDeliveriesPerWebhook = 100;
 
-/** Reads what belongs to a trace: what is asked for, what led to it, and what followed; undefined where nothing is kept. */
+/** Reads the rows of a trace: the requested one, its causes, and its effects; undefined if nothing is stored. */
 export async function gather(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
-  const gathering = new Gathering(view);
+  const gathering = new TraceGatherer(view);
   await gathering.begin(ref);
   return gathering.found();
 }
 
 /**
- * Reads what the nodes of these names are made of, with what led to them and without what followed; undefined where none of
- * them is kept.
+ * Reads what the nodes of these names are made of, with what led to them and without what followed; undefined if none
+ * of them is stored.
  */
 export async function gatherNamed(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
-  const gathering = new Gathering(view);
+  const gathering = new TraceGatherer(view);
   for (const name of names) await gathering.take(name);
   return gathering.found();
 }
@@ -58,7 +58,7 @@ export async function gatherNamed(view: View, names: Iterable<string>): Promise<
 /** The contract that a request names in its path, by either id (DECISIONS.md, C12). */
 const contractInPath = /\/contracts\/((?:[TH]-)?\d{1,15})(?:[/? ]|$)/;
 
-/** What a trace is asked for by. */
+/** Reference by which a trace is requested. */
 export type TraceRef =
   | { readonly by: "cause"; readonly id: string }
   | { readonly by: "trace"; readonly id: string }
@@ -72,8 +72,8 @@ const contract = /^[TH]-([1-9]\d{0,14})$/;
 const trace = /^(?!0{32})[0-9a-f]{32}$/;
 
 /**
- * Understands `request:12`, `T-1`, `delivery:3` and the like, and a W3C trace id, in capitals or not; undefined for
- * anything else.
+ * Parses `request:12`, `T-1`, `delivery:3` and the like, and a W3C trace id, in capitals or not; undefined for anything
+ * else.
  */
 export function parseTraceRef(given: string): TraceRef | undefined {
   const lower = given.toLowerCase();
@@ -82,21 +82,21 @@ export function parseTraceRef(given: string): TraceRef | undefined {
   if (trace.test(text)) return { by: "trace", id: text };
   const [, by, id] = row.exec(text) ?? [];
   if (by) return { by: by as "event" | "delivery" | "webhook", id: Number(id) };
-  // Attempts are told with all others of their delivery: one follows from another.
+  // Attempts come with all others of their delivery: one follows from another.
   const [, ofAttempt] = attempt.exec(text) ?? [];
   if (ofAttempt) return { by: "delivery", id: Number(ofAttempt) };
   const [composite, number] = contract.exec(text) ?? [];
   return composite ? { by: "contract", id: Number(number), composite } : undefined;
 }
 
-class Gathering {
+class TraceGatherer {
   readonly #view: View;
   readonly #causes = new Map<string, CauseRow>();
   readonly #events = new Map<number, WebhookEvent>();
   readonly #deliveries = new Map<number, Delivery>();
   readonly #attempts = new Map<string, Attempt>();
   readonly #waiting = new Map<number, ScheduledEntry>();
-  /** Causes of which all that followed is there. */
+  /** Causes whose effects are complete. */
   readonly #whole = new Set<string>();
   #more = false;
 
@@ -120,7 +120,7 @@ class Gathering {
           by: "webhook",
           equals: ref.id,
           reverse: true,
-          limit: newestOfWebhook,
+          limit: maxDeliveriesPerWebhook,
         });
         return this.#each(newest, (row) => this.#delivery(row));
       }
@@ -129,7 +129,7 @@ class Gathering {
     }
   }
 
-  /** One thing alone, by its name in traces. */
+  /** One row alone, by its name in traces. */
   async take(name: string): Promise<void> {
     const view = this.#view;
     const key = name.slice(name.indexOf(":") + 1);
@@ -213,7 +213,7 @@ class Gathering {
     await this.#wait(await this.#some(schedule, { by: "endable", equals: contractKey(id) }));
   }
 
-  /** What a cause led to, without what is about other contracts alone. */
+  /** Effects of a cause, without those about other contracts alone. */
   async #ledBy(cause: string, contract: number): Promise<void> {
     for (const next of await this.#some(causes, { by: "before", equals: cause })) {
       const events = await this.#some(webhookEvents, { by: "cause", equals: next.id });
@@ -223,7 +223,7 @@ class Gathering {
     }
   }
 
-  /** A cause, with all that followed from it and what came due because it moved time. */
+  /** A cause, with all its effects and the entries that came due because it advanced the clock. */
   async #cause(row: CauseRow | undefined): Promise<void> {
     if (!row || this.#whole.has(row.id)) return;
     this.#whole.add(row.id);
@@ -259,7 +259,7 @@ class Gathering {
     await this.#above(await this.#view.get(webhookEvents, row.event_id));
   }
 
-  /** With what it is an attempt of, of which the other attempts are left out. */
+  /** With what it is an attempt of, of which the other attempts are omitted. */
   async #attempt(row: Attempt): Promise<void> {
     this.#attempts.set(`${row.delivery_id}/${row.number}`, row);
     await this.#ledTo(row.moved_by);
@@ -299,7 +299,7 @@ const minute = 60_000;
 /** `20 min`, `90 s`. */
 const span = (ms: number): string => (ms % minute === 0 ? `${ms / minute} min` : `${ms / 1_000} s`);
 
-/** What an attempt brought, in a word: `503`, `connection_refused`. */
+/** Result of an attempt, in a word: `503`, `connection_refused`. */
 export const formatAttemptResult = ({ status, error }: Attempt): string => error?.code ?? String(status);
 
 const moved = (by: string | null): string => (by === null ? "" : `; ${by} advanced the clock`);
@@ -318,7 +318,7 @@ export function explainCause({ id, before, parent_span, moved_by }: CauseRow): s
 export const explainEvent = (cause: string | null): string =>
   cause === null ? "the cause is not retained" : `caused by ${cause}`;
 
-/** Why there is a delivery; and where its address is the reason that nothing was sent, what to do. */
+/** The cause of a delivery; and if its address is the reason that nothing was sent, a hint. */
 export function explainDelivery(
   { webhook_id, activity, outcome }: Delivery,
   receiver: Subscription | undefined,

@@ -2,19 +2,19 @@ import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.
 
 import type { CauseRow } from "../store/cause.ts";
 
-/** So many of the newest answers are known to whoever asks after they were given. */
-const mostKnown = 2_048;
+/** Number of the newest responses that are remembered. */
+const maxKnown = 2_048;
 
-/** Requests whose rows are there and whose answers are to come: a row is durable before its request is answered. */
+/** Requests whose rows are there and whose responses are to come: a row is durable before its request is answered. */
 export class PendingResponses {
   readonly #tell: (name: string, answered: RequestOutcome | undefined) => void;
   readonly #unwatch: () => void;
   readonly #awaited = new Set<string>();
   readonly #known = new Map<number, RequestOutcome>();
-  /** What came before this one, and is not known, has been answered long ago. */
+  /** An earlier request that is not stored was answered long ago. */
   #longAgo: number;
 
-  /** Tells of each that was waited for, with its answer; of those that are left at the end, without one. */
+  /** Publishes each awaited request with its response; the remaining ones at the end without one. */
   constructor(log: RequestLog, tell: (name: string, answered: RequestOutcome | undefined) => void) {
     this.#tell = tell;
     this.#longAgo = log.lastNumber;
@@ -28,7 +28,7 @@ export class PendingResponses {
     return this.#awaited.size;
   }
 
-  /** False: it is no request, or nothing will be heard of it any more. Its answer may be told at once. */
+  /** False: it is not a request, or its response is already known. It may be published at once. */
   wait(name: string): boolean {
     const number = Number(/^request:(\d+)$/.exec(name)?.[1] ?? 0);
     const answered = this.#known.get(number);
@@ -53,7 +53,7 @@ export class PendingResponses {
   #resolve(answered: RequestOutcome): void {
     const { id } = answered;
     this.#known.set(id, answered);
-    if (this.#known.size > mostKnown) {
+    if (this.#known.size > maxKnown) {
       const [oldest = id] = this.#known.keys();
       this.#known.delete(oldest);
       this.#longAgo = Math.max(this.#longAgo, oldest);
@@ -63,11 +63,11 @@ export class PendingResponses {
   }
 }
 
-/** What came of a request, as its line in the log has it. */
+/** Result of a request, as its line in the log has it. */
 export type RequestOutcome = Pick<LoggedRequest, "id" | "at" | "wallAt" | "status" | "durationMs">;
 
 /**
- * The answer to the request that a cause is; undefined where none is known. Rows of causes hold none: they are written
+ * The response to the request that a cause is; undefined if none is known. Rows of causes hold none: they are written
  * before it is given, and a second write for each would be felt.
  */
 export type FindRequestOutcome = (row: Pick<CauseRow, "id" | "at">) => RequestOutcome | undefined;

@@ -30,13 +30,13 @@ import type { FindRequestOutcome } from "./pending-responses.ts";
 interface Options {
   /** Only what belongs to this W3C trace. */
   readonly only?: string | undefined;
-  /** Says what an entry of the schedule does when it is due. */
+  /** Reports what an entry of the schedule does when it is due. */
   readonly does: (kind: string) => string | undefined;
-  /** What came of requests: rows do not say. Left out: it is told of none. */
+  /** Results of requests: rows do not have them. Omitted: none are shown. */
   readonly findAnswer?: FindRequestOutcome | undefined;
 }
 
-/** The tree of what happened and why, made of rows: the same rows give the same tree, also after a restart. */
+/** The tree of events and causes, made of rows: the same rows give the same tree, also after a restart. */
 export function buildTrace(rows: TraceRows, { only, does, findAnswer }: Options): Trace {
   const make = new Nodes(rows, findAnswer);
   const all = [
@@ -45,7 +45,7 @@ export function buildTrace(rows: TraceRows, { only, does, findAnswer }: Options)
     ...[...rows.deliveries.values()].map((row) => make.delivery(row)),
     ...rows.attempts.map((row) => make.attempt(row)),
   ];
-  const nodes = inTreeOrder(only === undefined ? all : all.filter(({ trace }) => trace === only));
+  const nodes = sortInTreeOrder(only === undefined ? all : all.filter(({ trace }) => trace === only));
   const there = new Set(nodes.map(({ id }) => id));
   const planned = [
     ...[...rows.deliveries.values()].flatMap((row) => make.nextAttempt(row) ?? []),
@@ -54,7 +54,7 @@ export function buildTrace(rows: TraceRows, { only, does, findAnswer }: Options)
   return { nodes, planned: planned.filter(({ parent }) => there.has(parent)).sort((a, b) => a.due - b.due) };
 }
 
-/** Makes nodes; those of what never was, or is not so, are null. */
+/** Creates nodes; absent fields are null. */
 class Nodes {
   readonly #rows: TraceRows;
   readonly #findAnswer: FindRequestOutcome | undefined;
@@ -139,7 +139,7 @@ class Nodes {
     };
   }
 
-  nextAttempt(row: Delivery): Planned | undefined {
+  nextAttempt(row: Delivery): PlannedEntry | undefined {
     if (row.next_attempt_at === null) return undefined;
     const made = this.#rows.made.get(row.id) ?? [];
     const receiver = this.#rows.subscriptions.get(row.webhook_id);
@@ -151,14 +151,14 @@ class Nodes {
     };
   }
 
-  /** Those of the schedule and those that a person asked for are counted apart: the id of each counts all. */
+  /** Scheduled and requested ones are counted separately: the id of each counts all. */
   #turn({ delivery_id, number, resend }: Attempt): string {
     const made = this.#rows.made.get(delivery_id) ?? [];
     const place = made.filter((one) => one.resend === resend && one.number <= number).length;
     return `${resend ? "resend" : "attempt"} ${place}`;
   }
 
-  /** Undefined where there is none, or it is not kept. */
+  /** Undefined if there is none, or it is not stored. */
   #cause(id: string | null | undefined): CauseRow | undefined {
     return id ? this.#rows.causes.get(id) : undefined;
   }
@@ -166,7 +166,7 @@ class Nodes {
 
 type Position = Pick<TraceNode, "id" | "parent" | "trace" | "span" | "parent_span">;
 
-/** Where a node stands, by its name and what it follows from, which may be of another trace. */
+/** Position of a node, by its name and its cause, which may be of another trace. */
 const positionOf = (id: string, trace: string, parent: Pick<CauseRow, "id" | "trace"> | undefined): Position => ({
   id,
   parent: parent?.id ?? null,
@@ -187,7 +187,7 @@ const plain = {
   error: null,
 } as const;
 
-const plannedEntry = ({ kind, due, cause }: ScheduledEntry, does: Options["does"]): Planned => ({
+const plannedEntry = ({ kind, due, cause }: ScheduledEntry, does: Options["does"]): PlannedEntry => ({
   parent: cause ?? "",
   due,
   what: does(kind) ?? kind,
@@ -195,7 +195,7 @@ const plannedEntry = ({ kind, due, cause }: ScheduledEntry, does: Options["does"
 });
 
 /** Each after its parent, and what has the same parent in the order in which it happened. */
-function inTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
+function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
   const there = new Set(nodes.map(({ id }) => id));
   const rooted = nodes.map((node) =>
     node.parent !== null && !there.has(node.parent) ? { ...node, parent: null } : node,
@@ -215,15 +215,15 @@ function inTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
   return ordered;
 }
 
-const inTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || inNumber(a.id, b.id);
+const inTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || compareByNumber(a.id, b.id);
 
-/** `attempt:3.2` before `attempt:3.10`; what has no common number stays in its order. */
-function inNumber(a: string, b: string): number {
+/** `attempt:3.2` before `attempt:3.10`; names without a common number stay in their order. */
+function compareByNumber(a: string, b: string): number {
   return numberOf(a) - numberOf(b);
 }
 const numberOf = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/) + 1));
 
-/** One thing that happened, and why. Times are milliseconds. */
+/** One event and its cause. Times are milliseconds. */
 interface TraceNode {
   readonly id: string;
   readonly kind: "request" | "advance" | "timer" | "event" | "delivery" | "attempt";
@@ -249,7 +249,7 @@ interface TraceNode {
 }
 
 /** Something still to come. */
-interface Planned {
+interface PlannedEntry {
   readonly parent: string;
   /** Virtual milliseconds. */
   readonly due: number;
@@ -260,10 +260,10 @@ interface Planned {
 interface Trace {
   /** In the order of the tree: each after its parent. */
   readonly nodes: readonly TraceNode[];
-  readonly planned: readonly Planned[];
+  readonly planned: readonly PlannedEntry[];
 }
 
-/** A node as the control plane tells it. */
+/** A node in the control plane's form. */
 export const toShownNode = ({ at, wall_at, ...node }: TraceNode): ShownNode => ({
   ...node,
   at: isoMillis(at),

@@ -6,7 +6,7 @@ import type { Store, TakeoverHooks } from "../store/port.ts";
 import { adopt, type Cluster, clusterRows } from "../world/clusters.ts";
 import type { ControlTokens } from "../world/control-tokens.ts";
 
-interface Served {
+interface ServedState {
   readonly store: Store;
   readonly runner: Runner;
   readonly clusters: readonly Cluster[];
@@ -14,13 +14,13 @@ interface Served {
 }
 
 /**
- * Puts a state that stands beside in the place of the one that is served, with its clock. Claims of requests that are no
- * more are released in it; tokens of the control plane stay as they are. What was under way belongs to the state that is
- * left: nothing of its outcome is kept. Says what of the schedule it was. `restored` takes over what is kept beside the
- * state, in the same moment; `stood`: that its clock tells when it was, and where ids stood then.
+ * Replaces the served state and its clock by another one. Claims of requests that have ended are released in it; tokens
+ * of the control plane stay as they are. Running entries belong to the replaced state: their outcomes are not stored.
+ * Returns the running entries of the schedule. `restored` takes over the data next to the state, in the same moment;
+ * `stood`: its clock has its time and the position of ids.
  */
 export async function replaceState(
-  { store, runner, clusters, tokens }: Served,
+  { store, runner, clusters, tokens }: ServedState,
   next: Store,
   {
     restored = () => {},

@@ -7,16 +7,16 @@ import type { History } from "../store/port.ts";
 export type RewindTarget =
   /** To this virtual time, in milliseconds. */
   | { readonly to: number }
-  /** To where nothing of this cause had come yet, such as `request:12`. */
+  /** To the state before this cause, such as `request:12`. */
   | { readonly before: string }
-  /** To before so many of the last requests from outside and moves of time that changed something. */
+  /** To the state before this many of the last requests from outside and clock advances that changed the state. */
   | { readonly steps: number };
 
 type Causes = ReadonlyMap<string, CauseRow>;
 
 /** The present, as it is in one moment. */
-interface Present {
-  /** The causes that are kept, by id. */
+interface PresentState {
+  /** The causes that are stored, by id. */
   readonly causes: Causes;
   /** The number of the last line. */
   readonly line: number;
@@ -24,25 +24,25 @@ interface Present {
 
 /** A place in the history to go back to. */
 export interface RewindPoint {
-  /** What is taken back first; undefined where nothing is. */
+  /** The first cause that is undone; undefined if there is none. */
   readonly first: Commit | undefined;
-  /** The causes of what is taken back, each with what led to it, from the inside to the outside. */
+  /** The undone causes, each with its own causes, from the inside to the outside. */
   readonly chains: readonly Chain[];
-  /** The cause before which it lies; undefined where a time was meant. */
+  /** The cause before which it lies; undefined if a time was meant. */
   readonly before: string | undefined;
-  /** Where the sequence of ids stood, as far as it is known. */
+  /** Position of the sequence of ids, as far as it is known. */
   readonly ids: unknown;
-  /** Where the history begins; undefined where nobody looked so far. */
+  /** Beginning of the history; undefined if it was not read that far. */
   readonly reach: HistoryStart | undefined;
 }
 
 type Chain = readonly [cause: string, ...string[]];
 
-/** The history that is kept does not reach so far. */
+/** The history that is stored does not reach so far. */
 export class RewindOutOfRangeError extends Error {
   override readonly name = "RewindOutOfRangeError";
   readonly reach: HistoryStart;
-  /** How many requests and moves of time it has, where those are counted. */
+  /** How many requests and clock advances it has, where those are counted. */
   readonly steps: number | undefined;
 
   constructor(reach: HistoryStart, steps: number | undefined) {
@@ -54,7 +54,7 @@ export class RewindOutOfRangeError extends Error {
   }
 }
 
-/** Nothing is kept of what led to the present state. */
+/** The history of the present state is not stored. */
 export class HistoryUnavailableError extends Error {
   override readonly name = "HistoryUnavailableError";
 
@@ -75,7 +75,7 @@ export class RewindTargetInFutureError extends Error {
   }
 }
 
-/** A request or a move of time has a number: they are counted together, in the order in which they came. */
+/** A request or a clock advance has a number: they are counted together, in the order in which they came. */
 const numbered = /^(?:request|advance):(\d+)$/;
 
 /** Undefined for what has no such number. */
@@ -84,13 +84,17 @@ export function parseCauseNumber(cause: string): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
-/** What it all began with, as far as that is kept: somebody's request, or a move of time. */
+/** The first cause, as far as it is stored: a request, or a clock advance. */
 export const findOrigin = (chain: Chain): string => chain.at(-1)!;
 
 /** Looks for the place that is meant. Fails with RewindOutOfRangeError. */
-export async function findRewindPoint(history: History, target: RewindTarget, present: Present): Promise<RewindPoint> {
+export async function findRewindPoint(
+  history: History,
+  target: RewindTarget,
+  present: PresentState,
+): Promise<RewindPoint> {
   const search = new Search(target, present.causes);
-  // What is committed meanwhile goes with the rest; who did it for whom is not known of it.
+  // Commits meanwhile are undone with the rest; their causes are not known.
   const reach = await history.visit((commit) => commit.number > present.line || search.visit(commit));
   const found = search.found(reach);
   if (!found) throw new RewindOutOfRangeError(reach ?? { number: 0 }, search.counted);
@@ -104,7 +108,7 @@ interface Line {
 }
 
 /** A cause of commits, which need not lie side by side. */
-interface Seen {
+interface HistoryEnd {
   readonly chain: Chain;
   readonly newest: number;
   oldest: Line;
@@ -114,11 +118,11 @@ interface Seen {
 class Search {
   readonly #target: RewindTarget;
   readonly #causes: Causes;
-  readonly #seen = new Map<string, Seen>();
-  /** Where steps are counted. */
+  readonly #seen = new Map<string, HistoryEnd>();
+  /** For a number of steps. */
   readonly #steps: LastNumbers;
   #last: Line | undefined;
-  /** Where a time is meant: the oldest of what came after it. */
+  /** For a time: the oldest cause after it. */
   #after: Line | undefined;
   #hasTime = false;
 
@@ -128,12 +132,12 @@ class Search {
     this.#steps = new LastNumbers("steps" in target ? target.steps : 0);
   }
 
-  /** How many steps there are; undefined where none are counted. */
+  /** How many steps there are; undefined if none are counted. */
   get counted(): number | undefined {
     return "steps" in this.#target ? this.#steps.size : undefined;
   }
 
-  /** False: what is older is of no interest. */
+  /** False: older commits are of no interest. */
   visit(commit: Commit): boolean {
     const line: Line = { commit, before: undefined };
     if (this.#last) this.#last.before = commit;
@@ -144,7 +148,7 @@ class Search {
     return true;
   }
 
-  /** Undefined: it lies beyond what is kept. `reach`: where the history begins, where all of it was shown. */
+  /** Undefined: it is beyond the stored history. `reach`: beginning of the history, if all of it was read. */
   found(reach: HistoryStart | undefined): RewindPoint | undefined {
     if (this.#last) this.#last.before ??= reach;
     const target = this.#target;
@@ -190,7 +194,7 @@ class Search {
     return chain;
   }
 
-  /** Whether it belongs to what is taken back, or to one of the steps after it. */
+  /** Whether it belongs to the undone causes, or to one of the steps after it. */
   #isOf(chain: Chain, before: string): boolean {
     if (!("steps" in this.#target)) return chain.includes(before);
     const number = parseCauseNumber(findOrigin(chain));
@@ -204,7 +208,7 @@ class Search {
   }
 }
 
-/** So many causes with the highest numbers: what somebody who counts steps has in mind. */
+/** This many causes with the highest numbers: the ones that a user counts. */
 class LastNumbers {
   readonly #count: number;
   #all: { readonly cause: string; readonly number: number }[] = [];

@@ -42,27 +42,27 @@ interface World {
   readonly clusters: readonly Cluster[];
   readonly tokens: ControlTokens;
   readonly settings: Pick<Settings, "deterministic">;
-  /** Told a line for each thing that was under way at a restore. */
+  /** Called with a line for each running entry at a restore. */
   readonly report: (line: string) => void;
 }
 
 /** A snapshot as a list shows it. */
 export interface SnapshotInfo extends StoredSnapshot {
-  /** Virtual milliseconds; undefined where the document does not say: it is none, or damaged. */
+  /** Virtual milliseconds; undefined if the document has none: it is not a snapshot, or damaged. */
   readonly at: number | undefined;
-  /** ISO time of the wall; undefined under --deterministic. */
+  /** ISO time of the wall clock; undefined under --deterministic. */
   readonly savedAt: string | undefined;
 }
 
 export interface RestoreResult {
-  /** The name under which the state that was left is kept; undefined where nothing of it was taken back. */
+  /** The name under which the state that was left is stored; undefined if nothing of it was taken back. */
   readonly backupSnapshot: string | undefined;
-  /** What of the schedule was under way: nothing of its outcome was kept. */
+  /** Running entries of the schedule: their outcomes were not stored. */
   readonly dropped: readonly ScheduledEntry[];
 }
 
 export interface RewindResult extends RestoreResult {
-  /** How many requests from outside and moves of time were taken back, a move of time maybe in part. */
+  /** How many requests from outside and clock advances were taken back, a clock advance maybe in part. */
   readonly undone: number;
 }
 
@@ -72,18 +72,18 @@ export interface Diff extends DiffReport {
   readonly to: string | null;
 }
 
-/** What the state that is left is kept as: `before-1`, `before-2`, … */
+/** Name under which the present state is saved: `before-1`, `before-2`, … */
 const beforeName = /^before-(\d+)$/i;
-/** So many of these stay, the newest. */
+/** This many of these stay, the newest. */
 const beforesKept = 10;
 
-/** How long a snapshot waits for what is under way, wall time: a receiver may hang. */
+/** How long a snapshot waits for running entries, wall-clock time: a receiver may hang. */
 const patienceMs = 1_000;
 
 /** The snapshots of one emulator: kept states with a name. */
 export class Snapshots {
   readonly #world: World;
-  /** Whoever changes which snapshots there are: one at a time, for a name is looked for before it is taken. */
+  /** Changes of the list of snapshots: one at a time, for a free name is found before it is taken. */
   #changing: Promise<unknown> = Promise.resolve();
   readonly #watchers = new Set<() => void>();
 
@@ -91,7 +91,7 @@ export class Snapshots {
     this.#world = world;
   }
 
-  /** Keeps the state as it is now. Nobody waits for it. Fails with SnapshotExistsError unless `replace`. */
+  /** Saves the present state. Requests do not wait for it. Fails with SnapshotExistsError unless `replace`. */
   save(name: string, { replace = false }: { readonly replace?: boolean } = {}): Promise<SnapshotInfo> {
     return this.#runExclusive(() => this.#save(name, replace));
   }
@@ -144,7 +144,10 @@ export class Snapshots {
     return this.#world.collections;
   }
 
-  /** What is different in another snapshot, or now. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
+  /**
+   * Differences of another snapshot, or of the present state. Fails with SnapshotNotFoundError and
+   * InvalidSnapshotError.
+   */
   async diff(from: string, to: string | undefined): Promise<Diff> {
     const { store, faults, runner } = this.#world;
     const before = await this.load(from);
@@ -154,7 +157,7 @@ export class Snapshots {
     return { from, to: to ?? null, ...describeDiff(changes, ...scripted, (kind) => runner.describeKind(kind)) };
   }
 
-  /** Who may come in is no part of what goes back. */
+  /** Control tokens are not restored. */
   get #compared(): readonly Collection[] {
     return this.collections.filter((one) => one !== controlTokens);
   }
@@ -185,8 +188,8 @@ export class Snapshots {
   }
 
   /**
-   * Goes back to a snapshot: rows, time, ids and faults are what they were. The present state is kept first. Fails with
-   * SnapshotNotFoundError and InvalidSnapshotError, and then nothing is changed.
+   * Goes back to a snapshot: rows, time, ids and faults are what they were. The present state is stored first. Fails
+   * with SnapshotNotFoundError and InvalidSnapshotError, and then nothing is changed.
    */
   restore(name: string): Promise<RestoreResult> {
     return this.#runExclusive(() => this.#restore(name));
@@ -203,7 +206,7 @@ export class Snapshots {
     return this.#goTo(next, kept.beside, !(await this.#isSame(next, kept.beside)));
   }
 
-  /** Puts a state that was exported in the place of the present one, which is kept first, and has no history. */
+  /** Puts a state that was exported instead of the present one, which is stored first, and has no history. */
   replace(next: Store): Promise<RestoreResult> {
     return this.#runExclusive(async () => {
       const { faults, requestLog } = this.#world;
@@ -214,8 +217,9 @@ export class Snapshots {
   }
 
   /**
-   * Goes back on the way that led to the present state, which is kept. Scripted faults stay as they are. Fails with
-   * HistoryUnavailableError, with RewindTargetInFutureError, and with RewindOutOfRangeError, and then nothing is changed.
+   * Goes back on the way that led to the present state, which is stored. Scripted faults stay as they are. Fails with
+   * HistoryUnavailableError, with RewindTargetInFutureError, and with RewindOutOfRangeError, and then nothing is
+   * changed.
    */
   rewind(target: RewindTarget): Promise<RewindResult> {
     return this.#runExclusive(() => this.#rewind(target));
@@ -235,7 +239,7 @@ export class Snapshots {
       return { backupSnapshot: undefined, undone: 0, dropped: [] };
     const { store: next, past } = await history.stateAfter(first ? first.number - 1 : present.line);
     const kept = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
-    // Only what came of it later is in the history.
+    // Only later results are in the history.
     if (before !== undefined && kept.has(before)) throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
     const begun = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
     await next.transaction("time of the rewind", async (tx) => {
@@ -246,13 +250,15 @@ export class Snapshots {
     const place = IdPosition.safeParse(ids).data ?? null;
     const requests = lastNumberBefore(chains.flat(), kept) ?? requestLog.lastNumber;
     const beside = { faults: faults.toStored(), ids: place, requests, place: past };
-    // A move of time may be taken back in part.
+    // A clock advance may be taken back in part.
     const steps = new Set(chains.map(findOrigin).filter((id) => parseCauseNumber(id) !== undefined));
     const undone = [...steps].filter((id) => !kept.has(id) || id.startsWith("advance:")).length;
     return { ...(await this.#goTo(next, beside, first !== undefined)), undone };
   }
 
-  /** Puts a state in the place of the present one, which is kept, unless only time is another: ten stay, none for nothing. */
+  /**
+   * Puts a state instead of the present one, which is stored, unless only time is another: ten stay, none for nothing.
+   */
   async #goTo(next: Store, beside: Head["beside"], isKept = true): Promise<RestoreResult> {
     const { snapshotStore, faults, ids, requestLog, report } = this.#world;
     const place = beside.ids ?? (await ids.newSequence(next));
@@ -280,7 +286,7 @@ export class Snapshots {
     if (!isKept) return { backupSnapshot: undefined, dropped };
     const befores = names.filter((name) => beforeName.test(name));
     for (const old of befores.slice(0, Math.max(0, befores.length + 1 - beforesKept))) {
-      // The state is put in: what cannot be removed goes the next time.
+      // The state is replaced: files that cannot be removed are removed the next time.
       await snapshotStore.remove(old).catch(() => {});
     }
     return { backupSnapshot: backupSnapshot, dropped };
@@ -335,10 +341,10 @@ const sizesIn = (store: Store, collections: readonly Collection[]): Promise<numb
     ),
   );
 
-/** The number that the last request had before these came; undefined where none of them has a number. */
+/** The number of the last request before these; undefined if none of them has a number. */
 function lastNumberBefore(taken: readonly string[], kept: ReadonlySet<string>): number | undefined {
   const lastKept = [...kept].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
-  // What was kept goes on to have effects: it is older.
+  // Stored causes continue to have effects: they are older.
   const numbers = taken.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastKept);
   return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }
@@ -347,24 +353,24 @@ function lacks(name: string, what: string): never {
   throw new InvalidSnapshotError(name, `it has no ${what}`);
 }
 
-/** What the document of a snapshot says of itself. */
+/** Metadata in the document of a snapshot. */
 const About = z.object({
-  /** Its own, so that a file which somebody renamed is known. */
+  /** Its own name, so that a renamed file is recognized. */
   name: z.string(),
   /** Virtual milliseconds. */
   at: z.int(),
-  /** ISO time of the wall; null under --deterministic, where the wall leaves no trace. */
+  /** ISO time of the wall clock; null under --deterministic, where the wall leaves no trace. */
   saved_at: z.string().nullable(),
 });
 type About = z.infer<typeof About>;
 
-/** What an emulator has in memory beside the state, and a snapshot keeps with it. */
+/** Data that an emulator has in memory next to the state, and a snapshot stores with it. */
 const Beside = z.object({
   faults: StoredFaults,
   ids: IdPosition.nullable(),
   /** The number of the last request. */
   requests: z.int(),
-  /** Which line of the store's history came last, where one is kept. */
+  /** Last line of the store's history, if one is stored. */
   place: z.object({ number: z.int(), checksum: z.int() }).nullish(),
 });
 
@@ -373,8 +379,8 @@ export const Head = z.object({ snapshot: About, beside: Beside });
 export type Head = z.infer<typeof Head>;
 
 /**
- * What the first lines of a document say of it, without reading the rest; undefined where they do not. Its members stand
- * on a line each.
+ * Metadata in the first lines of a document, without reading the rest; undefined if it has none. Its members are on a
+ * line each.
  */
 function aboutIn(firstBlock: string): About | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];

@@ -14,14 +14,14 @@ import type { Subscription } from "./subscriptions.ts";
 /** All that one attempt needs, read in one view. */
 export interface AttemptInput {
   readonly delivery: Delivery;
-  /** Of the attempt, from 1. */
+  /** Number of the attempt, from 1. */
   readonly number: number;
   readonly resend: boolean;
   readonly event: WebhookEvent;
   readonly subscription: Subscription;
   /** Base64, of the workspace. */
   readonly hmacKey: string;
-  /** The W3C trace that it belongs to, where receivers are to be told. */
+  /** Its W3C trace, if it is sent to receivers. */
   readonly trace?: string | undefined;
 }
 
@@ -32,13 +32,13 @@ export interface AttemptContext {
   readonly outgoing: WebhookSender;
 }
 
-/** What one attempt brought: times virtual, `wallAt` and `durationMs` on the wall. */
+/** Result of one attempt: times virtual, `wallAt` and `durationMs` by the wall clock. */
 export interface AttemptResult {
   readonly url: string;
   readonly at: number;
   /** On the wall. */
   readonly wallAt: number;
-  /** Id of the move of time by which it came due; undefined: nobody moved time. */
+  /** Id of the clock advance by which it came due; undefined: the clock was not advanced. */
   readonly movedBy: string | undefined;
   readonly durationMs: number;
   readonly posted: PostResult;
@@ -100,7 +100,7 @@ interface SignedMessage extends OutgoingMessage {
 
 const eventsKept = 256;
 
-/** An event told to a thousand subscriptions, six times each, is signed once. */
+/** An event for a thousand webhooks, six times each, is signed once. */
 class SignedEvents {
   readonly #kept = new Map<number, SignedMessage>();
   readonly #form: WebhookJsonForm;
@@ -116,14 +116,14 @@ class SignedEvents {
     const body = Buffer.from(writeJson(text, formOfWebhook(this.#form, id)));
     const fresh = { text, body, hmacKey, hash: contentHash(hmacKey, body) };
     const [oldest] = this.#kept.keys();
-    // Not all of them: those that are still being told would be signed again, one after the other.
+    // Not all of them: events that are still being delivered would be signed again, one after the other.
     if (oldest !== undefined && this.#kept.size >= eventsKept) this.#kept.delete(oldest);
     this.#kept.set(id, fresh);
     return fresh;
   }
 }
 
-/** What the receiver does hangs below the attempt. */
+/** The receiver's own spans are children of the attempt. */
 const traceHeaders = (trace: string, attempt: string) => ({
   traceparent: writeTraceparent({ trace, span: spanId(trace, attempt) }),
 });

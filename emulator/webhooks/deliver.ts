@@ -26,8 +26,8 @@ export interface DeliveryContext extends AttemptContext {
 }
 
 /**
- * What the schedule does with deliveries; the ref of an entry is the id of one. `deliver`: the next attempt of the
- * schedule. `resend`: one attempt outside it (DECISIONS.md, C18).
+ * Handlers of the scheduled entries of deliveries; the ref of an entry is the id of one. `deliver`: the next attempt of
+ * the schedule. `resend`: one attempt outside it (DECISIONS.md, C18).
  */
 export function deliveryJobHandlers(world: DeliveryContext): {
   readonly deliver: JobHandler;
@@ -60,7 +60,7 @@ export function deliveryJobHandlers(world: DeliveryContext): {
     };
   }
 
-  /** What changed while an entry waited decides (DECISIONS.md, C18). */
+  /** Changes since the entry was scheduled decide (DECISIONS.md, C18). */
   async function sendables(view: View, entries: readonly ScheduledEntry[], resend: boolean) {
     const waiting = await view.getAll(schedule, entries, ({ id }) => id);
     const rows = await view.getAll(deliveries, entries, ({ ref }) => Number(ref));
@@ -103,14 +103,14 @@ export function deliveryJobHandlers(world: DeliveryContext): {
     return dropped ? dropped.then(() => recordNow(tx, ended)) : recordNow(tx, ended);
   }
 
-  /** Awaits nothing where nothing interfered: every delivery passes here. */
+  /** Awaits nothing if nothing interfered: every delivery passes here. */
   function recordNow(tx: Transaction, { entry, result, resend, interference }: EndedRun): Promise<string> | string {
     const delivery = tx.getSync(deliveries, Number(entry.ref));
     if (!delivery) return forget(tx, entry);
     if ("skip" in result) return skip(tx, { entry, delivery, outcome: result.skip, now: clock.now(), resend, news });
     const subscription = tx.getSync(subscriptions, delivery.webhook_id);
     const made = { entry, delivery, subscription, attempted: result, resend, interference, settings, news };
-    // What scripted the trouble is kept with what came of it.
+    // The id of the scripted fault is stored with its effect.
     if (interference)
       return tx.because(interference.cause, () => putAttempt(tx, made)).then(() => recordOutcome(tx, made));
     putAttempt(tx, made);
@@ -120,7 +120,7 @@ export function deliveryJobHandlers(world: DeliveryContext): {
   return { deliver: handlerFor(false), resend: handlerFor(true) };
 }
 
-/** A resend belongs to the trace of what asked for it. */
+/** A resend belongs to the trace of its cause. */
 async function tracesOf(
   view: View,
   entries: readonly ScheduledEntry[],
@@ -143,7 +143,7 @@ function forget(tx: Transaction, entry: ScheduledEntry): string {
   return "gone";
 }
 
-/** What is to be recorded. */
+/** The records to store. */
 interface EndedRun {
   readonly entry: ScheduledEntry;
   readonly result: AttemptResult | Skip;
@@ -202,7 +202,7 @@ async function putOff(
   return "put_off";
 }
 
-/** What comes after an entry of its concurrency key, when it is due by `until`. */
+/** The next entry of its concurrency key, if it is due by `until`. */
 async function nextOfKey(tx: Transaction, entry: ScheduledEntry, until: number): Promise<ScheduledEntry | undefined> {
   const slice = { by: "turn", from: dueSortKey(entry.due, entry.id + 1), to: dueSortKeyEnd(until) } as const;
   return (await tx.list(schedule, slice)).find((other) => other.concurrency_key === entry.concurrency_key);

@@ -8,7 +8,7 @@ import type { CauseRow } from "../store/cause.ts";
 import { rows } from "../store/port.ts";
 import { storedDeadline, storedTime } from "../store/stored-time.ts";
 
-/** One activity as it is told: serialised once, and every delivery of it refers to these bytes. */
+/** One emitted activity: serialized once, and every delivery of it refers to these bytes. */
 export const WebhookEvent = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -18,9 +18,9 @@ export const WebhookEvent = z.strictObject({
   /** Virtual milliseconds. */
   at: storedTime(z.int()),
   body: z.string(),
-  /** When an event that nobody subscribed to may be dropped; others leave with their last delivery. */
+  /** Time after which an event without subscribers may be dropped; others leave with their last delivery. */
   keep_until: z.int().nullable(),
-  /** Id of what it happened by; null where there is none. */
+  /** Id of its cause; null if there is none. */
   cause: z.string().nullable(),
 });
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
@@ -41,7 +41,7 @@ export const webhookEvents = rows<WebhookEvent, "contract" | "activity" | "keep_
 export const Outcome = z.enum(deliveryOutcomes);
 export type Outcome = z.infer<typeof Outcome>;
 
-/** Scripted trouble: what was done, and the id of what scripted that; null where there is none. */
+/** A scripted fault: its effect, and the id of the fault; null if there is none. */
 const AttemptFault = z.strictObject({ effect: z.string(), cause: z.string().nullable() });
 export type AttemptFault = z.infer<typeof AttemptFault>;
 
@@ -50,7 +50,7 @@ export const faultOf = ({ effect, cause }: AppliedFault): AttemptFault => ({ eff
 /** Each is listed. */
 const maxAttempts = 100_000;
 
-/** One activity to one subscription. */
+/** One activity for one webhook. */
 export const Delivery = z.strictObject({
   id: z.int(),
   event_id: z.int(),
@@ -67,7 +67,7 @@ export const Delivery = z.strictObject({
   failures: z.int(),
   /** Virtual milliseconds, as are the following. */
   next_attempt_at: storedDeadline(z.int()).nullable(),
-  /** What put off the next attempt; null: it comes when it should. */
+  /** Reason why the next attempt is postponed; null: it comes on time. */
   put_off: AttemptFault.nullable(),
   created_at: storedTime(z.int()),
   /** When the record may be dropped; null while it is not final (DECISIONS.md, C21). */
@@ -75,7 +75,9 @@ export const Delivery = z.strictObject({
 });
 export type Delivery = z.infer<typeof Delivery>;
 
-/** None by workspace and activity, of which there are few: each delivery would pay for what is compared as fast. */
+/**
+ * No index by workspace and activity, of which there are few: each delivery would pay for a comparison that is as fast.
+ */
 export const deliveries = rows<Delivery, "webhook" | "contract" | "outcome" | "event" | "keep_until">({
   name: "webhook_deliveries",
   schema: Delivery,
@@ -90,7 +92,7 @@ export const deliveries = rows<Delivery, "webhook" | "contract" | "outcome" | "e
   },
 });
 
-/** One POST and what came of it. A row of its own, so that a retry does not write the earlier ones again. */
+/** One POST and its result. A row of its own, so that a retry does not write the earlier ones again. */
 export const Attempt = z.strictObject({
   delivery_id: z.int(),
   /** From 1. */
@@ -101,19 +103,19 @@ export const Attempt = z.strictObject({
   at: storedTime(z.int()),
   /** Milliseconds on the wall, under --deterministic the virtual ones. */
   wall_at: storedTime(z.int()),
-  /** Id of what put it into the queue: of what happened, or of what asked for a resend; null where there is none. */
+  /** Id of its cause: of the event, or of the request for a resend; null if there is none. */
   cause: z.string().nullable(),
-  /** Id of the move of time by which it came due; null: nobody moved time. */
+  /** Id of the clock advance by which it came due; null: the clock was not advanced. */
   moved_by: z.string().nullable(),
-  /** What interfered; null: it went as it should. */
+  /** The fault that interfered; null: none. */
   fault: AttemptFault.nullable(),
   url: z.string(),
-  /** Of the answer; null when there was none. */
+  /** Status of the response; null if there was none. */
   status: z.int().nullable(),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
-  /** Wall time; 0 under --deterministic. */
+  /** Wall-clock time; 0 under --deterministic. */
   duration_ms: z.number(),
-  /** The first 64 kB, as UTF-8; null when there was no answer. */
+  /** The first 64 kB, as UTF-8; null when there was no response. */
   response_body: z.string().nullable(),
 });
 export type Attempt = z.infer<typeof Attempt>;
@@ -123,7 +125,7 @@ export const attempts = rows<Attempt, "asked_by" | "moved_by">({
   schema: Attempt,
   key: (row) => attemptKey(row.delivery_id, row.number),
   indexes: {
-    /** Of resends: all others follow from their delivery. */
+    /** Resends only: all others follow from their delivery. */
     asked_by: (row) => (row.resend ? (row.cause ?? undefined) : undefined),
     moved_by: (row) => row.moved_by ?? undefined,
   },
@@ -146,7 +148,7 @@ export const traceOfEvent = (event: Pick<WebhookEvent, "id"> | undefined, cause:
 
 /** How the service was observed to send webhooks. */
 interface WebhookObserver {
-  /** Whether no receiver is told of the activity. */
+  /** Whether no receiver is notified of the activity. */
   isSilent(activity: string): boolean;
   webhookBody(activity: string, body: string): string;
   /** The headers of a delivery, without its signature. */

@@ -1,7 +1,7 @@
 import type { AttemptResult } from "./attempt.ts";
 import type { Delivery } from "./deliveries.ts";
 
-/** What became of a delivery just now: an attempt that was made, or that it was passed over. */
+/** A new outcome of a delivery: an attempt that was made, or that it was skipped. */
 export interface DeliveryUpdate {
   readonly delivery: Delivery;
   readonly attempt: AttemptResult | undefined;
@@ -12,8 +12,8 @@ export interface DeliveryUpdate {
 }
 
 /**
- * Hands on what becomes of deliveries, as it is written down. An attempt was made even where writing it down fails; it
- * is told again then, when it is made again.
+ * Publishes outcomes of deliveries when they are stored. An attempt was made even if storing it fails; it is published
+ * again when it is made again.
  */
 export class DeliveryNotifier {
   readonly #watchers = new Set<(told: DeliveryUpdate) => void>();

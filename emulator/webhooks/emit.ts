@@ -10,10 +10,12 @@ import { deliveries, type WebhookEvent, webhookEvents, webhookObserver } from ".
 import { retentionEnd } from "./retry-rule.ts";
 import { concurrencyKeyOf, subscriptionKey, subscriptions } from "./subscriptions.ts";
 
-/** How many characters each transaction has told. */
+/** Number of characters that each transaction has emitted. */
 const told = new WeakMap<Transaction, number>();
 
-/** A notification for each of many signatories, each with all of many parties, is the square of what a request holds. */
+/**
+ * A notification for each of many signatories, each with all of many parties, is the square of the size of a request.
+ */
 function countTold(tx: Transaction, body: string): void {
   const length = (told.get(tx) ?? 0) + body.length;
   told.set(tx, length);
@@ -21,10 +23,11 @@ function countTold(tx: Transaction, body: string): void {
 }
 
 /**
- * Tells what happened to every subscription of the workspace that wants the activity, in the caller's own
- * transaction: a delivery and an entry of the schedule that is due now. A disabled subscription gets its delivery
- * too; it ends as skipped when its turn comes, so that nothing is dropped silently. Returns those entries; the ref of
- * each is the id of its delivery. `only`: the one subscription to tell. Fails with MaxBodyBytesExceededError where one transaction tells too much (DECISIONS.md, C24).
+ * Notifies every webhook of the workspace that subscribes to the activity, in the caller's own transaction: a delivery
+ * and an entry of the schedule that is due now. A disabled webhook gets its delivery too; it ends as skipped when its
+ * turn comes, so that nothing is dropped silently. Returns those entries; the ref of each is the id of its delivery.
+ * `only`: the one webhook to notify. Fails with MaxBodyBytesExceededError if one transaction emits too much
+ * (DECISIONS.md, C24).
  */
 export async function emit(
   tx: Transaction,
@@ -43,14 +46,14 @@ export async function emit(
     ? []
     : await tx.list(subscriptions, { by: "wants", equals: subscriptionKey(workspace_id, activity) });
   const wanting = only === undefined ? subscribed : subscribed.filter(({ id }) => id === only);
-  // Kept even when nobody listens: a person may wait for the activity.
+  // Stored even without subscribers: a client may wait for the activity.
   const event: WebhookEvent = {
     id: tx.next("webhook_event"),
     workspace_id,
     activity,
     contract_id,
     at: occurrence.at,
-    // Serialised once: what is signed and what is sent are the same bytes, in every attempt (DECISIONS.md, C17).
+    // Serialized once: the signed and the sent bytes are the same, in every attempt (DECISIONS.md, C17).
     body,
     keep_until: wanting.length === 0 ? retentionEnd("other", due) : null,
     cause: tx.cause?.id ?? null,
@@ -85,7 +88,7 @@ export async function emit(
   });
 }
 
-/** What a payload says of a contract; built by the cluster from its rows. */
+/** The contract in a payload; built by the cluster from its rows. */
 export type ContractFacts = Readonly<z.infer<typeof declared>>;
 
 export interface Performer {
@@ -93,10 +96,10 @@ export interface Performer {
   readonly email?: string;
 }
 
-/** The performer of what the service does by itself. */
+/** The performer of the service's own actions. */
 export const SYSTEM: Performer = { name: "SYSTEM" };
 
-/** Something that happened in a workspace, to be told to its subscriptions. */
+/** An activity in a workspace, to be sent to its webhooks. */
 export interface DomainEvent {
   readonly workspace_id: number;
   readonly activity: Activity;
@@ -116,7 +119,7 @@ export function eventBody(occurrence: DomainEvent): string {
   return writtenJson(amendedDocument(occurrence));
 }
 
-/** The same before it is a text: numbers are kept as src/base/written-numbers.ts says. */
+/** The same before it is a string: numbers are stored as src/base/written-numbers.ts says. */
 export function amendedDocument(occurrence: DomainEvent): object {
   const body = eventDocument(occurrence);
   return occurrence.amend ? occurrence.amend(body) : body;

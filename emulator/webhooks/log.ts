@@ -14,7 +14,7 @@ import {
 import { purge } from "./record.ts";
 import { concurrencyKeyOf } from "./subscriptions.ts";
 
-/** What the log is searched by; everything given must hold. */
+/** Filter of the log; everything given must hold. */
 export interface DeliveryFilter {
   readonly workspace_id?: number | undefined;
   readonly webhook_id?: number | undefined;
@@ -34,13 +34,13 @@ export interface LoggedDelivery {
   readonly attempts: readonly Attempt[];
 }
 
-/** One page of the log, newest first, and how many records the filter finds in all. */
+/** One page of the log, newest first, and the total number of matching records. */
 export async function listDeliveries(
   view: View,
   filter: DeliveryFilter,
   { offset, limit }: DeliveryPage,
 ): Promise<{ readonly items: readonly LoggedDelivery[]; readonly total: number }> {
-  const { slice, rest } = narrowest(filter);
+  const { slice, rest } = findNarrowestSlice(filter);
   if (rest.length === 0) {
     const rows = await view.list(deliveries, { ...slice, reverse: true, offset, limit });
     return { items: await withAttempts(view, rows), total: await view.count(deliveries, slice) };
@@ -50,7 +50,7 @@ export async function listDeliveries(
   return { items: await withAttempts(view, found.slice(offset, offset + limit)), total: found.length };
 }
 
-/** One delivery with its attempts and the body that is sent; undefined when there is none, or no longer. */
+/** One delivery with its attempts and the body that is sent; undefined if it does not exist, or no longer. */
 export async function showDelivery(
   view: View,
   id: number,
@@ -64,8 +64,8 @@ export async function showDelivery(
 }
 
 /**
- * Drops every record whose time is over, before the log is looked at. Returns at once when there is none. Whoever looks
- * has not asked for it: it is no step that they could take back.
+ * Drops every expired record before the log is read. Returns at once if there is none. Reading the log is not the
+ * cause: it is not a step that a user could undo.
  */
 export async function dropExpired(store: Store, now: number): Promise<void> {
   const batch = 500;
@@ -84,7 +84,7 @@ export function resend(tx: Transaction, delivery: Delivery, now: number): Schedu
   });
 }
 
-/** The last webhook call of each contract of a workspace; contracts without one are left out. */
+/** The last webhook call of each contract of a workspace; contracts without one are omitted. */
 export async function listLatestDeliveries(
   view: View,
   workspaceId: number,
@@ -107,8 +107,11 @@ const indexes = [
   ["outcome", "outcome"],
 ] as const;
 
-/** The slice of the index that helps most, and what is left to be compared. */
-function narrowest(filter: DeliveryFilter): { slice: Slice<(typeof indexes)[number][1]>; rest: readonly Criterion[] } {
+/** The smallest slice of the index, and the conditions that are left to compare. */
+function findNarrowestSlice(filter: DeliveryFilter): {
+  slice: Slice<(typeof indexes)[number][1]>;
+  rest: readonly Criterion[];
+} {
   const given = Object.entries(filter).filter((criterion): criterion is [...Criterion] => criterion[1] !== undefined);
   const index = indexes.find(([name]) => filter[name] !== undefined);
   if (!index) return { slice: {}, rest: given };

@@ -12,7 +12,7 @@ import type { DeliveryNotifier } from "./delivery-notifier.ts";
 import { failuresUntilDisabled, retentionEnd, retryScheduleOf } from "./retry-rule.ts";
 import { type Subscription, type SubscriptionStatus, subscriptions } from "./subscriptions.ts";
 
-interface Made {
+interface AttemptRecord {
   readonly entry: ScheduledEntry;
   readonly delivery: Delivery;
   /** Undefined: it was deleted meanwhile. */
@@ -28,14 +28,17 @@ interface Made {
  * Writes down what follows from one attempt: the subscription's counter, the delivery's outcome, and the entry's next
  * time or its end. Returns the delivery's outcome.
  */
-export function recordOutcome(tx: Transaction, made: Made): string {
+export function recordOutcome(tx: Transaction, made: AttemptRecord): string {
   const { entry, delivery, subscription, attempted, resend, news } = made;
   const ok = isSuccess(attempted.posted);
   const disabled = subscription !== undefined && count(tx, subscription, made) !== "ACTIVE";
 
   // A resend that came first has ended it already, or this one is a resend: then only a success changes it.
   const ended = resend || delivery.outcome === "delivered";
-  const whole = attemptedDelivery(delivery, ok ? delivered(attempted.at) : ended ? {} : failed(tx, made));
+  const whole = attemptedDelivery(
+    delivery,
+    ok ? createSuccessChange(attempted.at) : ended ? {} : createFailureChange(tx, made),
+  );
   tx.put(deliveries, whole);
   news?.notify({ delivery: whole, attempt: attempted, disabled, at: attempted.at });
 
@@ -46,7 +49,11 @@ export function recordOutcome(tx: Transaction, made: Made): string {
 }
 
 /** DECISIONS.md, C18: per subscription, over all its deliveries. Returns its status after that. */
-function count(tx: Transaction, subscription: Subscription, { delivery, attempted }: Made): SubscriptionStatus {
+function count(
+  tx: Transaction,
+  subscription: Subscription,
+  { delivery, attempted }: AttemptRecord,
+): SubscriptionStatus {
   const failure_count = isSuccess(attempted.posted) ? 0 : subscription.failure_count + 1;
   if (failure_count === subscription.failure_count) return subscription.status;
   const counted = { ...subscription, failure_count };
@@ -81,11 +88,11 @@ function attemptedDelivery(row: Delivery, change: Change): Delivery {
   };
 }
 
-function delivered(at: number): Change {
+function createSuccessChange(at: number): Change {
   return { outcome: "delivered", next_attempt_at: null, keep_until: retentionEnd("delivered", at) };
 }
 
-function failed(tx: Transaction, { delivery, attempted: { at }, settings }: Made): Change {
+function createFailureChange(tx: Transaction, { delivery, attempted: { at }, settings }: AttemptRecord): Change {
   const failures = delivery.failures + 1;
   const schedule = retryScheduleOf(tx.getSync(workspaces, delivery.workspace_id), settings);
   const next = nextAttemptAt(schedule, failures, at, settings.workerTick);
@@ -94,7 +101,7 @@ function failed(tx: Transaction, { delivery, attempted: { at }, settings }: Made
 }
 
 /** Writes down the attempt itself. */
-export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend, interference }: Made): void {
+export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend, interference }: AttemptRecord): void {
   const { url, at, wallAt, movedBy, durationMs, posted } = attempted;
   tx.put(attempts, {
     delivery_id: delivery.id,
@@ -114,7 +121,7 @@ export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend
   });
 }
 
-/** The success of a resend ends the delivery: what the schedule still had in mind for it is called off. */
+/** The success of a resend ends the delivery: the remaining attempts of the schedule are canceled. */
 export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
   const waiting = tx.getSync(schedule, entry_id);
   if (waiting?.kind === "deliver" && waiting.ref === String(id)) dequeue(tx, waiting);

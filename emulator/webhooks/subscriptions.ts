@@ -8,7 +8,7 @@ import { storedTime } from "../store/stored-time.ts";
 export const SubscriptionStatus = z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]);
 export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
 
-/** A webhook of a workspace: where to tell which activities. */
+/** A webhook of a workspace: its URL and its activities. */
 export const Subscription = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -41,16 +41,15 @@ export const subscriptions = rows<Subscription, "workspace" | "wants">({
   },
 });
 
-/** Finds the subscriptions of a workspace that want an activity. */
+/** Finds the webhooks of a workspace that subscribe to an activity. */
 export const subscriptionKey = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
 
-/** What the attempts of a subscription share in the schedule: a capacity of `6 − counter` (DECISIONS.md, C18). */
+/** The attempts of a webhook share a capacity of `6 − counter` in the schedule (DECISIONS.md, C18). */
 export const concurrencyKeyOf = (webhookId: number): string => `webhook:${webhookId}`;
 
 /**
- * What a person does in the application's settings: enabling sets the counter to 0 and resends nothing, disabling
- * lets what comes due be skipped (DECISIONS.md, C18). Returns the row; undefined when there is none. `at`: virtual
- * milliseconds.
+ * A user's change in the application's settings: enabling sets the counter to 0 and resends nothing, disabling skips
+ * due attempts (DECISIONS.md, C18). Returns the row; undefined if there is none. `at`: virtual milliseconds.
  */
 export async function switchSubscription(
   tx: Transaction,
@@ -67,7 +66,7 @@ export async function switchSubscription(
   return changed;
 }
 
-/** What is to differ in a body, by the paths of its fields: `counterparties.0.poc_email`. */
+/** Changes of a body, by the paths of its fields: `counterparties.0.poc_email`. */
 interface Amendments {
   /** Other values of fields that are there. */
   readonly overrides?: Readonly<Record<string, unknown>> | undefined;
@@ -86,7 +85,7 @@ interface Conflicts {
 
 type Parent = Record<string, unknown> | unknown[];
 
-/** A body with the amendments made, in a copy: additions last, so that a field can be removed and added anew. */
+/** A body with the amendments made, in a copy: additions last, so that a field can be removed and added again. */
 export function applyAmendments(
   body: object,
   { overrides, additions, removals }: Amendments,

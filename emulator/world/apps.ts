@@ -3,7 +3,7 @@ import { responseHeaders } from "../../src/api/operation.ts";
 import { dictionary } from "../../src/api/shapes.ts";
 import { rows, type View } from "../store/port.ts";
 
-/** What the seed says of the connected apps: secrets, allow-lists and stand-ins. One row. */
+/** The seed's connected apps: secrets, allow-lists and stand-ins. One row. */
 export const Apps = z.strictObject({
   chat_a: z.strictObject({
     /** Without one, signatures are not checked (DECISIONS.md, R21). */
@@ -25,10 +25,10 @@ export const Apps = z.strictObject({
   captcha: z.strictObject({
     /** Callers for whom the always-pass test captcha holds (the specification, use_test_captcha). */
     test_addresses: z.array(z.string()).default(["127.0.0.1", "::1"]),
-    /** What the captcha of everybody else must be. */
+    /** The required captcha of all others. */
     captcha_token: z.string(),
   }),
-  /** Answers of emulated clusters to forwarded requests, by path (DECISIONS.md, R38). */
+  /** Responses of emulated clusters to forwarded requests, by path (DECISIONS.md, R38). */
   answers: z
     .array(
       z.strictObject({
@@ -61,7 +61,7 @@ export async function readApps(view: View): Promise<Apps> {
 }
 
 /**
- * The front end that a caller wants the canvas page to load; `refused` when its origin is not on the seed's list
+ * The front end that a caller wants the canvas page to load; `rejected` when its origin is not on the seed's list
  * (DECISIONS.md, R28).
  */
 export function resolveFrontEnd(

@@ -4,29 +4,30 @@ import { parseBasic } from "../../src/schemes/http-authorization.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { rows, type View } from "../store/port.ts";
 
-/** What a token request says about its client. */
+/** The client in a token request. */
 interface ClientParameters {
   readonly client_id?: string | undefined;
   readonly client_secret?: string | undefined;
 }
 
-/** Who a token request says that it comes from: by HTTP basic, or by parameters (RFC 6749, 2.3.1). */
+/** The client that a token request names: by HTTP basic, or by parameters (RFC 6749, 2.3.1). */
 export function readClientCredentials(
   { headers }: Pick<ReceivedRequest, "headers">,
   { client_id, client_secret = "" }: ClientParameters,
 ): { readonly id: string | undefined; readonly secret: string; readonly byBasic: boolean } {
   const basic = parseBasic(headers.authorization);
   if (!basic) return { id: client_id, secret: client_secret, byBasic: false };
-  return { id: formDecoded(basic.user), secret: formDecoded(basic.password), byBasic: true };
+  return { id: decodeForm(basic.user), secret: decodeForm(basic.password), byBasic: true };
 }
 
-/** Why a request is refused that names or proves its client in two places (RFC 6749, 2.3 and 5.2). */
+/** Why a request is rejected that names or proves its client in two places (RFC 6749, 2.3 and 5.2). */
 export const duplicateClientAuthMessage =
   "The client authenticates both by HTTP basic and by parameters, or sends two client IDs";
 
 /**
- * The client that sends a token request: a public one names itself, a confidential one proves itself. `unnamed`: nobody
- * is named; `twice`: it is told in two places; `unproven`: the client is unknown, or its secret is wrong or unreadable.
+ * The client that sends a token request: a public one names itself, a confidential one proves itself. `unnamed`: no
+ * client is named; `twice`: it is named in two places; `unproven`: the client is unknown, or its secret is wrong or
+ * unreadable.
  */
 export async function authenticateClient(
   view: View,
@@ -34,7 +35,7 @@ export async function authenticateClient(
   parameters: ClientParameters,
 ): Promise<OAuthClient | "unnamed" | "twice" | "unproven"> {
   const { id, secret, byBasic } = readClientCredentials(request, parameters);
-  // It tried to prove itself, and nobody can read how.
+  // It sent credentials that are unreadable.
   if (!byBasic && triesBasic(request)) return "unproven";
   if (id === undefined) return "unnamed";
   const { client_id = id, client_secret } = parameters;
@@ -44,7 +45,7 @@ export async function authenticateClient(
   return proven ? client : "unproven";
 }
 
-/** The header that goes with a refusal of credentials that came by HTTP basic (RFC 6749, 5.2). */
+/** The header of a rejection of credentials that came by HTTP basic (RFC 6749, 5.2). */
 export const basicChallenge = (request: Pick<ReceivedRequest, "headers">): Readonly<Record<string, string>> =>
   triesBasic(request) ? { "www-authenticate": 'Basic realm="oauth"' } : {};
 
@@ -52,7 +53,7 @@ const triesBasic = ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
   /^basic(?:\s|$)/i.test(headers.authorization ?? "");
 
 /** Identifier and secret are form-encoded before they are put into the header. */
-function formDecoded(text: string): string {
+function decodeForm(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { rows } from "../store/port.ts";
 
-/** A cluster as the state keeps it; where it listens is known only while the emulator runs. */
+/** A stored cluster; its address is known only while the emulator runs. */
 export const ClusterRow = z.strictObject({
   id: z.string().min(1),
   /** Name of the region; `cluster_label` in answers. */
@@ -24,15 +24,15 @@ export const clusterRows = rows<ClusterRow, "position">({
   indexes: { position: (row) => row.position },
 });
 
-/** One deployment behind the router, as it stands in a running emulator. */
+/** One deployment behind the router, as it is in a running emulator. */
 export interface Cluster {
   readonly id: string;
   readonly label: string;
   readonly key: string;
   readonly destinations: readonly string[];
-  /** Where clients find it, without a slash at the end: what answers and links name. */
+  /** Its address for clients, without a slash at the end: responses and links name it. */
   readonly url: string;
-  /** Where the router reaches it: origin of its listener, or of the real back end. */
+  /** Its address for the router: origin of its listener, or of the real back end. */
   readonly reachedAt: string;
   /** A back end that we do not run. */
   readonly external: boolean;

@@ -12,14 +12,14 @@ export const ControlToken = z.strictObject({
   name: z.string(),
   role: z.enum(controlRoles),
   /**
-   * SHA-256, base64. Slow hashes are for what people think of; nobody guesses 256 random bits, however fast each try is, and
+   * SHA-256, base64. Slow hashes are for passwords; 256 random bits cannot be guessed, however fast each try is, and
    * every request has to be checked.
    */
   hash: z.string(),
-  /** Wall milliseconds: who may come in is a matter of this world. */
+  /** Wall-clock milliseconds: who may come in is a matter of this world. */
   created_at: storedTime(z.int()),
   last_used_at: storedTime(z.int()).nullable(),
-  /** The workspace that it is bound to, with its name: after a reset the id may be another one's. Left out: none. */
+  /** The workspace that it is bound to, with its name: after a reset the id may be another one's. Omitted: none. */
   workspace_id: z.int().optional(),
   workspace: z.string().optional(),
 });
@@ -32,15 +32,15 @@ export const controlTokens = rows<ControlToken, "hash">({
   indexes: { hash: (row) => row.hash },
 });
 
-/** What the token of the run file is called, which is no row: it is new with each start, and may do everything. */
+/** Name of the run file's token, which is not a row: it is new with each start, and may do everything. */
 export const localToken = "local";
 
-/** So old may be what is kept of a token's last use: one that is in use is not written at each request. */
+/** Maximum age of the stored last use of a token: a used one is not written at each request. */
 const usesKeptEveryMs = 60_000;
 
 /**
- * The tokens of one emulator. They are of whoever runs it, not of what its state tells: a state that takes the place of
- * another is given those of the present one (DECISIONS.md, E16).
+ * The tokens of one emulator. They belong to its operator, not to its state: a state that replaces another is given
+ * those of the present one (DECISIONS.md, E16).
  */
 export class ControlTokens {
   readonly #store: Store;
@@ -55,9 +55,9 @@ export class ControlTokens {
     this.#wall = wall;
   }
 
-  /** The token that was given, which is noted as used; undefined where there is none. */
+  /** The row of a token, whose use is noted; undefined if there is none. */
   async use(given: string): Promise<ControlToken | undefined> {
-    // An index finds it: by its hash, of which a caller can choose no part, time tells nothing.
+    // An index finds it: by its hash, of which a caller can choose no part, so that the time reveals nothing.
     const equals = hashOf(given);
     const found = await this.#store.read(async (view) => {
       const [row] = await view.list(controlTokens, { by: "hash", equals, limit: 1 });
@@ -75,13 +75,13 @@ export class ControlTokens {
     });
   }
 
-  /** In the order in which they were made. */
+  /** In order of creation. */
   async list(): Promise<readonly ControlToken[]> {
     const all = await this.#store.read((view) => view.list(controlTokens));
     return all.map((row) => ({ ...row, last_used_at: this.#used.get(row.hash) ?? row.last_used_at }));
   }
 
-  /** A new token, for the only time; undefined where the name is taken. `store`: of the call that asks. */
+  /** A new token, for the only time; undefined if the name is taken. `store`: of the call that asks. */
   create(
     store: Store,
     name: string,
@@ -89,7 +89,7 @@ export class ControlTokens {
     workspace?: Pick<Workspace, "id" | "name">,
   ): Promise<string | undefined> {
     return this.#runExclusive(async () => {
-      // Never of the ids of --deterministic, which anybody can work out.
+      // Never of the ids of --deterministic, which anyone can work out.
       const token = `svc_${randomIds().token(32)}`;
       const row = { name, role, hash: hashOf(token), created_at: this.#wall.now(), last_used_at: null };
       const bound = workspace && { workspace_id: workspace.id, workspace: workspace.name };
@@ -102,7 +102,7 @@ export class ControlTokens {
     });
   }
 
-  /** Says whether there was one. */
+  /** Reports whether there was one. */
   revoke(store: Store, name: string): Promise<boolean> {
     return this.#runExclusive(async () => {
       const row = await store.transaction("tokens.revoke", async (tx) => {
@@ -115,7 +115,7 @@ export class ControlTokens {
     });
   }
 
-  /** Gives the tokens to a state that takes the place of the present one, and puts it there; none changes meanwhile. */
+  /** Copies the tokens to a state that replaces the present one, and replaces it; none changes meanwhile. */
   carryOver<T>(next: Store, takeOver: () => Promise<T>): Promise<T> {
     return this.#runExclusive(async () => {
       const present = await this.#store.read((view) => view.list(controlTokens));
@@ -132,7 +132,7 @@ export class ControlTokens {
     const before = Math.max(last_used_at ?? 0, this.#used.get(hash) ?? 0);
     this.#used.set(hash, now);
     if (now - before < usesKeptEveryMs) return;
-    // Nobody waits for it, and a disk that refuses keeps nobody out.
+    // Not awaited, and a disk that rejects writes locks no caller out.
     void this.#store
       .transaction("tokens.used", async (tx) => {
         const row = await tx.get(controlTokens, name);
@@ -148,7 +148,7 @@ export class ControlTokens {
   }
 }
 
-/** Whether the workspace of a token is there, for one that is bound to any. */
+/** Whether the workspace of a token exists, for a bound one. */
 async function isOfWorkspace(view: View, { workspace_id, workspace }: ControlToken): Promise<boolean> {
   return workspace_id === undefined || (await view.get(workspaces, workspace_id))?.name === workspace;
 }
@@ -167,7 +167,7 @@ const hashOf = (token: string): string => hash("sha256", token).toString("base64
 /** The cookie of a person who signed in at a cluster. All clusters share the router's name, and so the cookie. */
 const name = "svc_session";
 
-/** The value of a cookie in a `cookie` header (RFC 6265, 4.2); undefined where there is none. */
+/** The value of a cookie in a `cookie` header (RFC 6265, 4.2); undefined if there is none. */
 export function findCookie(name: string, cookies = ""): string | undefined {
   const found = cookies.split(/;\s*/).find((one) => one.startsWith(`${name}=`));
   return found?.slice(name.length + 1) || undefined;

@@ -16,9 +16,9 @@ const Email = z.strictObject({
   purpose: z.enum(emailPurposes),
   recipient: z.string(),
   mode: z.enum(["to", "cc"]),
-  /** Of the link in it, at the cluster where it is about a contract, else at the router. */
+  /** Token of the link in it, at the cluster if it is about a contract, else at the router. */
   path: z.string().nullable(),
-  /** By which whoever has read it goes on: of a signup or an invitation. */
+  /** Token with which its reader continues: of a signup or an invitation. */
   token: z.string().nullable(),
   /** Virtual milliseconds. */
   sent_at: storedTime(z.number()),
@@ -47,10 +47,10 @@ export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purp
 
 const addresseeKey = (contractId: string, recipient: string): string => `${contractId} ${addressKey(recipient)}`;
 
-/** Anybody may report events, and this many are kept of an e-mail; they are dropped with it. */
-const mostEvents = 100;
+/** Anyone may report events, and this many are stored of an e-mail; they are dropped with it. */
+const maxEvents = 100;
 
-/** Keeps an e-mail in the place of sending it. */
+/** Keeps an e-mail instead of sending it. */
 export function sendEmail(
   tx: Transaction,
   given: Pick<Email, "purpose" | "recipient" | "sent_at"> & Partial<Omit<Email, "id" | "events">>,
@@ -73,7 +73,7 @@ export function sendEmail(
   return email;
 }
 
-/** Trials are begun by anybody, as often as they like. */
+/** Trials are begun by anyone, as often as they like. */
 export async function evictOldestTrials(tx: Transaction): Promise<void> {
   const trials = { by: "purpose", equals: "trial" } as const;
   const limit = (await tx.count(emails, trials)) - maxUnauthenticatedRows;
@@ -83,7 +83,7 @@ export async function evictOldestTrials(tx: Transaction): Promise<void> {
 
 /** Writes down what the provider reports of an e-mail. */
 export function recordEvent(tx: Transaction, email: Email, event: EmailEvent): void {
-  tx.put(emails, { ...email, events: [...email.events, event].slice(-mostEvents) });
+  tx.put(emails, { ...email, events: [...email.events, event].slice(-maxEvents) });
 }
 
 /** Drops e-mails whose time is over, at most `limit`: 90 virtual days, as other records (DECISIONS.md, C21). */
@@ -93,7 +93,7 @@ export async function purgeEmails(tx: Transaction, now: number, limit = 50): Pro
   return over.length;
 }
 
-/** What the Metadata of an event says of the e-mail that it is about. */
+/** The Metadata of an event about its e-mail. */
 export interface EmailSelector {
   readonly email_id?: string | undefined;
   readonly cluster_id?: string | undefined;

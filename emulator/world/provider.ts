@@ -6,12 +6,12 @@ import { rows, type Store, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 
 /**
- * The stand-in for the providers that people sign in with or connect, and for chat_a: its page lets a person be anybody,
- * and a code stands for who they said they are until it is redeemed (DECISIONS.md, R25).
+ * The stand-in for the providers that people sign in with or connect, and for chat_a: its page lets a person be anyone,
+ * and a code stands for their identity until it is redeemed (DECISIONS.md, R25).
  */
 export const ProviderCode = z.strictObject({
   code: z.string(),
-  /** Who issued it: a provider, or chat_a. */
+  /** Its issuer: a provider, or chat_a. */
   provider: z.string(),
   /** E-mail address of the person, or ID of the team of chat_a. */
   account: z.string(),
@@ -37,7 +37,7 @@ export async function issueProviderCode(
   return code;
 }
 
-/** The account that a code of this provider stands for, once; undefined when the provider does not know the code. */
+/** The account of a code of this provider, once; undefined if the provider does not know the code. */
 export async function redeemProviderCode(
   tx: Transaction,
   provider: string,
@@ -49,21 +49,21 @@ export async function redeemProviderCode(
   return { id: known.account, name: known.name };
 }
 
-/** What a person is at a provider for, and what brings them back. */
+/** The purpose of a visit at a provider, and the way back. */
 export interface ProviderVisit {
   /** `install`: an app is added to a workspace. */
   readonly flow: "trial" | "login" | "signup" | "install";
   readonly provider: string;
   readonly state: string;
-  /** Where chat_a redirects to; only of its own. */
+  /** Redirect target of chat_a; only of its own. */
   readonly destination?: string | undefined;
 }
 
-/** Where a person signs in with a provider, or approves. */
+/** Page on which a person signs in with a provider, or approves. */
 export const authorizationUrl = (publicUrl: string, { flow, provider, state, destination }: ProviderVisit): string =>
   `${publicUrl}/_emulator/provider?${new URLSearchParams({ flow, provider, state, ...(destination && { destination }) })}`;
 
-/** Where the provider sends the person back to, with a code or with what went wrong. */
+/** URL to which the provider sends the person back, with a code or with an error. */
 export function providerRedirect(
   publicUrl: string,
   visit: ProviderVisit,
@@ -108,13 +108,13 @@ export interface RenewableIds extends Ids {
   /** From the seed: at the first start and at every reset. */
   restart(): void;
   /**
-   * Over a state that was there before, after a restart or an import: the beginning of a sequence of its own, so that no id
-   * in the state is drawn a second time. Its number is kept in the state. Nothing is drawn of it before `goTo`.
+   * Over a state that was there before, after a restart or an import: the beginning of a sequence of its own, so that
+   * no id in the state is drawn a second time. Its number is stored in the state. Nothing is drawn of it before `goTo`.
    */
   newSequence(store: Store): Promise<IdPosition | undefined>;
-  /** Where the sequence stands; undefined where ids are random. */
+  /** Position of the sequence; undefined if ids are random. */
   place(): IdPosition | undefined;
-  /** Draws what comes after that place, also again: for a state that was kept there. */
+  /** Draws what comes after that place, also again: for a state that was stored there. */
   goTo(place: IdPosition | undefined): void;
 }
 
@@ -122,7 +122,7 @@ export interface RenewableIds extends Ids {
 export const IdPosition = z.strictObject({ sequence: z.int().min(0), drawn: z.int().min(0) });
 export type IdPosition = z.infer<typeof IdPosition>;
 
-/** `seed`: what the sequence follows from, with --deterministic; undefined: ids are random. */
+/** `seed`: start of the sequence, with --deterministic; undefined: ids are random. */
 export function renewableIds(seed: string | undefined): RenewableIds {
   if (seed === undefined) {
     return { ...randomIds(), restart() {}, newSequence: async () => undefined, place: () => undefined, goTo() {} };

@@ -29,7 +29,7 @@ export interface Settings extends Required<Pick<EmulatorOptions, SettingName>> {
   readonly autoSignMs: number | undefined;
 }
 
-/** Where webhooks may be sent. */
+/** Rules for the URLs of webhooks. */
 export const receiverRules = ({ webhookAllow, strict }: Settings): ReceiverRules => ({
   allow: webhookAllow,
   strict: strict.has("receivers"),

@@ -24,14 +24,14 @@ export const Workspace = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
   name: z.string(),
-  /** Of the company, and what it wants the service for, as its trial said; null: nobody has said. */
+  /** Data of the company, and its purpose, from its trial; null: unknown. */
   industry: z.string().nullable().default(null),
   use_case: z.string().nullable().default(null),
   client_id: z.string(),
   client_secret: z.string(),
   /** The user whom the API key acts as. */
   acting_user_id: z.int(),
-  /** What the API key may do; `developer_settings` is needed to create and delete webhooks (DECISIONS.md, C2). */
+  /** Permissions of the API key; `developer_settings` is needed to create and delete webhooks (DECISIONS.md, C2). */
   permissions: z.array(z.enum(["developer_settings"])).default(["developer_settings"]),
   /** Base64 of 64 bytes. */
   hmac_key: z.string(),
@@ -46,10 +46,10 @@ export const Workspace = z.strictObject({
   jurisdictions: z.array(z.strictObject({ id: z.int(), name: z.string(), iso_code: z.string() })),
   creator_tokens: z.array(z.string()).default([]),
   counterparty_tokens: z.array(z.string()).default([]),
-  /** Teams of chat_a and tenants of chat_b that are its own: what comes from them is about its contracts. */
+  /** Its own teams of chat_a and tenants of chat_b: their events are about its contracts. */
   chat_a_teams: z.array(z.string()).default([]),
   chat_b_tenants: z.array(z.string()).default([]),
-  /** As the billing provider said last (DECISIONS.md, R32); null: nothing yet. */
+  /** The billing provider's last report (DECISIONS.md, R32); null: none yet. */
   plan: z.string().nullable().default(null),
   is_suspended: z.boolean().default(false),
   /** When the newest event of the billing provider happened, in milliseconds. */
@@ -122,7 +122,7 @@ export const Template = z.strictObject({
   signature_capable: z.boolean().default(true),
   counter_party_kind: z.enum(["Individual", "Organisation", "Both"]).default("Both"),
   attributes: z.array(Question).default([]),
-  /** Where somebody of the creator's side signs; null: the template has no such slot. */
+  /** Slot in which a user of the creator's side signs; null: the template has no such slot. */
   creator_slot: z
     .strictObject({
       required: z.boolean(),
@@ -159,12 +159,12 @@ export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({
   indexes: {
     client: (row) => row.client_id,
     cluster: (row) => row.cluster_id,
-    /** Of the tokens that a seed gives. */
+    /** Tokens of the seed. */
     invite: (row) => [...row.creator_tokens, ...row.counterparty_tokens],
   },
 });
 
-/** The workspace whose API key stands for a cluster where nobody named one. */
+/** The workspace whose API key is used for a cluster by default. */
 export const firstWorkspace = async (view: View, clusterId: string): Promise<Workspace | undefined> =>
   (await view.list(workspaces, { by: "cluster", equals: clusterId, limit: 1 }))[0];
 
@@ -196,10 +196,13 @@ export const workflows = rows<Workflow, "workspace">({
   indexes: byWorkspace,
 });
 
-/** Where the router asks an emulated cluster to create the workspace of a completed signup. The path is our own. */
+/**
+ * Route at which the router asks an emulated cluster to create the workspace of a completed signup. The path is our
+ * own.
+ */
 export const newWorkspacePath = "/api/v1/organization/trial_signup/";
 
-/** What it sends, with the cluster's key in `x-cluster-key`. */
+/** Body of its request, with the cluster's key in `x-cluster-key`. */
 export const NewWorkspace = z.object({
   /** The same token again is the same workspace: the router may have been stopped before it learned of it. */
   signup_token: z.string(),
@@ -214,7 +217,7 @@ export const NewWorkspace = z.object({
 });
 export type NewWorkspace = z.infer<typeof NewWorkspace>;
 
-/** What a cluster answers, for the router to map: of a back end that is not ours, whatever it tells. */
+/** A cluster's response, for the router to map: an external back end may return anything. */
 export const CreatedWorkspace = z.object({
   workspace_id: z.int().nullable().catch(null),
   client_id: z.string().nullable().catch(null),
@@ -226,7 +229,7 @@ export type CreatedWorkspace = z.infer<typeof CreatedWorkspace>;
 export const invitationKinds = ["creator", "counterparty"] as const;
 export type InvitationKind = (typeof invitationKinds)[number];
 
-/** The kind that `email_type` in a link says, which spells it in two ways; undefined where it says neither. */
+/** The kind that `email_type` in a link says, which spells it in two ways; undefined if it says neither. */
 export function invitationKindOf(emailType: string): InvitationKind | undefined {
   if (emailType === "creator") return "creator";
   return /^counter_?party$/.test(emailType) ? "counterparty" : undefined;

@@ -51,8 +51,8 @@ import * as storageObjects from "./storage.ts";
 type Declared = { readonly [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> };
 
 /**
- * Every resource's module, there at once: what loads all of them must not wait for it, since a CommonJS program cannot
- * wait while it loads. The compiler refuses one that resources.ts names otherwise or not at all.
+ * Every resource's module, loaded at once: a CommonJS program cannot wait while it loads. The compiler rejects a module
+ * that resources.ts names differently or not at all.
  */
 export const allResources: Declared = {
   "router/chat-a": routerChatA,

@@ -1,4 +1,4 @@
-/** What a token of the control plane may do, each with all that those before it may. */
+/** Roles of control tokens, each with the permissions of those before it. */
 export const controlRoles = ["read", "operate", "admin"] as const;
 export type ControlRole = (typeof controlRoles)[number];
 
@@ -10,6 +10,6 @@ export const hiddenFrom = (needs: string): string => `${hidden}${needs}]`;
 /** Whether a value stands for a secret that was not shown. */
 export const isHidden = (value: string | undefined): boolean => value?.startsWith(hidden) === true;
 
-/** Whether who has one role may do what takes the other. */
+/** Whether one role includes the permissions of the other. */
 export const isAllowed = (has: ControlRole, needs: ControlRole): boolean =>
   controlRoles.indexOf(has) >= controlRoles.indexOf(needs);

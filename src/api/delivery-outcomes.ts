@@ -1,4 +1,4 @@
-/** A delivery that was passed over without an attempt. */
+/** A delivery that was skipped without an attempt. */
 export const skippedOutcomes = ["skipped_disabled", "skipped_deleted", "skipped_not_allowed"] as const;
 
 /**

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { email } from "./shapes.ts";
 
-/** What a text should be where any is accepted: the real service may refuse another one, so it becomes a finding. */
+/**
+ * The expected form of a string if any is accepted: the real service may reject another one, so it becomes a finding.
+ */
 export interface Expectation {
   /** Code of the finding. */
   readonly code: string;

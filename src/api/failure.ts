@@ -1,8 +1,8 @@
 import type { Basis } from "./basis.ts";
 
 /**
- * A declared failure. `Data` is what the place that refuses must give, so that the words can name it.
- * `Shape` is the form of the body; OpenAPI describes each form once.
+ * A declared failure. `Data` is what the place that rejects must give, so that the words can name it. `Shape` is the
+ * form of the body; OpenAPI describes each form once.
  */
 export interface Failure<Data = never> {
   readonly status: number;

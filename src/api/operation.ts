@@ -33,7 +33,7 @@ interface Json<S extends z.ZodType = z.ZodType> {
   readonly maxBytes?: number;
 }
 
-/** A JSON document, as a request body or as an answer; `maxBytes` where a body may be longer than is usual. */
+/** A JSON document, as a request body or as a response; `maxBytes` where a body may be longer than is usual. */
 export const json = <S extends z.ZodType>(schema: S, limit: { readonly maxBytes?: number } = {}) =>
   ({ kind: "json", schema, ...limit }) as const;
 /** A JSON document that may be too long to be held as one text. It is sent as it is written, and not checked. */
@@ -42,11 +42,11 @@ export const jsonInPieces = <S extends z.ZodType>(schema: S) => ({ kind: "json",
 export const form = <S extends z.ZodType>(schema: S) => ({ kind: "form", schema }) as const;
 /**
  * A body that standard OAuth clients send as a form. Where the specification declares JSON alone, `--strict=bodies`
- * refuses the form; `formIsStandard` where it declares nothing, so that it is as OAuth has it (DECISIONS.md, R5).
+ * rejects the form; `formIsStandard` where it declares nothing, so that it is as OAuth has it (DECISIONS.md, R5).
  */
 export const jsonOrForm = <S extends z.ZodType>(schema: S, options: { readonly formIsStandard?: true } = {}) =>
   ({ kind: "jsonOrForm", schema, ...options }) as const;
-/** Whether a body is described by OAuth alone, and refused in its words (RFC 6749, 5.2). */
+/** Whether a body is described by OAuth alone, and rejected in its words (RFC 6749, 5.2). */
 export const isOAuthRequest = (body: RequestBody | undefined): boolean =>
   body?.kind === "jsonOrForm" && body.formIsStandard === true;
 /** Bytes that pass unchanged, as one Buffer; they are parsed only to find identifiers. */
@@ -65,39 +65,39 @@ export const events = <S extends z.ZodType>(schema: S) => ({ kind: "events", sch
 export const passthrough = (schema?: z.ZodType) => ({ kind: "passthrough", ...(schema && { schema }) }) as const;
 
 /**
- * Who may call. `api-key`: headers client-id and client-secret. `cluster-key`: header x-cluster-key.
+ * Credentials of the caller. `api-key`: headers client-id and client-secret. `cluster-key`: header x-cluster-key.
  * `cluster-key-or-bearer`: that or `authorization: Bearer <cluster key>`. `basic`: HTTP basic. `bearer`: an OAuth
- * access token. `control-token`: the emulator's own token. `none`: anybody; a signature may still be checked.
+ * access token. `control-token`: the emulator's own token. `none`: anyone; a signature may still be checked.
  */
 export type Auth = "none" | "api-key" | "cluster-key" | "cluster-key-or-bearer" | "basic" | "bearer" | "control-token";
 
 /**
  * A column of a table: the path of its field. Where a window is too narrow, columns with `cut` are shortened, those of
- * 1 first, and the last ones are left out. Without it a value is shown whole: half an identifier is none.
+ * 1 first, and the last ones are omitted. Without it a value is shown whole: half an identifier is none.
  */
 export type Column =
   | string
   | {
       readonly name: string;
       readonly cut?: 1 | 2 | 3;
-      /** So many characters of it say something, where it is cut. */
+      /** This many characters of it say something, if it is cut. */
       readonly least?: number;
-      /** What is missing of it then, where that is not the end. */
+      /** The rest in that case, if it is not the end. */
       readonly omits?: "start" | "middle";
-      /** What the command is run for: others are left out before it. */
+      /** Essential columns: others are omitted before them. */
       readonly purpose?: true;
     };
 
-/** What the command of an operation cannot derive from its declaration; `by` names a hand-written command instead. */
+/** Parts of an operation's command that its declaration cannot provide; `by` names a hand-written command instead. */
 export type Cli =
   | {
       /** Group and verb: `contracts status`. */
       readonly command: string;
-      /** Fields of the answer (or of each item of `rows`) that a table shows, what says which row it is first. */
+      /** Fields of the response (or of each item of `rows`) that a table shows, the identifying ones first. */
       readonly columns?: readonly Column[];
-      /** The field of the answer that holds the rows, where the answer is not a list itself. */
+      /** The field of the response that holds the rows, where the response is not a list itself. */
       readonly rows?: string;
-      /** `yes`: asks y/N or takes --yes. `name`: the first positional is typed again or given by --confirm. */
+      /** `yes`: asks y/N or accepts --yes. `name`: the first positional is typed again or given by --confirm. */
       readonly confirm?: "yes" | "name";
       /** Every filter of the query also takes an operator behind its name: `filter__created_at[$gt]`. */
       readonly operators?: true;
@@ -116,7 +116,7 @@ export interface Example {
 export interface RequestShape {
   readonly params?: z.ZodObject | undefined;
   readonly query?: z.ZodObject | undefined;
-  /** Only the headers that the specification declares beside credentials, in lower case. */
+  /** Only the headers that the specification declares next to credentials, in lower case. */
   readonly headers?: z.ZodObject | undefined;
   readonly body?: RequestBody | undefined;
 }
@@ -136,19 +136,19 @@ export interface Operation {
   /** The parameter at the end of the path takes slashes as well, sent as `%2F` or plain. */
   readonly lastTakesSlashes?: true;
   readonly auth: Auth;
-  /** Of the control plane alone: who may call, where its method does not say so (`roleOf`). */
+  /** Of the control plane alone: the required role, if its method does not imply it (`roleOf`). */
   readonly role?: ControlRole;
   readonly request: RequestShape;
   readonly responses: Readonly<Record<number, ResponseBody>>;
-  /** How long what it does may take, in ms on the wall clock, where that is longer than clients usually wait. */
+  /** How long what it does may take, in ms on the wall clock, if that is longer than clients usually wait. */
   readonly longestMs?: number;
-  /** Beside those that the service declares for all its operations. */
+  /** Next to those that the service declares for all its operations. */
   readonly failures: readonly FailureCode[];
-  /** What the cluster whose answer is passed on may refuse with, in words of its own, under a status of `failures`, too. */
+  /** Failures of the cluster whose response is forwarded, in its own words, under a status of `failures`, too. */
   readonly clusterFailures?: readonly FailureCode[];
-  /** The command that lists what it may refuse as unknown, where its path does not say what that is. */
+  /** The command that lists what it may reject as unknown, where its path does not say what that is. */
   readonly unknownIsIn?: string;
-  /** What is not there is refused by 403, as what may not be done is. */
+  /** A missing object is rejected with 403, like a forbidden action. */
   readonly hidesMissing?: true;
   readonly emits?: readonly Activity[];
   readonly cli: Cli;
@@ -157,8 +157,8 @@ export interface Operation {
 }
 
 /**
- * The role that an operation of the control plane needs: the one that it declares; else whoever may read may look, and
- * whoever may operate does the rest. Undefined: anybody may call it.
+ * The role that an operation of the control plane needs: the declared one; else "read" for reads, and "operate" for the
+ * rest. Undefined: anyone may call it.
  */
 export const roleOf = ({ auth, method, role }: Pick<Operation, "auth" | "method" | "role">): ControlRole | undefined =>
   auth === "control-token" ? (role ?? (method === "GET" ? "read" : "operate")) : undefined;
@@ -168,7 +168,10 @@ interface Schema {
 }
 type Open<Answer> = Answer extends unknown ? Omit<Answer, "schema"> & Schema : never;
 
-/** What a call needs of an operation. Without schemas its input counts as checked, and its answers are not compared. */
+/**
+ * The part of an operation that a call needs. Without schemas its input counts as checked, and its responses are not
+ * compared.
+ */
 export interface CallableOperation extends Pick<Operation, "id" | "method" | "path" | "auth" | "longestMs"> {
   readonly service: Pick<Service, "name">;
   readonly request: Omit<RequestShape, "body"> & { readonly body?: (Pick<RequestBody, "kind"> & Schema) | undefined };
@@ -204,7 +207,7 @@ type BodyIn<B> = B extends { schema: infer S extends z.ZodType }
     ? Uint8Array | AsyncIterable<Uint8Array>
     : undefined;
 
-/** What a handler is given: decoded, authenticated and validated. */
+/** Input of a handler: decoded, authenticated and validated. */
 export interface InputOf<O extends Operation> {
   readonly params: PartOut<O["request"]["params"]>;
   readonly query: PartOut<O["request"]["query"]>;
@@ -223,7 +226,7 @@ type PartOfUrl<O extends Operation, Part extends "params" | "query"> = O["servic
   ? undefined
   : PartIn<O["request"][Part]>;
 
-/** What a caller of the client passes: only the parts that the operation declares. */
+/** Arguments of a client's caller: only the parts that the operation declares. */
 export type ArgumentsOf<O extends Operation> = Argument<PartOfUrl<O, "params">, "params"> &
   Argument<PartOfUrl<O, "query">, "query"> &
   Argument<PartIn<O["request"]["headers"]>, "headers"> &
@@ -246,7 +249,7 @@ export type ResultOf<O extends Operation> = AnswerOf<O["responses"][keyof O["res
 
 type Route = Pick<Operation, "method" | "path" | "lastTakesSlashes">;
 
-/** The first of these operations that takes a request of this method and path, as it is sent: without its query. */
+/** The first of these operations that accepts a request of this method and path, as it is sent: without its query. */
 export const operationAt = <One extends Route>(operations: readonly One[], method: string, path: string) =>
   operations.find((one) => [one.method].flat().some((own) => own === method) && fits(one, path.split("/")));
 
@@ -262,7 +265,7 @@ export const isHeaderName = (name: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.t
 /** Whether HTTP can carry it as the value of a field (RFC 9110, 5.5). */
 export const isHeaderValue = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 
-/** What says how a response is framed: the server writes it, of the body that it sends (RFC 9112, 6). */
+/** Headers that frame a response: the server writes them, from the body that it sends (RFC 9112, 6). */
 const framing = ["connection", "content-length", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
 
 /** Headers of a scripted response. */

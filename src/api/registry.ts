@@ -61,7 +61,7 @@ export function operationById(id: string): AnyOperation {
   return found;
 }
 
-/** What may have been meant: an id that is spelt nearly so, else those of the same resource. */
+/** Suggestions: an id with a similar spelling, else those of the same resource. */
 function operationsLike(id: string): string {
   const ids = registry.map((operation) => operation.id);
   const near = findNearest(id, ids);

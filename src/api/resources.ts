@@ -1,6 +1,6 @@
 /**
- * Where each resource's operations are declared. A command loads the one module it needs from here; the registry
- * loads all. The first part of a key is the service.
+ * Modules in which each resource's operations are declared. A command loads the one module it needs from here; the
+ * registry loads all. The first part of a key is the service.
  */
 export const resources = {
   "router/chat-a": () => import("./router/chat.ts"),

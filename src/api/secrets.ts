@@ -33,17 +33,17 @@ const secretNames: ReadonlySet<string> = new Set([
   "user_code",
 ]);
 
-/** What nobody has declared is told by how its name ends: `creator_token`, `X-Amz-Signature`, `api-key`. */
+/** Undeclared secrets are recognized by the end of their name: `creator_token`, `X-Amz-Signature`, `api-key`. */
 const secretEnds =
   /(?:token|tokens|secret|secrets|signature|password|passwd|passphrase|credential|credentials|_key|apikey|_code|_codes|_jwt)$/;
 
 /** Names that end like those of secrets and hold none. */
 export const harmlessNames: ReadonlySet<string> = new Set(["country_iso_code", "jurisdiction_iso_code", "object_key"]);
 
-/** Literal places of declared paths after which a secret stands: an invite token, the code of a waiting device. */
+/** Literal segments of declared paths after which a secret follows: an invite token, the code of a waiting device. */
 export const secretPlaces: ReadonlySet<string> = new Set(["by_token", "device-grants"]);
 
-/** Whether what goes by this name is a secret; encoded names and those of nested fields (`a[token]`) are understood. */
+/** Whether a name belongs to a secret; encoded names and those of nested fields (`a[token]`) are understood. */
 export function isSecretName(written: string): boolean {
   const name = decodeUrlText(written)
     .replace(/\[\d*\]/g, "")
@@ -56,10 +56,10 @@ export function isSecretName(written: string): boolean {
   return secretNames.has(name) || (secretEnds.test(name) && !harmlessNames.has(name));
 }
 
-/** Who encodes a name twice means to hide it; nobody does so three times and is still understood. */
+/** A name that is encoded twice may hide something; three times is not understood. */
 const decodings = 3;
 
-/** Percent escapes and plus signs taken back, leniently: what is no escape stays. */
+/** Decodes percent escapes and plus signs, leniently: invalid escapes stay. */
 export function decodeUrlText(text: string): string {
   let now = text.replaceAll("+", " ");
   for (let i = 0; i < decodings && now.includes("%"); i += 1) {
@@ -70,7 +70,7 @@ export function decodeUrlText(text: string): string {
 
 /** How a redacted text looks. */
 export interface Redaction {
-  /** Stands for what is hidden. */
+  /** Replaces hidden values. */
   readonly mask: string;
   /** Hides the values of all parameters in a query, whatever their names. */
   readonly allParameters?: boolean;
@@ -78,7 +78,7 @@ export interface Redaction {
 
 const usual: Redaction = { mask: "[redacted]" };
 
-/** Where a secret may stand in a URL: a query, a fragment, a pair, credentials, an escape, or after such a place. */
+/** Where a secret may be in a URL: a query, a fragment, a pair, credentials, an escape, or after such a place. */
 function mayHoldSecret(url: string): boolean {
   if (/[?#=@%]/.test(url)) return true;
   const lower = url.toLowerCase();
@@ -99,7 +99,7 @@ export function redactUrl(url: string, { mask, allParameters = false }: Redactio
   return redactPath(path, mask) + inPairs(query, mask, isHidden) + inPairs(fragment, mask, isHidden);
 }
 
-/** `?name=value&name=value`, with whatever stands between the pairs. */
+/** `?name=value&name=value`, with whatever is between the pairs. */
 function inPairs(text: string, mask: string, isHidden: (name: string, value: string) => boolean): string {
   if (text === "") return text;
   return text
@@ -137,7 +137,7 @@ function redactPath(path: string, mask: string): string {
 const credentials =
   /\b(bearer|basic)(\s{1,4})(?!(?:tokens?|credentials?|schemes?|auth|authentication|authorization)\.?(?![\w.~+/=-]))[\w.~+/=-]{6,}/gi;
 
-/** Credentials in words, secrets by their names, and places of paths, wherever they stand in a text. */
+/** Credentials in words, secrets by their names, and places of paths, wherever they are in a string. */
 export function redactText(text: string, { mask }: Redaction = usual): string {
   const plain = text
     .replace(credentials, `$1$2${mask}`)
@@ -148,7 +148,7 @@ export function redactText(text: string, { mask }: Redaction = usual): string {
   return redactQuoted(plain, mask);
 }
 
-/** `"token": "[redacted]"`, also where JSON stands in a string of JSON. */
+/** `"token": "[redacted]"`, also where JSON is in a string of JSON. */
 function redactQuoted(text: string, mask: string): string {
   const name = /(\\{0,3}["'])([\w.-]{1,64})\1\s{0,4}:\s{0,4}(\\{0,3}["'])/g;
   let out = "";
@@ -172,7 +172,7 @@ function endOfQuoted(text: string, from: number, quote: string): number {
   return text.length;
 }
 
-/** The secrets that a URL holds, decoded: what must not be echoed. */
+/** The secrets of a URL, decoded: they must not be echoed. */
 export function secretsInUrl(url: string): string[] {
   const [path = "", ...queries] = url.split(/[?#]/);
   const places = path.split(/\/|%2f/i).map(decodeUrlText);

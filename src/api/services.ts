@@ -14,7 +14,7 @@ export interface Service {
   readonly noBody: "missing" | "empty";
   /** `exact`: another slash is another path. `redirect`: 302 to the documented spelling. */
   readonly slashes: "exact" | "redirect";
-  /** Where a request goes that no operation matches. */
+  /** Operation for requests that match no other. */
   readonly unmatched: "catch-all" | "404";
   /** The order of the checks that come before the handler. */
   readonly checks: readonly Check[];

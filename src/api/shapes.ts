@@ -7,7 +7,7 @@ const given = (value: object, names: readonly string[]): number =>
   names.filter((name) => (value as Readonly<Record<string, unknown>>)[name] !== undefined).length;
 const required = (name: string) => ({ required: [name] });
 
-/** For readers alone, where the handler refuses in the words of the framework: one of these fields, and only one. */
+/** For readers alone, where the handler rejects in the words of the framework: one of these fields, and only one. */
 export const oneOf = (...names: readonly string[]) => ({ oneOf: names.map(required) });
 
 /** As oneOf, but several will do. */
@@ -36,7 +36,7 @@ export const mutuallyExclusive = <S extends z.ZodObject>(
 const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
 /**
- * A moment in an answer, ISO 8601 with an offset. The documents say so; it is not checked again on its way out, since
+ * A moment in a response, ISO 8601 with an offset. The documents say so; it is not checked again on its way out, since
  * nothing but the emulator's clock, or a moment that was checked on its way in, is ever written there.
  */
 export const timestamp = z.string().meta({ format: "date-time" });
@@ -44,7 +44,7 @@ export const timestamp = z.string().meta({ format: "date-time" });
 /** An e-mail address, by the grammar that every part of svc has. */
 export const email = z.stringFormat("email", isEmailAddress).meta({ format: "email" });
 
-/** A length of time that is more than none; the refusal shows such as `like`. */
+/** A length of time that is more than none; the rejection shows such as `like`. */
 export const duration = (like: string) =>
   z
     .string()
@@ -80,6 +80,6 @@ const Dictionary = z.core.$constructor<z.ZodRecord>("Dictionary", (instance, def
   };
 });
 
-/** An object of whatever keys somebody chooses, with values of one kind. */
+/** An object with arbitrary keys, and values of one kind. */
 export const dictionary = <Value extends z.ZodType>(valueType: Value): z.ZodRecord<z.ZodString, Value> =>
   new Dictionary({ type: "record", keyType: z.string(), valueType }) as unknown as z.ZodRecord<z.ZodString, Value>;

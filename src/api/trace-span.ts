@@ -2,7 +2,7 @@ import type { Span } from "../base/otlp.ts";
 import type { showTrace } from "./emulator/traces.ts";
 import type { ResultOf } from "./operation.ts";
 
-/** A node of a trace, as the control plane tells it. */
+/** A node of a trace, in the control plane's form. */
 export type TraceNode = ResultOf<typeof showTrace>["nodes"][number];
 
 const kinds = { request: "server", event: "producer", attempt: "client" } as const;
@@ -27,7 +27,7 @@ export function spanOf(node: TraceNode): Span {
       "svc.fault": node.fault,
       "svc.contract": node.contract,
       "svc.webhook_id": node.webhook_id,
-      // 0: there was no answer.
+      // 0: there was no response.
       "http.response.status_code": node.status || null,
       "error.type": node.error,
     },
@@ -35,9 +35,12 @@ export function spanOf(node: TraceNode): Span {
   };
 }
 
-/** A receiver must answer 2xx. Of one's own answers those to a mistake of the caller are no failures (OpenTelemetry, "HTTP server spans"). */
+/**
+ * A receiver must answer 2xx. Of one's own answers those to a mistake of the caller are not failures (OpenTelemetry,
+ * "HTTP server spans").
+ */
 const isFailure = (kind: TraceNode["kind"], status: number): boolean =>
   kind === "request" ? status === 0 || status >= 500 : status < 200 || status > 299;
 
-/** What the spans of a tree are told with, where no settings say otherwise. */
+/** Attributes of the spans of a tree, without other settings. */
 export const emulatorResource = { "service.name": "svc-emulator" } as const;

@@ -8,7 +8,7 @@ export type RetrySchedule = readonly string[];
 /** That of the specification (Limits), of workspaces that have no other. */
 export const specifiedRetrySchedule: RetrySchedule = ["5m", "10m", "20m", "40m", "80m", "160m"];
 
-/** So many attempts without 2xx in a row disable a subscription. */
+/** This many attempts without 2xx in a row disable a subscription. */
 export const failuresUntilDisabled = 6;
 
 /** After so long, by the specification, a dead receiver has failed so often that its webhook is disabled. */
@@ -16,7 +16,10 @@ export const specifiedOutageMs = specifiedRetrySchedule
   .slice(0, failuresUntilDisabled - 1)
   .reduce((sum, delay) => sum + parseDuration(delay)!, 0);
 
-/** So long, virtually, the record of a delivery that arrived is kept; of others it is kept longer (DECISIONS.md, C21). */
+/**
+ * So long, virtually, the record of a delivery that arrived is stored; of others it is stored longer (DECISIONS.md,
+ * C21).
+ */
 export const deliveredRetentionMs = 30 * 24 * 60 * minute;
 
 /** Of the schedule, for each delivery: the first one, and a retry after each delay. */

@@ -8,22 +8,22 @@ const startTimer = setTimeout;
 const endTimer = clearTimeout;
 
 /**
- * Virtual time: what the emulated services believe the time to be. Every timestamp in a body, every expiry and
- * every retry goes by it. Milliseconds since the epoch.
+ * Virtual time: the time for the emulated services. Every timestamp in a body, every expiry and every retry uses it.
+ * Milliseconds since the epoch.
  */
 export interface Clock {
   now(): number;
 }
 
-/** Wall time. The only port through which code may sleep. */
+/** Wall-clock time. The only port through which code may sleep. */
 export interface WallClock {
-  /** The time of day, in milliseconds since the epoch. Somebody may set it, also back: it measures no duration. */
+  /** The time of day, in milliseconds since the epoch. It may be set, also back: it measures no duration. */
   now(): number;
-  /** Whole milliseconds since some moment of the past: for timeouts, and for all that is said to last so long. */
+  /** Whole milliseconds since some moment of the past: for timeouts and durations. */
   monotonicNow(): number;
   /**
-   * Resolves after `ms`, or at once (without rejecting) when the signal is aborted. `inBackground`: what sleeps so keeps
-   * no process going that has nothing else to do.
+   * Resolves after `ms`, or at once (without rejecting) when the signal is aborted. `inBackground`: the timer does not
+   * keep the process alive.
    */
   sleep(ms: number, signal?: AbortSignal, how?: { readonly inBackground: boolean }): Promise<void>;
 }
@@ -48,7 +48,10 @@ export const systemWallClock: WallClock = {
     }),
 };
 
-/** Does something after so many milliseconds of wall time, if the process is still there then; keeps nothing alive. */
+/**
+ * Runs a function after this many milliseconds of wall-clock time, if the process still exists then; it does not keep
+ * the process alive.
+ */
 export function runAfterDelay(ms: number, act: () => void): void {
   startTimer(act, ms).unref();
 }

@@ -2,7 +2,7 @@ const iso =
   /^P(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/i;
 const short = /^(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/;
 
-/** What `parseDuration` takes, of more than no length, as a pattern without flags for readers of documents. */
+/** The durations that `parseDuration` accepts, except zero, as a pattern without flags for readers of documents. */
 export const durationPattern = `^(?=.*[1-9])(?:${inAnyCase(bare(iso))}|${bare(short)})$`;
 
 function bare({ source }: RegExp): string {

@@ -19,10 +19,10 @@ const asciiCharacter = /^[\w!#$%&'*+/=?^`{|}~.@-]$/;
 /** Letters, marks, digits, punctuation and signs of any script. */
 const visible = /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u;
 const domainCharacters = /^[\p{L}\p{M}\p{N}.-]+$/u;
-/** It stands where some program lost a character. */
+/** It appears where a program lost a character. */
 const replacement = "\ufffd";
 
-/** Why a text is no e-mail address: a sentence about it. Undefined where it is one. */
+/** Why a string is not an e-mail address: a sentence about it. Undefined if it is one. */
 export function emailAddressProblem(text: string): string | undefined {
   if (text.length > maxLength) return `it is longer than ${maxLength} characters`;
   if (common.test(text)) return text.length > maxLabelLength ? domainProblem(text) : undefined;
@@ -51,7 +51,10 @@ function domainProblem(text: string): string | undefined {
   return length > maxLength ? `it is longer than ${maxLength} bytes` : undefined;
 }
 
-/** A domain as the DNS has it. What only a mapping makes a domain name (IDNA 2008 has none), such as wide letters, is none. */
+/**
+ * A domain as the DNS has it. Wide letters and others that only a mapping makes a domain name (IDNA 2008 has none) are
+ * rejected.
+ */
 function asciiDomain(domain: string): string | undefined {
   if (!domainCharacters.test(domain) || domain.normalize("NFKC") !== domain) return undefined;
   const url = `http://${domain}/`;

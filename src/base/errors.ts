@@ -12,23 +12,26 @@ export class EmulatorBugError extends Error {
 }
 
 /**
- * An error that is thrown to answer with, and not because something is wrong: nobody asks where it was thrown, and to note
- * that takes up to a quarter of the time of a refused look-up.
+ * An error that is thrown as a response, not because of a bug: its stack is not needed, and recording it takes up to a
+ * quarter of the time of a rejected look-up.
  */
 export class StacklessError extends Error {
   constructor(message: string) {
     const { stackTraceLimit } = Error;
-    // Not by assignment, which throws where nobody may change what the language brings (`node --frozen-intrinsics`).
+    // Not by assignment, which throws if the language's objects are frozen (`node --frozen-intrinsics`).
     Reflect.set(Error, "stackTraceLimit", 0);
     super(message);
     Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
   }
 }
 
-/** What keeps a connection from TLS, where that is known. */
+/** The reason why a connection has no TLS, if it is known. */
 export type TlsFailure = "no-tls" | "self-signed" | "unknown-authority" | "expired" | "other-host";
 
-/** By the codes of Node. OpenSSL takes the answer of a server without TLS for a record of another version, or too long. */
+/**
+ * By the codes of Node. OpenSSL reads the response of a server without TLS as a record of another version, or as too
+ * long.
+ */
 const troubles = lookupTable<TlsFailure>({
   EPROTO: "no-tls",
   ERR_SSL_WRONG_VERSION_NUMBER: "no-tls",
@@ -47,10 +50,10 @@ export const toTlsFailure = (code: string): TlsFailure | undefined => troubles[c
 
 const hungUp: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
-/** A server of TLS hangs up on whoever begins without; others say so in a 400. */
+/** A server of TLS hangs up on clients that begin without; others answer 400. */
 export const mayExpectTls = (url: string, code: string): boolean => url.startsWith("http:") && hungUp.has(code);
 
-/** What OpenSSL calls it: the last part of a message that names its threads, files and lines before it. */
+/** OpenSSL's name for it: the last part of a message that names its threads, files and lines before it. */
 export function tlsReason(error: Error): string {
   const { reason } = error as { reason?: unknown };
   return typeof reason === "string" && reason !== "" ? reason : error.message.trim();

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { trimTrailing } from "./text.ts";
 
-/** The weaker ones only tell what somebody else has done. */
+/** The weaker ones only recognize signatures of others. */
 export type Digest = "sha256" | "sha512" | "sha384" | "sha1";
 export type Bytes = string | Uint8Array;
 
@@ -48,14 +48,16 @@ export function constantTimeEqual(given: Bytes, expected: Bytes): boolean {
  */
 export function decodeBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
-  // Comparing with the re-encoded text refuses other alphabets, blanks, missing padding and stray last bits at once.
+  // Comparing with the re-encoded text rejects other alphabets, blanks, missing padding and stray last bits at once.
   return bytes.toString("base64") === text ? bytes : undefined;
 }
 
 /** The same for the contents of a file, whose lines `base64` of GNU wraps (RFC 2045, 6.8). */
 export const decodeFileBase64 = (text: string): Buffer | undefined => decodeBase64(text.replace(/[\r\n]+/g, ""));
 
-/** The same for the standard and the URL-safe alphabet, with padding or without: what lenient foreign verifiers accept. */
+/**
+ * The same for the standard and the URL-safe alphabet, with padding or without: lenient foreign verifiers accept these.
+ */
 export function decodeAnyBase64(text: string): Buffer | undefined {
   const standard = trimTrailing(text.replaceAll("-", "+").replaceAll("_", "/"), "=");
   return decodeBase64(standard.padEnd(Math.ceil(standard.length / 4) * 4, "="));

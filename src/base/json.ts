@@ -64,7 +64,7 @@ export function stringifyExact(value: unknown, indent?: number): string {
   return [first, ...rest].join("");
 }
 
-/** The same value with nothing but plain numbers: what schemas check. */
+/** The same value with nothing but plain numbers, for schemas. */
 export function plainNumbers(value: unknown): unknown {
   if (!hasExactNumbers || typeof value !== "object" || value === null) return value;
   if (value instanceof ExactNumber) return value.valueOf();
@@ -77,7 +77,7 @@ function unusedMark(text: string): string {
   for (let count = 0; ; count += 1) if (!text.includes(`exact${count}:`)) return `exact${count}:`;
 }
 
-/** Where in a JSON text stand numbers that are written otherwise once they were read. */
+/** Positions of numbers in a JSON text whose spelling changes when they are parsed. */
 function changedNumbers(text: string): [from: number, to: number][] {
   const found: [number, number][] = [];
   const number = /-?\d[\d.eE+-]*/y;

@@ -1,4 +1,4 @@
-// Node's own versions of globals. The build puts them in the place of the globals in what other programs import: tests
+// Node's own versions of globals. The build puts them instead of the globals in what other programs import: tests
 // replace some (fake timers, a fake Date), and environments with the globals of a browser (jsdom, happy-dom) replace or
 // lack others. What no built-in module exports is taken from an object that Node itself has made.
 import timers from "node:timers";
@@ -21,7 +21,7 @@ export const structuredClone = <T>(value: T): T => deserialize(serialize(value))
 
 const { constructor: controllers, signal } = transferableAbortController();
 const { constructor: signals } = signal;
-// Those of buffers.
+// Globals of buffers.
 const { constructor: bytes } = Object.getPrototypeOf(Buffer.prototype);
 const { constructor: memory } = Buffer.alloc(0).buffer;
 // The first moment of 1970, as V8 writes it.

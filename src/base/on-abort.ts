@@ -3,10 +3,16 @@ interface Waiting {
   readonly tellAll: () => void;
 }
 
-/** What waits for each signal: it has one listener of ours, however many wait. Node takes more than ten for a leak. */
+/**
+ * The callbacks of each signal: it has one listener of ours, however many callbacks there are. Node reports more than
+ * ten as a leak.
+ */
 const waiting = new WeakMap<AbortSignal, Waiting>();
 
-/** Calls once, when the signal is aborted, which it must not be yet. Returns the function that ends the waiting. */
+/**
+ * Calls the function once, when the signal is aborted; it must not be aborted yet. Returns the function that ends the
+ * waiting.
+ */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   const all = waiting.get(signal) ?? listenTo(signal);
   // The same function may wait twice.

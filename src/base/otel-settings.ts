@@ -1,12 +1,12 @@
 import type { SpanAttributes } from "./otlp.ts";
 
-/** Where spans are to go, as the variables of the OpenTelemetry standard say. */
+/** Destination of spans, as the variables of the OpenTelemetry standard configure it. */
 export interface OtelSettings {
   /** Takes POSTs of OTLP in JSON. */
   readonly url: string;
   /** Lower-case names; their values may be secret. */
   readonly headers: Readonly<Record<string, string>>;
-  /** For one POST, wall time. */
+  /** For one POST, wall-clock time. */
   readonly timeoutMs: number;
   readonly resource: SpanAttributes;
 }
@@ -33,23 +33,23 @@ export const otelVariables = {
 export const hasCollector = (env: OtelEnvironment): boolean =>
   Boolean(env[otelVariables.endpoint] || env[otelVariables.tracesEndpoint]);
 
-const usualTimeoutMs = 10_000;
-const longestTimeoutMs = 600_000;
+const defaultTimeoutMs = 10_000;
+const maxTimeoutMs = 600_000;
 
 /**
- * Reads the variables. Undefined where spans go nowhere. What cannot be understood is left out and noted, as the standard
- * asks: telemetry keeps nobody from working. No note has a value in it, which may be secret.
+ * Reads the variables. Undefined if spans are not sent. Invalid values are omitted and noted, as the standard asks:
+ * telemetry must not prevent work. No note has a value in it, which may be secret.
  */
 export function readOtelSettings(
   env: OtelEnvironment,
   service: string,
 ): { readonly settings: OtelSettings | undefined; readonly notes: readonly string[] } {
   const notes: string[] = [];
-  const reading = new Reading(env, notes);
+  const reading = new VariableReader(env, notes);
   return { settings: reading.settings(service), notes };
 }
 
-class Reading {
+class VariableReader {
   readonly #env: OtelEnvironment;
   readonly #notes: string[];
 
@@ -80,7 +80,7 @@ class Reading {
     return isDisabled || !exporters.some((one) => one.trim() === "otlp");
   }
 
-  /** That of traces counts as it stands; to the common one the path is added. */
+  /** The variable of traces counts as it is; the path is added to the common one. */
   #url(): string | undefined {
     const [name, value] = this.#first(otelVariables.tracesEndpoint, otelVariables.endpoint) ?? [];
     if (name === undefined || value === undefined) return undefined;
@@ -99,7 +99,10 @@ class Reading {
     return url.href;
   }
 
-  /** Whoever takes protocol buffers over HTTP takes JSON at the same place (OTLP, "OTLP/HTTP"); gRPC is another server. */
+  /**
+   * Servers that accept protocol buffers over HTTP accept JSON at the same URL (OTLP, "OTLP/HTTP"); gRPC is another
+   * server.
+   */
   #speaksHttp(): boolean {
     const [name, value] = this.#first(otelVariables.tracesProtocol, otelVariables.protocol) ?? [];
     if (name === undefined || value === "http/json") return true;
@@ -125,13 +128,13 @@ class Reading {
 
   #timeoutMs(): number {
     const [name, value] = this.#first(otelVariables.tracesTimeout, otelVariables.timeout) ?? [];
-    if (name === undefined) return usualTimeoutMs;
+    if (name === undefined) return defaultTimeoutMs;
     const ms = Number(value);
-    if (Number.isInteger(ms) && ms > 0 && ms <= longestTimeoutMs) return ms;
+    if (Number.isInteger(ms) && ms > 0 && ms <= maxTimeoutMs) return ms;
     this.#notes.push(
-      `${name} must be a number of milliseconds from 1 to ${longestTimeoutMs}. The default applies: ${usualTimeoutMs}`,
+      `${name} must be a number of milliseconds from 1 to ${maxTimeoutMs}. The default applies: ${defaultTimeoutMs}`,
     );
-    return usualTimeoutMs;
+    return defaultTimeoutMs;
   }
 
   #resource(service: string): SpanAttributes {

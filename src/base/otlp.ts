@@ -1,4 +1,4 @@
-/** One thing that took place, as OpenTelemetry tells of it. Times are milliseconds on the wall. */
+/** One span of OpenTelemetry. Times are milliseconds of the wall clock. */
 export interface Span {
   readonly trace: string;
   readonly span: string;
@@ -12,13 +12,13 @@ export interface Span {
   readonly failed?: string | undefined;
 }
 
-/** By name; what is null is left out. */
+/** By name; null values are omitted. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | null>>;
 
 const kinds = { internal: 1, server: 2, client: 3, producer: 4 } as const;
 const failedCode = 2;
 
-/** The body of an export of spans as OTLP/HTTP takes it in JSON (opentelemetry-proto, ExportTraceServiceRequest). */
+/** The body of an export of spans as OTLP/HTTP accepts it in JSON (opentelemetry-proto, ExportTraceServiceRequest). */
 export function otlpDocument(
   spans: readonly Span[],
   resource: SpanAttributes,
@@ -43,7 +43,7 @@ const otlpSpan = ({ trace, span, parent, name, kind, start, end, attributes, fai
   ...(failed !== undefined && { status: { code: failedCode, message: failed } }),
 });
 
-/** 64 bits stand as texts in JSON of protocol buffers. */
+/** 64 bits are strings in JSON of protocol buffers. */
 const nanoseconds = (ms: number): string => `${BigInt(Math.round(ms * 1_000)) * 1_000n}`;
 
 const keyValues = (attributes: SpanAttributes) =>

@@ -1,9 +1,9 @@
-/** Where a database of PostgreSQL is, and as whom to go there. */
+/** Address of a PostgreSQL database, and its user. */
 export interface PostgresUrl {
   /** A name or an address; the folder of a Unix socket begins with a slash. */
   readonly host: string;
   readonly port: number;
-  /** Undefined: whoever runs the program, or what PGUSER says. */
+  /** Undefined: the user who runs the program, or PGUSER. */
   readonly user: string | undefined;
   readonly password: string | undefined;
   /** Undefined: called as the user is. */
@@ -15,15 +15,15 @@ export interface PostgresUrl {
 const sslModes = ["disable", "allow", "prefer", "require", "verify-full"];
 const form = "postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket";
 
-/** What a schema of ours may be called: no letter in it needs quotes anywhere. */
+/** Valid names of our schemas: no character in them needs quotes anywhere. */
 export const isSchemaName = (name: string): boolean => /^[a-z_][a-z0-9_]{0,62}$/.test(name) && !name.startsWith("pg_");
 
 /** The one that is meant where none is named. */
 export const defaultSchema = "svc";
 
 /**
- * Reads a URL as libpq writes them; the host may be missing where a parameter names it. Throws an Error that says what is
- * wrong with it, and never what its password is.
+ * Reads a URL as libpq writes them; the host may be missing if a parameter names it. Throws an Error that describes the
+ * problem without the password.
  */
 export function parsePostgresUrl(text: string): PostgresUrl {
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`must be a URL (${form})`);
@@ -33,7 +33,7 @@ export function parsePostgresUrl(text: string): PostgresUrl {
   if (authority.includes(",")) throw new Error(several);
   let url: URL;
   try {
-    // A URL with a user needs a host, says the standard; libpq takes one without.
+    // A URL with a user needs a host in the standard; libpq accepts one without.
     url = new URL(text.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=(?::\d*)?(?:[/?]|$))/, "$1localhost"));
   } catch {
     throw new Error(`must be a valid URL (${form})`);

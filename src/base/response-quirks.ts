@@ -1,13 +1,11 @@
 import type { buildConnector } from "undici";
 
-/*
- * What HTTP allows in answers, and undici does not.
- */
+/* Responses that HTTP allows, and undici does not. */
 
 const statusLine = /^HTTP\/1\.[01] 100[ \r]/;
-/** As far as a beginning that is not whole yet can be one of a 100. */
-const longestBeginning = "HTTP/1.1 100 ".length;
-const mostHeldBytes = 65_536;
+/** Whether an incomplete beginning can be one of a 100. */
+const maxPrefixBytes = "HTTP/1.1 100 ".length;
+const maxHeldBytes = 65_536;
 
 /** A connection over which requests are sent one after the other. */
 interface Connection {
@@ -18,9 +16,9 @@ interface Connection {
 }
 
 /**
- * Skips answers of 100 that nobody asked for: a server may send one to any request (RFC 9110, 15.2), and undici takes it
- * for a broken connection. What comes first after something was written is the beginning of an answer. Called before
- * anybody else listens, who then reads what is put back.
+ * Skips unrequested 100 responses: a server may send one to any request (RFC 9110, 15.2), and undici treats it as a
+ * broken connection. The first data after a write is the beginning of a response. Called before other listeners, which
+ * then read the data that is put back.
  */
 function skipContinue(socket: Connection): void {
   let written = socket.bytesWritten;
@@ -35,24 +33,26 @@ function skipContinue(socket: Connection): void {
     const chunk = socket.read();
     if (chunk === null) return;
     const rest = withoutContinue(held ? Buffer.concat([held, chunk]) : chunk);
-    held = rest.isWhole || rest.bytes.length > mostHeldBytes ? undefined : rest.bytes;
+    held = rest.isWhole || rest.bytes.length > maxHeldBytes ? undefined : rest.bytes;
     if (held || rest.bytes.length === 0) return;
     awaitsHead = false;
     socket.unshift(rest.bytes);
   });
 }
 
-/** The bytes without the answers of 100 at their beginning; not whole: there may be one, of which more has to come. */
+/**
+ * The bytes without the responses of 100 at their beginning; not whole: there may be one, of which more has to come.
+ */
 function withoutContinue(bytes: Buffer): { readonly bytes: Buffer; readonly isWhole: boolean } {
-  if (bytes.length < longestBeginning) {
+  if (bytes.length < maxPrefixBytes) {
     return { bytes, isWhole: bytes.length > 0 && !"HTTP/1.1 100 ".startsWith(bytes.toString("latin1")) };
   }
-  if (!statusLine.test(bytes.toString("latin1", 0, longestBeginning))) return { bytes, isWhole: true };
+  if (!statusLine.test(bytes.toString("latin1", 0, maxPrefixBytes))) return { bytes, isWhole: true };
   const end = bytes.indexOf("\r\n\r\n");
   return end < 0 ? { bytes, isWhole: false } : withoutContinue(bytes.subarray(end + 4));
 }
 
-/** Whether an answer ends with its head, whatever it says of a length (RFC 9112, 6.3). */
+/** Whether a response ends with its head, whatever it says of a length (RFC 9112, 6.3). */
 export const hasNoBody = (status: number): boolean => status === 204 || status === 304;
 
 /** Connects as another connector does, to servers that may answer 100 before they answer. */

@@ -19,7 +19,7 @@ const factors = lookupTable<number>({
   tib: 2 ** 40,
 });
 
-/** Bytes of `500MB`, `2GiB` or `1024`, at least one and whole; undefined when it is no size. */
+/** Bytes of `500MB`, `2GiB` or `1024`, at least one and whole; undefined when it is not a size. */
 export function parseSize(text: string): number | undefined {
   const [, number, unit = ""] = /^(\d{1,15}(?:\.\d{1,9})?) ?([a-z]{0,3})$/i.exec(text.trim()) ?? [];
   const factor = Object.hasOwn(factors, unit.toLowerCase()) ? factors[unit.toLowerCase()] : undefined;

@@ -42,8 +42,8 @@ export const pluralize = (count: number, one: string, many = `${one}s`): string 
   `${count} ${count === 1 ? one : many}`;
 
 /**
- * The text without those characters at its end. An expression such as `/=+$/` would begin anew at each of them
- * wherever they stand, which takes the square of their number.
+ * The string without those characters at its end. An expression such as `/=+$/` would begin again at each of them,
+ * which takes the square of their number.
  */
 export function trimTrailing(text: string, characters: string): string {
   let end = text.length;

@@ -3,7 +3,7 @@ import type { WallClock } from "./clock.ts";
 /** Stands for a result that did not come in time. */
 export const timedOut = Symbol("late");
 
-/** What `work` gives, or `late` when that takes longer than `ms` of wall time. The work itself goes on. */
+/** Result of `work`, or `late` if that takes longer than `ms` of wall-clock time. The work itself continues. */
 export async function withTimeout<T>(wall: WallClock, ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
   const done = new AbortController();
   try {

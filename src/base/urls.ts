@@ -2,7 +2,7 @@
 export const placeholders = (template: string): string[] =>
   [...template.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!);
 
-/** Puts percent-encoded values in the place of the names. `full_path` is the one value that may hold slashes. */
+/** Puts percent-encoded values instead of the names. `full_path` is the one value that may hold slashes. */
 export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
   return template.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
     const value = values[name];
@@ -45,7 +45,7 @@ export function isHostPattern(text: string): boolean {
   return host.startsWith("[") ? isCanonical(host) : isName(host);
 }
 
-/** The pattern that was probably meant by what is none; undefined: nobody knows. */
+/** The pattern that was probably meant; undefined: unknown. */
 export function suggestHostPattern(text: string): string | undefined {
   if (/^[\d.:a-f]+\/\d+$/i.test(text)) return undefined;
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;

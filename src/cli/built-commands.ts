@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ListedCommand } from "./command.ts";
 
 /**
- * Set by the build: a line for each command, of its words. What is declared of it stands in the file of its group beside
+ * Set by the build: a line for each command, of its words. What is declared of it is in the file of its group next to
  * the bundle, so that neither the registry nor a command written by hand is loaded to parse or to help.
  */
 declare const SVC_COMMANDS: string | undefined;
@@ -17,7 +17,7 @@ export const builtGroups: readonly string[] | undefined = commands && [...new Se
 /** The file of a group's commands, below the folder of the bundle: a line of JSON for each, in their order. */
 export const commandsFile = (group: string): string => `commands/${group}.ndjson`;
 
-/** The commands of one group: of its file, no line is parsed that nobody needs. */
+/** The commands of one group: lines of its file that are not needed are not parsed. */
 export const builtCommands = (group: string): readonly ListedCommand[] =>
   (commands ?? [])
     .filter((words) => words[0] === group)

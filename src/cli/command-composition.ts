@@ -27,7 +27,7 @@ async function compose(group: string): Promise<readonly ListedCommand[]> {
   return [...own, ...byWords.values()].map((command) => ({ words: command.words, declaration: () => command }));
 }
 
-/** A hand-written command stands for the derived one of the same words. */
+/** A hand-written command replaces the derived one of the same words. */
 function declared({ run: _, readsDerived: __, ...command }: Command, spec: CommandSpec | undefined): DeclaredCommand {
   if (!spec || !command.extendsDerived) return { ...command, spec };
   const flags = new Set(command.flags.map(({ flag }) => flag));

@@ -22,7 +22,7 @@ export async function loadParser(words: readonly string[]): Promise<Parser<Decla
   );
 }
 
-/** A command line in which `--` stands before a command that is to be run, also where it was left out. */
+/** A command line in which `--` is before a command that is to be run, also where it was omitted. */
 export async function insertSeparator(argv: readonly string[]): Promise<readonly string[]> {
   const { words } = locateCommand(argv);
   const group = words.length > 1 ? (await groupNames()).find((name) => name === words[0]) : undefined;

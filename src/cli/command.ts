@@ -12,7 +12,7 @@ import type { Globals } from "./parse/globals.ts";
 export interface CommandInput {
   readonly positionals: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly flags: Readonly<Record<string, unknown>>;
-  /** What follows `--`. */
+  /** Arguments after `--`. */
   readonly rest: readonly string[];
 }
 
@@ -25,13 +25,13 @@ export interface CommandInputOf<
   readonly flags: FlagValues<Flags>;
 }
 
-/** What is declared of a command that is written by hand. */
+/** Declaration of a hand-written command. */
 interface WrittenDeclaration extends CommandDeclaration {
   /** Whether the words after `--` belong to it. */
   readonly passthrough?: boolean;
-  /** Takes the positionals, flags and examples of the derived command of the same words beside its own. */
+  /** Takes the positionals, flags and examples of the derived command of the same words next to its own. */
   readonly extendsDerived?: boolean;
-  /** Where it prints no rows: bytes as they come, or lines without fields. */
+  /** For commands that print no rows: bytes as they come, or lines without fields. */
   readonly prints?: "content" | "text";
   /** It sends no requests, so the options of requests would have no effect. */
   readonly sendsNothing?: boolean;
@@ -39,9 +39,12 @@ interface WrittenDeclaration extends CommandDeclaration {
 
 /** A command written by hand: its declaration, and what it does. Its module imports nothing costly statically. */
 export interface Command extends WrittenDeclaration {
-  /** What its own code reads of those; a test holds them against the derived command. */
+  /** The values that its own code reads; a test compares them with the derived command. */
   readonly readsDerived?: DerivedInput;
-  /** Resolves when done; a failure kind or an exit code says how, where that is not plain success. `spec` is the derived command, if any. */
+  /**
+   * Resolves when done; a failure kind or an exit code says how, if that is not plain success. `spec` is the derived
+   * command, if any.
+   */
   run(
     input: CommandInput,
     context: Context,
@@ -70,7 +73,7 @@ interface TypedCommand<
   ): ReturnType<Command["run"]>;
 }
 
-/** The command as it is. Gives its code the types that its flags and positionals have by their declaration. */
+/** The command as it is. Returns its code the types that its flags and positionals have by their declaration. */
 export const defineCommand = <
   const Flags extends readonly FlagSpec[],
   const Positionals extends readonly PositionalSpec[],
@@ -87,18 +90,21 @@ export interface CapturedRun {
   readonly err: string;
 }
 
-/** How a command line inside another differs from its surroundings. `env` is added to the environment, or takes away. */
+/**
+ * Differences between a nested command line and its surroundings. `env` is added to the environment, or removes
+ * variables.
+ */
 export interface InnerRun {
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
 }
 
-/** Where calls go and who makes them. */
+/** Target and credentials of the calls. */
 export interface ServiceTarget {
   readonly baseUrls: BaseUrls;
   readonly credentials: Credentials;
-  /** Says what was chosen and why, without secrets. */
+  /** Reports what was chosen and why, without secrets. */
   readonly origin: string;
 }
 
@@ -107,11 +113,11 @@ export interface ClientChoice {
   /** State of the running emulator that is meant. */
   readonly file?: string | undefined;
   readonly connections?: number;
-  /** Beside those of the target. */
+  /** Next to those of the target. */
   readonly credentials?: Credentials | undefined;
 }
 
-/** What a command may use. Costly parts are functions, called late. */
+/** Context of a command. Costly parts are functions, called late. */
 export interface Context {
   readonly host: Host;
   /** The command line of this run, without `svc`. */
@@ -120,9 +126,9 @@ export interface Context {
   readonly output: Output;
   /** Aborted by Ctrl-C, SIGTERM, SIGHUP, or a reader that went away. */
   readonly signal: AbortSignal;
-  /** Aborted a little later, for what is to be finished first: whatever goes on then is killed in a moment. */
+  /** Aborted a little later, for work that has to finish first: after that, everything is killed. */
   readonly cut: AbortSignal;
-  /** Where the services are; for the emulator's control plane, `file` names the state of a running one. */
+  /** Addresses of the services; for the emulator's control plane, `file` names the state of a running one. */
   target(service: keyof BaseUrls, file?: string): Promise<ServiceTarget>;
   /** A client for that target. All clients are closed at the end of the run. */
   client(service: keyof BaseUrls, options?: ClientChoice): Promise<Client>;
@@ -134,13 +140,13 @@ export interface Context {
   atEnd(close: () => Promise<void>): void;
   /** Does the work while another program has the terminal, where there is one: Ctrl-C is a key of that program then. */
   lendTerminal<T>(work: () => Promise<T>): Promise<T>;
-  /** Runs when the process is ended at once: at a second signal, or when a stopped run goes on for too long. */
+  /** Runs when the process is ended at once: at a second signal, or when a stopped run continues for too long. */
   atForcedEnd(last: () => void): void;
   /** A run that serves others is given longer to end once it is stopped, milliseconds. */
   allowToEnd(ms: number): void;
-  /** A run that holds a state is given longer to write it, once it serves nobody any more. Milliseconds. */
+  /** A run that holds a state is given longer to write it, once it serves nothing any more. Milliseconds. */
   allowToClose(ms: number): void;
-  /** Does the work, which waits for a program that is told of signals, and for as long as that takes to end. */
+  /** Runs work that waits for a program which gets the signals, for as long as that takes to end. */
   outlast<T>(work: () => Promise<T>): Promise<T>;
 }
 

@@ -83,6 +83,6 @@ export function createContext(
   };
 }
 
-/** Whether a question may be asked: a terminal on both ends, and nobody said no (DECISIONS.md, L6). */
+/** Whether a question may be asked: a terminal on both ends, and no flag against it (DECISIONS.md, L6). */
 export const canPrompt = ({ stdin, stderr, env }: Host, { noInput }: Globals): boolean =>
   stdin.isTTY === true && stderr.isTTY === true && !isSwitchedOn(env.CI) && !isSwitchedOn(env.SVC_NO_INPUT) && !noInput;

@@ -36,27 +36,27 @@ export async function runDerivedCommand(
 export interface PreparedCall<Value = unknown> {
   readonly call: CheckedCall;
   readonly client: Client;
-  /** Sends it, or what became of it, and prints the answer. */
+  /** Sends it, or what became of it, and prints the response. */
   send(call?: CheckedCall): Promise<ApiResponse<Value>>;
 }
 
-/** What a hand-written command changes about the call of its operation. */
+/** Changes of a hand-written command to the call of its operation. */
 export interface CallChanges {
-  /** Beside what flags say of the query; they win. */
+  /** Next to what flags say of the query; they win. */
   readonly query?: Readonly<Record<string, string | boolean>>;
   /** Adds what depends on all of the request, once it was checked: the headers of a signature. */
   readonly sign?: (call: CheckedCall) => Promise<CheckedCall> | CheckedCall;
-  /** Beside those of the target. */
+  /** Next to those of the target. */
   readonly credentials?: Credentials;
   /** Its fields are read: throws InvalidResponseError where they are not there. */
   readonly reads?: boolean;
-  /** Members of the answer that a runner masks in its log before they are printed. */
+  /** Members of the response that a runner masks in its log before they are printed. */
   readonly secrets?: readonly string[];
-  /** Asks instead of the declared question, where it takes the whole request to say what is about to happen. */
+  /** Asks instead of the declared question, if the whole request is needed to describe the action. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
-  /** Throws where a good answer says that it was not done. */
+  /** Throws if a good answer says that it was not done. */
   readonly check?: (answer: ApiResponse, call: CheckedCall) => void;
-  /** What was done, in words: a person at a terminal reads them in place of an answer that does not say it. */
+  /** The result in words: a person at a terminal reads it instead of a response without it. */
   readonly outcome?: (call: CheckedCall) => string;
 }
 
@@ -72,7 +72,7 @@ export async function prepareCall<Value = unknown>(
 ): Promise<PreparedCall<Value> | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
-  // What a signature adds, no parser has seen.
+  // Values that a signature adds are not parsed.
   const isChecked = !sign && !reads && !mustValidate(spec, input);
   const operation = isChecked ? toOperationOutline(spec) : await loadOperation(spec);
   for (const { flag } of spec.flags.filter((one) => one.isSecret && input.flags[one.flag] !== undefined)) {
@@ -84,7 +84,7 @@ export async function prepareCall<Value = unknown>(
     for (const line of findMisspeltFields(declared.schema, plainNumbers(given.body)))
       await context.output.warn(`warning: ${line}`);
   }
-  const asked = checked(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
+  const asked = checkInput(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
   const whole = spec.paged
     ? asked.with({ query: buildFirstPageQuery(spec.paged, asked.args.query ?? {}, input.flags.all === true) })
     : asked;
@@ -103,7 +103,7 @@ export async function prepareCall<Value = unknown>(
     await printPlan(ready, contentType, context, credentials);
     return "dry-run";
   }
-  await (confirm ? confirm(ready) : confirmed(spec, input, context));
+  await (confirm ? confirm(ready) : confirmCommand(spec, input, context));
 
   const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
   const bearer =
@@ -131,10 +131,10 @@ export async function prepareCall<Value = unknown>(
       );
       if (reads) requireValidValue(answer);
       check?.(answer, changed);
-      if (secrets) await masked(answer.value, secrets, context);
+      if (secrets) await maskValues(answer.value, secrets, context);
       await report(answer, context);
       const query = changed.args.query ?? {};
-      // It would be asked for nothing where nothing is said.
+      // A question without a use would be asked.
       const lack = context.globals.quiet ? undefined : await lackOf(spec, answer.value, query, { client, signal });
       if (outcome && context.output.format === "table" && context.host.stdout.isTTY) {
         await context.output.print(outcome(changed));
@@ -154,7 +154,7 @@ const isBinary = ({ answers }: CommandSpec): boolean =>
 const isDocument = ({ answers }: CommandSpec): boolean =>
   Object.values(answers).some((one) => one.kind === "bytes" && /^application\/(?!octet-stream)/.test(one.mediaType));
 
-async function masked(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
+async function maskValues(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
   const fields = isObject(value) ? value : {};
   const { maskSecrets } = await import("./output/github-actions.ts");
   await maskSecrets(
@@ -163,7 +163,7 @@ async function masked(value: unknown, members: readonly string[], { host }: Cont
   );
 }
 
-/** The answer with the rows of all parts. */
+/** The response with the rows of all parts. */
 async function everyPart(
   paged: Paging,
   rows: string,
@@ -182,7 +182,7 @@ function partOf({ status, value }: ApiResponse): Record<string, unknown> {
 }
 
 /** Throws UsageError, which names flags. */
-function checked(
+function checkInput(
   spec: CommandSpec,
   operation: CallableOperation,
   args: CallArguments,
@@ -190,7 +190,7 @@ function checked(
 ): CheckedCall {
   try {
     const call = CheckedCall.of(operation, args);
-    // What the service refuses in its own words, as OAuth does, its schema lets pass.
+    // The service rejects such values in its own words, as OAuth does; its schema accepts them.
     const lacking = spec.flags.flatMap(({ required, target }) =>
       required && target?.in === "body" && isObject(args.body) && args.body[target.name] === undefined
         ? [{ in: target.in, path: [target.name], message: "", missing: true }]
@@ -234,7 +234,11 @@ export async function loadOperation({ operation: id, resource }: CommandSpec): P
 }
 
 /** Asks first where the operation declares it. */
-async function confirmed(spec: CommandSpec, { positionals, flags }: CommandInput, context: Context): Promise<void> {
+async function confirmCommand(
+  spec: CommandSpec,
+  { positionals, flags }: CommandInput,
+  context: Context,
+): Promise<void> {
   if (spec.confirm === undefined) return;
   const named = Object.entries(positionals).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
   const action = named.length === 0 ? spec.summary : `${spec.summary} (${named.join(", ")})`;
@@ -242,11 +246,11 @@ async function confirmed(spec: CommandSpec, { positionals, flags }: CommandInput
   return confirmName(action, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);
 }
 
-/** What is said of a stream of events whose reader was too slow. */
+/** The message about a stream of events whose reader was too slow. */
 export const describeDroppedEvents = (count: number | undefined): string =>
   `${count ?? "Some"} dropped, because they were not read fast enough`;
 
-/** Why a list is empty, where more can be told than that it is. */
+/** The reason why a list is empty, if it is known. */
 async function lackOf(
   { paged, rows, service, method }: CommandSpec,
   value: unknown,
@@ -265,13 +269,13 @@ const filtersIn = ({ flags }: CommandSpec, given: CommandInput["flags"]): string
     .filter(({ flag, target }) => target?.in === "query" && given[flag] !== undefined && !placing.has(target.name))
     .map(({ flag }) => flag);
 
-/** Of a query: which of the rows that were found are answered, and in what order. */
+/** For a query: the number and order of the returned rows. */
 const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
 const movedNote = (count: number): string =>
   `${pluralize(count, "identifier was", "identifiers were")} mapped to another cluster and ${count === 1 ? "has" : "have"} been moved`;
 
-/** Notes of an answer that is good all the same. */
+/** Notes of a response that is good all the same. */
 async function report({ headers }: ApiResponse, { output }: Context): Promise<void> {
   const moved = headers["x-svc-moved"];
   if (Number(moved) > 0) await output.note(movedNote(Number(moved)));
@@ -289,7 +293,7 @@ async function show(
   const file = input.flags.output as string | undefined;
   const none = describeEmptyResult(spec.words, filtersIn(spec, input.flags));
   const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none, lack };
-  // Of several successes the one that came decides: a page, or the location of one.
+  // Of several successes the received one decides: a page, or the location of one.
   switch (bodyKindOf(operation, answer.status) ?? spec.output) {
     case "empty":
       return showNothing();

@@ -1,4 +1,4 @@
-// What the bundle offers to `bin/svc.js`.
+// Exports of the bundle for `bin/svc.js`.
 export { main } from "./main.ts";
 export { createProcessHost } from "./process-host.ts";
 

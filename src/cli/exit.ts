@@ -18,7 +18,7 @@ import { formatCommandLine } from "./help/examples.ts";
 import type { SignalName } from "./host.ts";
 import { formatServiceError, remedyOf } from "./service-message.ts";
 
-/** What each exit code means (DECISIONS.md, L10). */
+/** The meaning of each exit code (DECISIONS.md, L10). */
 export const exitCodes = [
   { code: 0, meaning: "success, including an empty result and a dry run" },
   {
@@ -56,7 +56,7 @@ export const exitCodeByFailure: Readonly<Record<FailureKind, number>> = {
 
 export const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies Record<SignalName, number>;
 
-/** A failure in words: what failed, why, and what to do next. */
+/** A failure in words: its subject, its reason, and the next step. */
 export interface Explanation {
   readonly code: string;
   readonly message: string;
@@ -88,7 +88,7 @@ export function explainError(error: unknown): Explanation {
     const merged = { details: [...details, ...error.done], hint: error.hint ?? hint, next: error.next ?? next };
     const again = error.done.length === 0 || error.repeatable;
     if (again || !cause.retryable) return { ...cause, ...merged };
-    // The same command line would do again what is done.
+    // The same command line would repeat completed work.
     return { ...cause, ...merged, retryable: false, exitCode: exitCodeByFailure.failed };
   }
   if (error instanceof UsageError) {
@@ -153,7 +153,7 @@ export function explainError(error: unknown): Explanation {
   });
 }
 
-/** Somebody stopped it; said in words only where something was done before. */
+/** The run was interrupted; printed in words only if work was done before. */
 export const explainInterruption = ({ done, hint, next }: PartialFailureError, name: SignalName): Explanation => ({
   code: "interrupted",
   message: "Interrupted.",
@@ -165,7 +165,9 @@ export const explainInterruption = ({ done, hint, next }: PartialFailureError, n
   exitCode: signalCodes[name],
 });
 
-/** What polling for the tokens of a device comes to, whatever the status: servers differ (RFC 8628, 3.5; DECISIONS.md, P1). */
+/**
+ * Results of polling for the tokens of a device, whatever the status: servers differ (RFC 8628, 3.5; DECISIONS.md, P1).
+ */
 const pollOutcomes = lookupTable<FailureKind>({
   authorization_pending: "pending",
   slow_down: "pending",
@@ -180,7 +182,7 @@ const pollHints = lookupTable<string>({
 
 const unknownOutcomeHint = "The request may have taken effect. Check before you retry.";
 
-/** Whether a signed URL was refused, which holds no credentials of the caller's. */
+/** Whether a signed URL was rejected, which holds no credentials of the caller's. */
 const isOfStorage = ({ operation }: ServiceError): boolean => operation.startsWith("storage.");
 
 function failureKindOf(error: ServiceError): FailureKind {
@@ -233,7 +235,7 @@ function hintFor(error: ServiceError): string | undefined {
   return undefined;
 }
 
-/** For people: one thing a line, what helps last. */
+/** For people: one item a line, the most helpful last. */
 export function explanationLines({ message, details, next, hint, requestId }: Explanation): string[] {
   return [
     `error: ${message}`,
@@ -278,7 +280,7 @@ export const withoutSecrets = (explanation: Explanation): Explanation => ({
   hint: explanation.hint && redactText(explanation.hint),
 });
 
-/** Where it was thrown. What the message holds begins no line. */
+/** Position where it was thrown. Contents of the message begin no line. */
 export function stackLines({ name, message, stack = "" }: Error): string[] {
   const head = `${name}: ${message}`;
   const rest = stack.startsWith(head) ? stack.slice(head.length) : stack;

@@ -10,7 +10,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly hint: string | undefined;
   readonly next: readonly string[] | undefined;
-  /** One thing a line, below the message. */
+  /** One item a line, below the message. */
   readonly details: readonly string[];
 
   constructor(message: string, options: UsageOptions = {}) {
@@ -37,7 +37,7 @@ export const createMissingFieldsError = (fields: readonly string[], options: Usa
 
 /**
  * A flag or positional is missing that only this command line makes necessary. Thrown before anything is done: a person
- * at a terminal is asked for it, and the command begins anew; for anybody else it is the UsageError that it is.
+ * at a terminal is asked for it, and the command begins again; for anyone else it is the UsageError that it is.
  */
 export class InputRequiredError extends UsageError {
   /** The name of the flag or positional in the declaration. */
@@ -49,10 +49,10 @@ export class InputRequiredError extends UsageError {
   }
 }
 
-/** What a command that did its work may still have to say by its exit code. */
+/** Exit code of a command that did its work. */
 export type FailureKind = "failed" | "partial" | "not-found" | "forbidden" | "pending" | "temporary" | "usage";
 
-/** A command could not do what it was asked: what failed, and what to do next. */
+/** A command failed: the error, and the next step. */
 export class CommandFailedError extends Error {
   override readonly name = "CommandFailedError";
   readonly kind: FailureKind;
@@ -76,8 +76,8 @@ export class CommandFailedError extends Error {
 }
 
 /**
- * What failed is the cause; but something had been done before, and must not go unreported. Where it was interrupted,
- * the cause is of no interest.
+ * The cause is the failure; but work had been done before, and must not go unreported. After an interruption, the cause
+ * is of no interest.
  */
 export class PartialFailureError extends Error {
   override readonly name = "PartialFailureError";
@@ -85,7 +85,7 @@ export class PartialFailureError extends Error {
   readonly done: readonly string[];
   readonly hint: string | undefined;
   readonly next: readonly string[] | undefined;
-  /** To do again what was done changes nothing. */
+  /** Repeating the completed work changes nothing. */
   readonly repeatable: boolean;
 
   constructor(
@@ -101,7 +101,7 @@ export class PartialFailureError extends Error {
   }
 }
 
-/** Somebody pressed Ctrl-C at a question, where the terminal gives no signal. Exit code 130, without a word. */
+/** Ctrl-C at a question, for which the terminal sends no signal. Exit code 130, without a message. */
 export class InterruptedError extends Error {
   override readonly name = "InterruptedError";
 }

@@ -2,9 +2,9 @@ import { lookupTable } from "../base/object.ts";
 
 export interface CommandGroup {
   readonly summary: string;
-  /** Under which it stands in the root help. */
+  /** Under which it is in the root help. */
   readonly heading: Heading;
-  /** Commands whose examples stand on its page, where the first two are not what a newcomer looks for. */
+  /** Commands whose examples are on its page, where the first two are not what a newcomer looks for. */
   readonly shown?: readonly string[];
   /** How its page groups its commands, where there are too many for one list. */
   readonly sections?: readonly GroupSection[];

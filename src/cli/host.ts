@@ -10,13 +10,13 @@ export interface ParentRun {
   tell(message: object): Promise<void>;
 }
 
-/** By this variable a process knows that it is `svc` that waits for it: it holds the pid of its parent. */
+/** This variable marks a process that `svc` waits for: it holds the pid of its parent. */
 export const parentPidVariable = "SVC_STARTED_BY";
 
-/** What ends a run: Ctrl-C, a supervisor, or a terminal that went away. */
+/** Signals that end a run: Ctrl-C, a supervisor, or a terminal that went away. */
 export type SignalName = "SIGINT" | "SIGTERM" | "SIGHUP";
 
-/** What the world outside gives to one run of the command line. `bin/svc.js` builds it from `process`; tests from memory. */
+/** Resources of one run of the command line. `bin/svc.js` builds it from `process`; tests from memory. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -24,14 +24,17 @@ export interface Host {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   /**
-   * Where standard output is no terminal: writes a text there at once, without its stream, which takes Node milliseconds
-   * to make. Returns what a full pipe has not taken, or nobody can: the stream knows what to do then.
+   * If standard output is not a terminal: writes a string there at once, without its stream, which Node needs
+   * milliseconds to create. Returns the unwritten rest, of a full pipe or a closed one: the stream handles it then.
    */
   readonly writeAtOnce?: ((text: string) => Uint8Array) | undefined;
   readonly wall: WallClock;
   readonly version: string;
   readonly pid: number;
-  /** What starts this very program again: an executable and its first arguments, which those of `svc` follow. */
+  /**
+   * The command that starts this very program again: an executable and its first arguments, which those of `svc`
+   * follow.
+   */
   readonly program: readonly [string, ...string[]];
   /** Set where `svc` has started this process to leave it behind, and waits to hear of it. */
   readonly starter?: ParentRun | undefined;
@@ -39,8 +42,8 @@ export interface Host {
   readonly inherits: boolean;
   /** Listens for signals until the returned function is called. */
   onSignal(listener: (name: SignalName) => void): () => void;
-  /** Does it after so many milliseconds, if the process is still there then; keeps nothing alive. */
+  /** Does it after this many milliseconds, if the process is still there then; keeps nothing alive. */
   deadline(ms: number, act: () => void): void;
-  /** Ends the process at once, whatever runs in it; with the code of the run, where that has ended, else the signal's. */
+  /** Ends the process at once, whatever runs in it; with the code of the run, if that has ended, else the signal's. */
   end(name: SignalName): void;
 }

@@ -26,7 +26,7 @@ import { ShutdownController } from "./shutdown-controller.ts";
  */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalizeArgv(await insertSeparator(argv));
-  // What fails in it fails once more below, where the streams are listened to, and is told there.
+  // Failures in it occur once more below, where the streams are observed, and are reported there.
   const page = host.writeAtOnce && (await pageAsked(args, host).catch(() => undefined));
   const rest = page === undefined ? undefined : host.writeAtOnce?.(page);
   if (rest?.length === 0) return 0;
@@ -39,7 +39,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
     else unwritten ??= error;
     stopping.stop();
   };
-  // What nobody reads on standard error is lost; it stops no work.
+  // Unread output on standard error is lost; it stops no work.
   const onNoteError = () => {};
   host.stdout.on("error", onOutputError);
   host.stderr.on("error", onNoteError);
@@ -65,7 +65,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-/** `rest`: of the page that was asked for, what is still to be printed. */
+/** `rest`: the part of the page that is not printed yet. */
 async function run(
   argv: readonly string[],
   host: Host,
@@ -94,7 +94,7 @@ async function run(
   }
 }
 
-/** Where a command or an option is that this part of the tree does not know. */
+/** Position of a command or an option that this part of the tree does not have. */
 async function hintOnName({ message, hint }: UsageError, words: readonly string[]): Promise<string | undefined> {
   const [, kind, unknown = ""] = /^unknown (command|option) '(?:--)?([^'=]*)/.exec(message) ?? [];
   if (kind === undefined || hint !== undefined) return undefined;
@@ -108,7 +108,7 @@ async function hintOnName({ message, hint }: UsageError, words: readonly string[
   return suggestCommand(words.slice(words.indexOf(unknown)), commands);
 }
 
-/** What needs no command to be run: the version, a page of help, completions. Undefined where one is to be run. */
+/** Output without a command: the version, a page of help, completions. Undefined if a command is to be run. */
 async function pageAsked(argv: readonly string[], host: Host): Promise<string | undefined> {
   if (argv[0] === "complete") return completions(argv.slice(argv.indexOf("--") + 1), host);
   const { words, wantsHelp } = locateCommand(argv);
@@ -121,7 +121,7 @@ async function help(argv: readonly string[], host: Host): Promise<string> {
   return escapePage(host, await renderHelp(argv, host));
 }
 
-/** What the shells ask at each Tab. */
+/** The shells' request at each Tab. */
 async function completions(words: readonly string[], host: Host): Promise<string> {
   const { findCompletions } = await import("./completion/completions.ts");
   const names = new Set(await groupNames());
@@ -140,7 +140,7 @@ async function completions(words: readonly string[], host: Host): Promise<string
   return escapePage(host, found);
 }
 
-/** Tells on standard error how a command line failed, as text or as JSON. Gives the exit code. */
+/** Reports on standard error how a command line failed, as a string or as JSON. Returns the exit code. */
 async function reportFailure(found: Explanation, error: unknown, argv: readonly string[], host: Host): Promise<number> {
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const { next } = found;
@@ -148,7 +148,7 @@ async function reportFailure(found: Explanation, error: unknown, argv: readonly 
   const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
   const printer = createPrinter(host, false);
   if (logsJson(own)) {
-    // Whoever collects the log of an emulator reads a document on a line, also of what ended it.
+    // Programs that collect the log of an emulator read a document on a line, also of a fatal error.
     const about = { time: isoMillis(systemWallClock.now()), level: "error", event: "fatal" };
     await printer.json("stderr", { ...about, ...explanationJson(explanation) });
     return explanation.exitCode;
@@ -167,7 +167,7 @@ async function reportFailure(found: Explanation, error: unknown, argv: readonly 
 const logsJson = (argv: readonly string[]): boolean =>
   argv.some((token, i) => token === "--log=json" || (token === "--log" && argv[i + 1] === "json"));
 
-/** Standard output takes nothing any more, for another reason than a reader that went away. */
+/** Standard output accepts no more data, for another reason than a reader that went away. */
 const createStdoutError = (cause: NodeJS.ErrnoException): CommandFailedError =>
   new CommandFailedError(
     "failed",

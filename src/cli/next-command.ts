@@ -19,7 +19,7 @@ const placeless = [
   ["emulator", "repair"],
 ];
 
-/** A command line to go on with, which goes where this one went. */
+/** A command line to continue with, for the same target. */
 export function buildNextArgv(next: readonly string[], place: CallTarget): readonly string[] {
   if (placeless.some((words) => startsWithWords(next, words))) return next;
   const flags = formatTargetFlags(place);

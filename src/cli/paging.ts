@@ -19,7 +19,9 @@ export function buildFirstPageQuery<Q extends Query>(
   return { limit: most, ...query };
 }
 
-/** The parts after the first, put together with it: one answer that holds every row. `fetch` gets the query of each. */
+/**
+ * The parts after the first, put together with it: one response that holds every row. `fetch` gets the query of each.
+ */
 export async function fetchAllPages<P extends Part, Q extends Query>(
   { by, total }: Paging,
   rows: string,
@@ -39,7 +41,7 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   return { ...first, [total]: last[total], [rows]: all };
 }
 
-/** Says beside what is printed that there are more rows. */
+/** Reports next to what is printed that there are more rows. */
 export async function noteMoreRows(paged: Paging, rows: string, part: Part, query: Query, context: Context) {
   const { output, globals } = context;
   const shown = rowsIn(part, rows).length;
@@ -49,7 +51,7 @@ export async function noteMoreRows(paged: Paging, rows: string, part: Part, quer
   await output.warn(isLater(paged, query) ? `${share} shown. For all: --all` : `${share} shown. For all: --all`);
 }
 
-/** What is said in place of a part that begins behind the last row: that there are rows. */
+/** The message for a part that begins after the last row: that there are rows. */
 export function describePastEnd(paged: Paging, rows: string, part: Part, query: Query): string | undefined {
   const count = Number(part[paged.total]);
   if (rowsIn(part, rows).length > 0 || !(count > 0) || !isLater(paged, query)) return undefined;

@@ -23,12 +23,12 @@ import type { ShutdownController } from "./shutdown-controller.ts";
 import { writtenCommand } from "./written-commands.ts";
 
 /** Runs the command that a line means, with what a person is asked for. `svc` runs another one within it. */
-export function runCommandLine(...run: Parameters<typeof performed>): Promise<number> {
+export function runCommandLine(...run: Parameters<typeof performCommand>): Promise<number> {
   const [, , host] = run;
-  return hasCollector(host.env) ? performTraced(...run) : performed(...run);
+  return hasCollector(host.env) ? performTraced(...run) : performCommand(...run);
 }
 
-async function performed(
+async function performCommand(
   { declaration, input, globals: given }: Invocation<DeclaredCommand>,
   argv: readonly string[],
   host: Host,
@@ -53,7 +53,7 @@ async function performed(
 
 const optionsOfRequests = ["timeout", "retries", "max-wait", "max-answer"];
 
-/** Refuses options that would have no effect. */
+/** Rejects options that would have no effect. */
 function refuseUnused(
   declaration: DeclaredCommand,
   globals: Globals,
@@ -69,7 +69,7 @@ function refuseUnused(
   }
 }
 
-/** What is handed on as it came has no fields and no other format, and what prints nothing has neither. */
+/** Forwarded bytes have no fields and no other format, and a command without output has neither. */
 function refuseLayout(declaration: DeclaredCommand, { fields, format, wide }: Globals): void {
   const output = outputOf(declaration);
   const isContent = output === "bytes" || output === "html" || output === "content";
@@ -87,19 +87,19 @@ function outputOf(declaration: DeclaredCommand): string | undefined {
   return declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined);
 }
 
-/** The same, told to a collector: what the command calls and starts belongs to its trace. */
+/** The same with spans: calls and processes of the command belong to its trace. */
 async function performTraced(
   ...[invocation, argv, host, stopping, svc]: Parameters<typeof runCommandLine>
 ): Promise<number> {
   const { CommandSpan } = await import("./trace/command-span.ts");
   const span = CommandSpan.begin(host, invocation.declaration.words);
-  if (!span) return performed(invocation, argv, host, stopping, svc);
+  if (!span) return performCommand(invocation, argv, host, stopping, svc);
   const env = span.variables;
   // Not a copy: to read standard input is to open it.
   const traced: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
   const inner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });
   try {
-    const exit = await performed(invocation, argv, traced, stopping, inner);
+    const exit = await performCommand(invocation, argv, traced, stopping, inner);
     await span.end(exit, undefined, stopping.cut);
     return exit;
   } catch (error) {
@@ -108,14 +108,14 @@ async function performTraced(
   }
 }
 
-/** Runs the command, anew whenever it was asked for something that it turned out to need. */
+/** Runs the command, again whenever it was asked for something that it turned out to need. */
 async function carriedOut(
   declaration: DeclaredCommand,
   input: CommandInput,
   context: Context,
 ): ReturnType<Command["run"]> {
   for (let given = input; ; ) {
-    const whole = typed(declaration, given);
+    const whole = pickTyped(declaration, given);
     try {
       if ("operation" in declaration) return await runDerivedCommand(declaration, whole, context);
       return await (await writtenCommand(declaration.words)).run(whole, context, declaration.spec);
@@ -129,7 +129,10 @@ async function carriedOut(
   }
 }
 
-/** Where nobody answers any more, this folder may know of who does; and who refuses may be another than was meant. */
+/**
+ * If the target no longer answers, this folder may name another emulator; a rejection may come from another than was
+ * meant.
+ */
 async function withEnded(error: unknown, context: Context): Promise<unknown> {
   const isRefused = error instanceof ServiceError && error.status === 401;
   if (!isRefused && !(error instanceof NetworkError && error.code === "ECONNREFUSED")) return error;
@@ -138,7 +141,7 @@ async function withEnded(error: unknown, context: Context): Promise<unknown> {
   return hint === undefined ? error : new PartialFailureError(error, [], { hint });
 }
 
-function typed({ positionals: declared }: CommandDeclaration, input: CommandInput): CommandInput {
+function pickTyped({ positionals: declared }: CommandDeclaration, input: CommandInput): CommandInput {
   const positionals = Object.fromEntries(
     declared.map(({ name, type = "text", choices }) => {
       const given = input.positionals[name];
@@ -149,7 +152,7 @@ function typed({ positionals: declared }: CommandDeclaration, input: CommandInpu
 }
 
 /**
- * The input with everything that the command needs: a person at a terminal is asked for it, anybody else refused with
+ * The input with everything that the command needs: a person at a terminal is asked for it, anyone else rejected with
  * exit 2, before credentials or addresses are looked at (DECISIONS.md, L6, L7).
  */
 async function completeInput(
@@ -172,7 +175,7 @@ async function completeInput(
   throw createMissingFieldsError(refused, { hint: `See svc ${declaration.words.join(" ")} --help.` });
 }
 
-/** Nobody answers questions for a service of which it is not known where it is. */
+/** Without a service address, questions are useless. */
 async function knowWhere(declaration: DeclaredCommand, { flags }: CommandInput, context: Context): Promise<void> {
   const service = ("operation" in declaration ? declaration : declaration.spec)?.service;
   if (flags["dry-run"] === true) return;

@@ -10,8 +10,8 @@ import { waitForFlush } from "./output/write.ts";
 const flushMs = 50;
 
 /**
- * Files and names of hosts are read by threads, for which Node waits at its exit: a pipe that nobody writes to, a disk or
- * a name server that is gone would hold it for ever.
+ * Files and names of hosts are read by threads, for which Node waits at its exit: an idle pipe, a disk or a name server
+ * that is gone would block it forever.
  */
 const isHeldByThreads = (): boolean =>
   process.getActiveResourcesInfo().some((name) => /^(?:FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
@@ -23,8 +23,8 @@ function dieOf(name: SignalName): void {
 }
 
 /**
- * Whether whoever started this process had it ignore that its terminal goes away, as nohup does: to listen would undo that.
- * Where the system does not say, the streams tell: nohup leaves none of them on a terminal.
+ * Whether the parent process made this one ignore that its terminal goes away, as nohup does: a listener would undo
+ * that. If the system does not show that, the streams do: nohup leaves none of them on a terminal.
  */
 function ignoresHangUp(): boolean {
   try {
@@ -65,7 +65,7 @@ function writeAtOnce(text: string): Uint8Array {
   try {
     while (written < bytes.length) written += writeSync(standardOutput, bytes, written);
   } catch {
-    // Whoever writes the rest by the stream hears of it.
+    // A later write through the stream gets the error.
   }
   return bytes.subarray(written);
 }

@@ -3,7 +3,7 @@ import { lookupTable } from "../base/object.ts";
 import type { ServiceError } from "../client/errors.ts";
 import { type FsError, openFilesRemedies } from "../files/disk.ts";
 
-/** What an operation's path names: the last one that matches is meant. */
+/** The object in an operation's path: the last match counts. */
 const things: readonly (readonly [path: RegExp, noun: string])[] = [
   [/\/clusters\/([^/]+)/, "Cluster"],
   [/\/workspaces\/([^/]+)/, "Workspace"],
@@ -98,8 +98,8 @@ function describeForbiddenMove(message: string, thing: Thing): string | undefine
 }
 
 /**
- * What a service's error says, with the thing by its name: from the path where the service's own words name nothing.
- * Without the full stop, for the status follows.
+ * A service's error message, with its subject by name: from the path if the service's own words name none. Without the
+ * full stop, since the status follows.
  */
 function describeProblem({ method, path, status, problem: { message, fields } }: ServiceError): string {
   const thing = findThing(path);
@@ -120,14 +120,14 @@ export const formatServiceError = (error: ServiceError): string =>
   `${error.outcomeUnknown ? "The outcome is unknown: " : ""}${describeProblem(error)} (HTTP ${error.status})`;
 
 const mayNot = "Grant this user the permission, or choose another location.";
-const room = "Free some space, or choose a location on another disk.";
+const diskFullHint = "Free some space, or choose a location on another disk.";
 
 const remedies = lookupTable<string>({
   EACCES: mayNot,
   EPERM: mayNot,
   EROFS: "Choose a location on another disk.",
-  ENOSPC: room,
-  EDQUOT: room,
+  ENOSPC: diskFullHint,
+  EDQUOT: diskFullHint,
   EFBIG: "Choose a location on a disk that allows larger files.",
   EIO: "Check the disk, or choose a location on another disk.",
   ...openFilesRemedies,
@@ -135,10 +135,10 @@ const remedies = lookupTable<string>({
   ENOENT: "Create it, or choose another location.",
 });
 
-/** What a person can do about what the system refuses. */
+/** A person's next step after an error of the system. */
 export const remedyOf = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
 
-/** What makes the first row of a list, by its command. */
+/** The command that creates the first row of a list. */
 const makers = lookupTable<string>({
   "contracts list": "to create one: svc contracts create",
   "intake list": "to create one: svc intake create",
@@ -157,10 +157,7 @@ const inPlace = lookupTable<string>({
   "emulator clock advance": "Nothing was due. To show the time: svc emulator clock",
 });
 
-/**
- * What a person reads in place of an empty table: that it is, and what comes next, or which flags have left everything
- * out.
- */
+/** The message instead of an empty table: that it is empty, and the next step, or which flags exclude everything. */
 export function describeEmptyResult(words: readonly string[], filters: readonly string[] = []): string {
   const other = inPlace[words.join(" ")];
   if (other !== undefined) return other;

@@ -17,9 +17,9 @@ export interface SettingValue<T = string> {
 
 type Surroundings = { readonly globals: Pick<Globals, "baseUrl" | "profile">; readonly host: Host };
 
-/** Where the services are and who calls them; what is undefined is not set. */
+/** Addresses of the services and credentials; undefined ones are not set. */
 export interface ServiceSettings {
-  /** Says what the addresses come from as a whole; undefined where nothing names any. */
+  /** Reports what the addresses come from as a whole; undefined if nothing names any. */
   readonly chosenBy: string | undefined;
   readonly router: SettingValue | undefined;
   readonly contracts: SettingValue | undefined;
@@ -86,7 +86,7 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
   };
 }
 
-/** What asks is loaded only where there is a state. */
+/** The client is loaded only if there is a state. */
 async function runningHere(host: Host): Promise<LocalEmulator | undefined> {
   if (findNearestState(host.cwd) === undefined) return undefined;
   return (await import("./connection/emulator-access.ts")).findLocalEmulator(host);
@@ -146,8 +146,8 @@ export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlSetting
 }
 
 /**
- * The control plane that a profile names; undefined where it names none. The token of a profile goes nowhere else; where it
- * has none, as in a pipeline, it is that of the environment.
+ * The control plane that a profile names; undefined if it names none. The token of a profile goes nowhere else; where
+ * it has none, as in a pipeline, it is that of the environment.
  */
 export async function readProfileEmulator({ globals, host }: Surroundings): Promise<ControlSettings | undefined> {
   const chosen = await chosenProfile({ globals, host });
@@ -163,8 +163,8 @@ export async function readProfileKey(surroundings: Surroundings): Promise<string
 }
 
 /**
- * The emulator that is meant for those who name no state: what --profile names outranks the environment, and what
- * SVC_PROFILE names outranks the emulator of this folder, as everywhere. The current profile comes after that.
+ * The emulator that is used without a state on the command line: that of --profile outranks the environment, and that
+ * of SVC_PROFILE outranks the emulator of this folder, as everywhere. The current profile comes after that.
  */
 export async function emulatorSetting(
   surroundings: Surroundings,
@@ -196,7 +196,7 @@ export async function oauthClientSetting({ globals, host }: Surroundings): Promi
 export const profileSetting = async (surroundings: Surroundings): Promise<SettingValue | undefined> =>
   (await chosenProfile(surroundings))?.name;
 
-/** What the command line or the environment calls the profile, whether there is one or not. */
+/** The profile's name on the command line or in the environment, whether it exists or not. */
 export const readProfileName = ({ globals, host }: Surroundings): SettingValue | undefined =>
   globals.profile === undefined ? readVariable(host, "SVC_PROFILE") : { value: globals.profile, origin: "--profile" };
 

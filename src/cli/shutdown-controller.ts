@@ -1,15 +1,14 @@
 import type { Host, SignalName } from "./host.ts";
 
-/** What has to be finished after Ctrl-C has so long, of the second in which everything ends. */
-const usualGraceMs = 700;
+/** Time for necessary work after Ctrl-C, of the second in which everything ends. */
+const defaultGraceMs = 700;
 /** So long after that the process ends, whatever still runs in it. What is left of the second is for what is printed last. */
-const usualLastMs = 240;
+const defaultLastMs = 240;
 
 /**
- * How a run is stopped, the only place that knows: at a signal `signal` is aborted, which ends all that waits; what has
- * to be finished (calls of a job, a token that rotates, a subscription, an emulator) goes on until `cut` is; a moment
- * later, or at the second signal, the process ends with the signal's code. While somebody else's program runs, which was
- * told to end, that moment does not begin.
+ * Decides how a run is stopped: at a signal `signal` is aborted, which ends all waits; necessary work (calls of a job,
+ * a token that rotates, a webhook, an emulator) continues until `cut` is; a moment later, or at the second signal, the
+ * process ends with the signal's code. While a child process runs that got the signal, that moment does not begin.
  */
 export class ShutdownController {
   readonly #host: Host;
@@ -17,10 +16,10 @@ export class ShutdownController {
   readonly #cut = new AbortController();
   readonly #lastActs: (() => void)[] = [];
   #isLent = false;
-  /** While a program is waited for: what is to be done once it has ended. */
+  /** While a program is awaited: the work for its end. */
   #waiting: (() => void)[] | undefined;
-  #graceMs = usualGraceMs;
-  #lastMs = usualLastMs;
+  #graceMs = defaultGraceMs;
+  #lastMs = defaultLastMs;
   /** While what has to be finished has its time. */
   #grace: AbortController | undefined;
   #name: SignalName | undefined;
@@ -54,14 +53,14 @@ export class ShutdownController {
     this.#count(() => this.#host.deadline(this.#graceMs + this.#lastMs, () => this.#force(name)));
   }
 
-  /** Without a signal: nobody reads what is printed. */
+  /** Without a signal: the output is not read. */
   stop(reason?: SignalName): void {
     if (this.signal.aborted) return;
     this.#count(() => void this.#cutLater());
     this.#stop.abort(reason);
   }
 
-  /** What runs here serves others, whose requests may take so long to end. */
+  /** An emulator here serves others, whose requests may take this long to end. */
   extendGrace(ms: number): void {
     this.#graceMs = ms;
   }
@@ -81,7 +80,7 @@ export class ShutdownController {
     }
   }
 
-  /** Waits for a program that is told of signals: how long it takes to end is its own affair. A second signal ends it. */
+  /** Waits for a program that gets the signals: it may take any time to end. A second signal ends it. */
   async waitForProgram<T>(work: () => Promise<T>): Promise<T> {
     this.#waiting = [];
     try {
@@ -98,7 +97,7 @@ export class ShutdownController {
     else begin();
   }
 
-  /** What a forced end leaves nobody else to do. */
+  /** Work that remains after a forced end. */
   onForcedExit(act: () => void): void {
     this.#lastActs.push(act);
   }

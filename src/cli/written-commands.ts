@@ -1,7 +1,7 @@
 import { lookupTable } from "../base/object.ts";
 import type { Command } from "./command.ts";
 
-/** The hand-written commands of a group; each stands beside the derived ones, or for one of the same words. */
+/** The hand-written commands of a group; each stands next to the derived ones, or for one of the same words. */
 export const writtenCommands = lookupTable<() => Promise<{ readonly commands: readonly Command[] }>>({
   dev: () => import("./commands/dev.ts"),
   run: () => import("./commands/run.ts"),

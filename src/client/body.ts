@@ -15,8 +15,8 @@ const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
 });
 
 /**
- * The answer with its content codings undone (RFC 9110, 8.4). No request asks for any, but proxies and stored objects have
- * them. An answer with a coding that is not known here stays as it is.
+ * The response with its content codings undone (RFC 9110, 8.4). No request asks for any, but proxies and stored objects
+ * have them. A response with a coding that is not known here stays as it is.
  */
 export function decodedAnswer(answer: IncomingResponse, method: string, maxBytes: number): IncomingResponse {
   const { "content-encoding": encoding = "", "content-length": length, ...headers } = answer.headers;
@@ -42,7 +42,7 @@ async function* decodedBody(
   if (first.done) return;
   const streams = codings.toReversed().map((coding) => decoders[coding]!());
   const decoded = streams.at(-1)!;
-  // Where it fails, so does reading the last one.
+  // If it fails, reading the last one fails, too.
   pipeline([Readable.from(withFirst(first.value, coded), { objectMode: false }), ...streams]).catch(() => {});
   let bytes = 0;
   for await (const chunk of decoded as AsyncIterable<Buffer>) {
@@ -62,10 +62,10 @@ async function* withFirst(first: Uint8Array, rest: AsyncIterator<Uint8Array>): A
   }
 }
 
-/** No answer that means something nests so deeply; what walks through values would run out of stack. */
+/** Meaningful responses do not nest this deeply; code that walks through values would run out of stack. */
 const maxDepth = 1_000;
 
-/** The value of a JSON text. Throws SyntaxError where it is none, or nests too deeply to be worked with. */
+/** The value of a JSON text. Throws SyntaxError if it is not one, or nests too deeply. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) throw new SyntaxError(`nested more than ${maxDepth} levels`);
   return JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * The body of an answer that is held in memory: whoever reads it gets it once all has come. A stream of Node's would hand it
- * on as it comes, and takes longer to make and to read than most answers are.
+ * The body of a response that is held in memory: readers get it once all has come. A stream of Node would deliver it
+ * piece by piece, and takes longer to create and read than most responses are.
  */
 export class BufferedBody implements AsyncIterable<Uint8Array> {
   readonly #onDestroy: (cause: Error) => void;
@@ -17,7 +17,7 @@ export class BufferedBody implements AsyncIterable<Uint8Array> {
       this.#end = resolve;
       this.#fail = reject;
     });
-    // Whoever reads it is told; nobody may be reading yet.
+    // Readers get the error; there may be none yet.
     this.#complete.catch(() => {});
   }
 

@@ -4,7 +4,7 @@ import { plainNumbers } from "../base/json.ts";
 import { placeholders } from "../base/urls.ts";
 import { type ArgumentProblem, InvalidArgumentsError } from "./errors.ts";
 
-/** What a caller passes to an operation, before its types are known. */
+/** A caller's arguments of an operation, before their types are known. */
 export interface CallArguments {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
@@ -16,7 +16,7 @@ export interface CallArguments {
 export class CheckedCall {
   readonly operation: CallableOperation;
   readonly args: CallArguments;
-  /** What looks like one is none. */
+  /** Other values only look like one. */
   declare protected readonly isChecked: true;
 
   private constructor(operation: CallableOperation, args: CallArguments) {
@@ -24,7 +24,10 @@ export class CheckedCall {
     this.args = args;
   }
 
-  /** Throws InvalidArgumentsError, which names all that does not fit. Without its schemas an operation takes anything. */
+  /**
+   * Throws InvalidArgumentsError, which names every invalid argument. Without its schemas an operation accepts
+   * anything.
+   */
   static of(operation: CallableOperation, args: CallArguments = {}): CheckedCall {
     const problems = problemsIn(operation, args);
     if (problems.length > 0) throw new InvalidArgumentsError(operation.id, problems);
@@ -32,15 +35,15 @@ export class CheckedCall {
   }
 
   /**
-   * The same call with what the program itself puts in the place of what was checked: the hash of an address, the
-   * headers of a signature, the query of the next page. It fits as it is made, and is not checked again.
+   * The same call with values of the program itself instead of checked ones: the hash of an address, the headers of a
+   * signature, the query of the next page. They are valid by construction, and not checked again.
    */
   with(changes: CallArguments): CheckedCall {
     return new CheckedCall(this.operation, { ...this.args, ...changes });
   }
 }
 
-/** Where the arguments do not fit the declaration. */
+/** Arguments that do not fit the declaration. */
 function problemsIn(operation: CallableOperation, args: CallArguments): ArgumentProblem[] {
   const { params, query, headers, body } = operation.request;
   // The signed URL of a storage call holds them all.
@@ -54,7 +57,7 @@ function problemsIn(operation: CallableOperation, args: CallArguments): Argument
   ];
 }
 
-/** Values of which the path would be that of another operation: "" of a list, ".." of what stands above. */
+/** Values that would change the path to that of another operation: "" of a list, ".." of its parent. */
 function pathProblems(path: string, params: NonNullable<CallArguments["params"]>): ArgumentProblem[] {
   return placeholders(path).flatMap((name) => {
     const value = params[name];
@@ -78,7 +81,7 @@ function partProblems(part: ArgumentProblem["in"], schema: z.ZodType | undefined
 /** All ways in which a value differs from its declaration. */
 export function issuesIn(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
   try {
-    // Most processes check one answer: making a fast parser for it would cost them more than all else that they do.
+    // Most processes check one response: making a fast parser for it would cost them more than all else that they do.
     return schema.safeParse(value, { jitless: true }).error?.issues ?? [];
   } catch (error) {
     // Zod hands issues on as the arguments of one call, which have a limit: a hundred thousand of one list are too many.
@@ -88,8 +91,8 @@ export function issuesIn(schema: z.ZodType, value: unknown): readonly z.core.$Zo
 }
 
 /**
- * Where a value has another shape than the declaration: a field that is missing, or a text in place of a list. Undefined
- * where all that is declared can be read. Fields, choices and formats that are not declared are no matter: services grow.
+ * Position of a value with another shape than the declaration: a field that is missing, or a string instead of a list.
+ * Undefined if all that is declared can be read. Undeclared fields, choices and formats do not matter: services grow.
  */
 export const shapeProblemIn = (schema: z.ZodType, value: unknown): string | undefined =>
   firstShapeProblem(issuesIn(schema, value), value);
@@ -101,7 +104,7 @@ export function firstShapeProblem(issues: readonly z.core.$ZodIssue[], value: un
 }
 
 /**
- * Another word than those that are declared is still a word, and nothing where one value is declared is read as nothing,
+ * Another word than those that are declared is still a word, and nothing if one value is declared is read as nothing,
  * but for an id, a URL or a key, by which the next thing is done. Of a choice of shapes, none must fit.
  */
 function isOfShape(issue: z.core.$ZodIssue, value: unknown): boolean {
@@ -114,7 +117,7 @@ function isOfShape(issue: z.core.$ZodIssue, value: unknown): boolean {
   return issue.errors.every((branch) => branch.some((one) => isOfShape(one, given)));
 }
 
-/** What holds others, or leads to others. An item of a list has no name: nobody expects one that is nothing. */
+/** Containers. An item of a list has no name, so that a missing one is not expected. */
 function isNeeded(issue: z.core.$ZodIssue): boolean {
   const name = issue.path.at(-1);
   if (typeof name !== "string" || /(?:^|_)(?:id|key|url)$/.test(name)) return true;

@@ -10,7 +10,7 @@ import { type BaseUrls, buildRequest, type HttpRequest, isIdempotent, type Reque
 import { type ApiResponse, type HttpResponse, readModeOf, readResponse, requireValidValue } from "./response.ts";
 import type { Transport } from "./transport.ts";
 
-/** Told about every exchange; the default tells nobody. */
+/** Called with every exchange; default: none. */
 export interface ExchangeObserver {
   readonly onRequest?: (request: HttpRequest) => void;
   readonly onResponse?: (request: HttpRequest, response: HttpResponse, durationMs: number) => void;
@@ -24,11 +24,11 @@ export interface ClientOptions extends Partial<RetryRule> {
   /** Given, so that its library is loaded by those alone who are about to send something. Closed with the client. */
   readonly transport: Transport;
   readonly credentials?: Credentials;
-  /** Per attempt: for an answer that is held in memory as a whole, else for its beginning. */
+  /** Per attempt: for a response that is held in memory as a whole, else for its beginning. */
   readonly timeoutMs?: number;
   readonly wall?: WallClock;
   readonly observer?: ExchangeObserver;
-  /** Let `call` throw InvalidResponseError where a field that is declared cannot be read; left out: as it came. */
+  /** Let `call` throw InvalidResponseError if a declared field is unreadable; omitted: values stay as they came. */
   readonly readable?: boolean;
   /** Headers of the trace that all calls belong to (W3C Trace Context); not sent to signed URLs, which are of others. */
   readonly tracing?: Readonly<Record<string, string>> | undefined;
@@ -39,9 +39,9 @@ export interface CallOptions extends RequestOptions {
   /** Retry a POST too: for calls whose repetition changes nothing more. */
   readonly repeatable?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
-  /** How long a stream may be silent: 0 for ever. Left out: timeoutMs, in which it brings 1 KiB a second at least. */
+  /** How long a stream may be silent: 0 forever. Omitted: timeoutMs, in which it brings 1 KiB a second at least. */
   readonly silenceMs?: number | undefined;
-  /** Told of a stream of events that left some out, which were read too slowly; without it, it goes on in silence. */
+  /** Called when a stream of events skipped some, which were read too slowly; by default it continues silently. */
   readonly onMissed?: MissedEventsHandler | undefined;
   /** Instead of the client's own. */
   readonly retries?: number | undefined;
@@ -68,7 +68,7 @@ export interface Client {
   call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
   /** The same with status, headers and drift. */
   send(call: CheckedCall, options?: SendOptions): Promise<ApiResponse>;
-  /** Sends a request as it is, with retries, and checks nothing. Without `reading` the answer is read whole. */
+  /** Sends a request as it is, with retries, and checks nothing. Without `reading` the response is read whole. */
   exchange(request: HttpRequest, options?: CallOptions, reading?: (status: number) => ReadMode): Promise<HttpResponse>;
   close(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export function createClient(options: ClientOptions): Client {
     maxWaitMs: options.maxWaitMs ?? clientDefaults.maxWaitMs,
   };
 
-  // Whoever closes the client waits for no further attempt.
+  // Closing the client ends the attempts.
   const closing = new AbortController();
   const pauses: WallClock = {
     now: () => wall.now(),
@@ -158,14 +158,14 @@ const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "obje
 /** Each name that there is. */
 export type AllOf<T> = Readonly<Record<keyof T, true>>;
 
-/** Refuses a misspelt name, which would be one that does nothing. Throws a TypeError that names the nearest. */
+/** Rejects a misspelt name, which would have no effect. Throws a TypeError that names the nearest. */
 export function checkNames<T extends object>(given: T | undefined, known: AllOf<T>, place: string): void {
   const names = Object.keys(known);
   const wrong = Object.keys(given ?? {}).find((name) => !names.includes(name));
   if (wrong !== undefined) throw new TypeError(`${place}: unknown option "${wrong}". ${didYouMean(wrong, names)}`);
 }
 
-/** Refuses base URLs of which none says where a service is. Throws a TypeError. */
+/** Rejects base URLs of which none says where a service is. Throws a TypeError. */
 export function checkUrls(given: Readonly<Record<string, unknown>>, place: string, names: readonly string[]): void {
   const urls = Object.entries(given).filter(([, url]) => url !== undefined);
   if (urls.length === 0) throw new TypeError(`${place}: at least one of ${names.join(", ")} is required`);
@@ -178,7 +178,7 @@ export function checkUrls(given: Readonly<Record<string, unknown>>, place: strin
   }
 }
 
-/** Refuses what is no amount. Throws a TypeError. */
+/** Rejects invalid amounts. Throws a TypeError. */
 export function checkAmounts(given: Readonly<Record<string, unknown>>, place: string): void {
   for (const [name, amount] of Object.entries(given)) {
     if (amount !== undefined && !(typeof amount === "number" && amount >= 0))

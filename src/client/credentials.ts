@@ -1,7 +1,7 @@
 import type { CallableOperation } from "../api/operation.ts";
 import { MissingCredentialsError } from "./errors.ts";
 
-/** What a caller may be known by. Each operation takes only the ones that it declares. */
+/** Credentials of a caller. Each operation uses only those that it declares. */
 export interface Credentials {
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;
@@ -15,8 +15,8 @@ export interface Credentials {
 }
 
 /**
- * The headers that identify the caller of one operation. A missing cluster key is left out, since the routing
- * service may accept that (DECISIONS.md, R6); everything else that is missing throws MissingCredentialsError.
+ * The headers that identify the caller of one operation. A missing cluster key is omitted, since the routing service
+ * may accept that (DECISIONS.md, R6); everything else that is missing throws MissingCredentialsError.
  */
 export function credentialHeaders(
   operation: Pick<CallableOperation, "auth" | "service">,

@@ -2,7 +2,8 @@ import { timeText } from "./limits.ts";
 import type { Problem } from "./problem.ts";
 
 /**
- * The service refused: a status that is no success. The message is for whoever reads it in the output of a test: `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
+ * The service rejected the request: a status that is not a success. The message is meant for the output of a test:
+ * `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
  */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
@@ -39,14 +40,14 @@ export class ServiceError extends Error {
   }
 }
 
-/** Whether a request with that answer may have been carried out. 501 and 508 say that it was not. */
+/** Whether a request with that response may have been carried out. 501 and 508 say that it was not. */
 export const leavesOutcomeUnknown = (status: number, headers: Readonly<Record<string, string>>): boolean =>
   status >= 500 && status !== 501 && status !== 508 && !unchanged.some((name) => name in headers);
 
-/** By these an emulator says that nothing was done: it could not store it, or another process leads. */
+/** With these an emulator reports that the request had no effect: it could not store it, or another process leads. */
 const unchanged = ["x-svc-unchanged", "x-svc-not-leading"];
 
-/** No complete answer came: refused connection, time-out, reset, an answer cut off in the middle. */
+/** No complete response came: refused connection, time-out, reset, a response cut off in the middle. */
 export class NetworkError extends Error {
   override readonly name: string = "NetworkError";
   /** Origin that was called, without path or credentials. */
@@ -64,7 +65,7 @@ export class NetworkError extends Error {
   }
 }
 
-/** More came than is read: an endless answer, or a flood of headers. Nothing of it was kept. */
+/** The response is too large: an endless body, or a flood of headers. Nothing of it was stored. */
 export class ResponseTooLargeError extends NetworkError {
   override readonly name = "ResponseTooLargeError";
   /** Whether the caller may allow more. */
@@ -76,10 +77,10 @@ export class ResponseTooLargeError extends NetworkError {
   }
 }
 
-/** The proxy in between could not be reached, or refused; the service has seen nothing of the request. */
+/** The proxy in between could not be reached, or rejected; the service has seen nothing of the request. */
 export class ProxyError extends NetworkError {
   override readonly name = "ProxyError";
-  /** What the proxy answered, where it did. */
+  /** The proxy's response, if there was one. */
   readonly status: number | undefined;
 
   constructor(proxy: string, code: string, message: string, cause: unknown, status?: number) {
@@ -99,7 +100,7 @@ export class RetryAfterTooLongError extends Error {
   }
 }
 
-/** What the caller passed does not fit the declaration; nothing was sent. */
+/** The caller's arguments do not fit the declaration; nothing was sent. */
 export class InvalidArgumentsError extends Error {
   override readonly name = "InvalidArgumentsError";
   readonly problems: readonly ArgumentProblem[];
@@ -114,7 +115,7 @@ export interface ArgumentProblem {
   readonly in: "params" | "query" | "headers" | "body";
   readonly path: readonly (string | number)[];
   readonly message: string;
-  /** Nothing was given at this place. */
+  /** The value at this path is missing. */
   readonly missing: boolean;
 }
 
@@ -123,7 +124,7 @@ export class MissingCredentialsError extends Error {
   override readonly name = "MissingCredentialsError";
   readonly needs: "api-key" | "basic" | "bearer" | "control-token";
 
-  /** `lacks` names the half that is missing, where the other is there. */
+  /** `lacks` names the missing half. */
   constructor(needs: MissingCredentialsError["needs"], lacks?: string) {
     super(`This request requires ${needs} credentials${lacks === undefined ? "." : `: the ${lacks} is missing.`}`);
     this.needs = needs;
@@ -163,20 +164,20 @@ const credentialOptions: Readonly<Record<MissingCredentialsError["needs"], strin
 };
 
 /**
- * Says in what a call failed with which operation it was, and which option of a program may help: test runners print the
- * message and the stack, and nothing else. A refusal says so itself; commands name their call, and have flags.
+ * Reports in what a call failed with which operation it was, and which option of a program may help: test runners print
+ * the message and the stack, and nothing else. A rejection says so itself; commands name their call, and have flags.
  */
 export function addOperationToError(operation: string, error: unknown): unknown {
   if (!isNameless(error)) return error;
   const advice = adviceFor(error);
   const message = `${operation}: ${error.message}${advice === undefined ? "" : ` ${advice}`}`;
-  // What was captured begins with the message as it was then.
+  // The captured stack begins with the former message.
   error.stack = error.stack?.replace(error.message, () => message) ?? "";
   error.message = message;
   return error;
 }
 
-/** The same of what comes piece by piece, and may fail amid that. */
+/** The same for a stream, which may fail in the middle. */
 export async function* addOperationToStreamErrors<T>(operation: string, pieces: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* pieces;

@@ -3,15 +3,15 @@ import { formatSize } from "../base/size.ts";
 import { parseJson } from "./body.ts";
 import { InvalidResponseError } from "./errors.ts";
 
-/** A stream may go on for ever, what is kept of it may not: the request log's entries are some kilobytes. */
+/** A stream may continue forever, its stored part may not: the request log's entries are some kilobytes. */
 const eventMaxBytes = 16 * 2 ** 20;
 
-/** Told that events were left out because they were read too slowly, and how many, where the service says so. */
+/** Called when events were omitted because they were read too slowly, with their number if the service sends it. */
 export type MissedEventsHandler = (count: number | undefined) => void;
 
 /**
- * The documents of a stream of server-sent events (WHATWG HTML, 9.2); an event `resync` is told and is none of them.
- * Throws InvalidResponseError.
+ * The documents of a stream of server-sent events (WHATWG HTML, 9.2); an event `resync` is reported and not one of
+ * them. Throws InvalidResponseError.
  */
 export async function* parseServerSentEvents(
   body: AsyncIterable<Uint8Array>,

@@ -18,36 +18,36 @@ import {
 
 export interface ExchangeOptions {
   readonly wall: WallClock;
-  /** For an answer that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
+  /** For a response that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
   readonly timeoutMs: number;
-  /** Of a stream that goes on: how long it may be silent; 0: for ever. Left out: it may not crawl either. */
+  /** For a stream: how long it may be silent; 0: forever. Omitted: a minimum speed applies. */
   readonly silenceMs?: number | undefined;
   readonly maxBytes?: number | undefined;
-  /** How an answer of this status is read. */
+  /** How a response of this status is read. */
   readonly reading: (status: number) => ReadMode;
   /** Not aborted yet. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The beginning of an answer; the body fails where a limit is hit or the connection ends. */
+/** The beginning of a response; the body fails where a limit is hit or the connection ends. */
 export interface IncomingResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Unread bytes of an answer that are kept; until they are read, the connection rests. */
+/** Unread bytes of a response that are stored; until they are read, the connection rests. */
 const keptBytes = 64 * 1_024;
 
 /**
- * One request on its way, and the only place where an answer meets its limits. undici tells it as it goes, by the
- * callbacks of its version 7. undici's own limits of time are not used: each piece sets them back, so that drips and
- * interim answers outlive them.
+ * One request, and the only code that applies the limits of a response. undici calls it with each step, by the
+ * callbacks of its version 7. undici's own time limits are not used: each piece resets them, so that slow drips and
+ * interim responses outlive them.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   /** Rejects with the cause as undici, the signal or a limit gave it. */
   readonly begun: Promise<IncomingResponse>;
-  /** Whether the request was on a connection; until then nobody can have read it. */
+  /** Whether the request was on a connection; until then no server can have read it. */
   isSent = false;
   readonly #options: ExchangeOptions;
   readonly #over = new AbortController();
@@ -88,7 +88,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     void this.#watch();
   }
 
-  /** A long request takes its time; a receiver that stops taking it does not. */
+  /** A long request takes its time; a receiver that stops reading it does not. */
   onBodySent(): void {
     this.#onProgress();
   }
@@ -105,7 +105,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#resume = resume;
     this.#reading = reading(status);
     this.#allowed = resolveMaxBytes(this.#reading, maxBytes);
-    const headers = joined(rawHeaders);
+    const headers = joinHeaders(rawHeaders);
     if (status !== 204 && Number(headers["content-length"]) > this.#allowed) {
       this.#fail(createSizeLimitError(this.#allowed));
       return true;
@@ -132,7 +132,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
         done(cause);
       },
     });
-    // Whoever reads it is told; nobody may be reading yet.
+    // Readers get the error; there may be none yet.
     return body.on("error", () => {});
   }
 
@@ -160,7 +160,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(cause);
   }
 
-  /** Nobody wants the rest. */
+  /** The rest is not needed. */
   abort(): void {
     this.#body?.destroy();
   }
@@ -186,7 +186,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       const left = this.#deadline - wall.monotonicNow();
       if (left > 0) {
         await wall.sleep(left, this.#over.signal);
-        // Were we too busy to look, what came in time may still have to be read.
+        // If we were too busy to look, data that came in time may still have to be read.
         await nextTurn();
       } else {
         this.#onDeadline();
@@ -202,7 +202,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     } else if (this.#reading === "whole") {
       this.#fail(new TimeLimitError(`the response was incomplete after ${timeText(timeoutMs)}`));
     } else if (this.#rested || this.#readInWindow >= this.#wanted(windowMs)) {
-      // While the one who reads it is busy, the sender cannot go on.
+      // While the one who reads it is busy, the sender cannot continue.
       this.#openWindow();
     } else {
       const pace = this.#readInWindow === 0 ? "stopped in the middle" : "was slower than 1 KiB per second";
@@ -239,7 +239,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 }
 
 /** Lower-case names; repeated ones joined by a comma. */
-function joined(raw: readonly Buffer[]): Record<string, string> {
+function joinHeaders(raw: readonly Buffer[]): Record<string, string> {
   const headers = new Map<string, string>();
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!.toString("latin1").toLowerCase();

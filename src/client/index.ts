@@ -1,4 +1,4 @@
-// The typed client for programs: `import { createClient } from "svc-toolkit/client"`. Its published types stand in
+// The typed client for programs: `import { createClient } from "svc-toolkit/client"`. Its published types are in
 // published.d.ts, since those of the schema library are not shipped; a test compares the two.
 export {
   InvalidArgumentsError,

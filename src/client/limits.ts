@@ -1,10 +1,10 @@
 import { formatSize } from "../base/size.ts";
 
 /**
- * How an answer is read, which decides its limits. `whole`: held in memory; bytes and total time are limited. `stream`:
- * handed on as it comes, such as to a file; bytes are limited, and it must not become slower than a crawl. `export`: held
- * in memory like the first, as long as it comes like the second. `events`: may be silent for long and go on for ever;
- * each event is limited (src/client/events.ts).
+ * How a response is read, which decides its limits. `whole`: held in memory; bytes and total time are limited.
+ * `stream`: handed on as it comes, such as to a file; bytes are limited, and it must not become slower than a crawl.
+ * `export`: held in memory like the first, as long as it comes like the second. `events`: may be silent for long and
+ * continue forever; each event is limited (src/client/events.ts).
  */
 export type ReadMode = "whole" | "stream" | "export" | "events";
 
@@ -15,13 +15,13 @@ const holdableBytes = 500 * 2 ** 20;
 
 const streamedBytes = 16 * 2 ** 30;
 
-/** Of each window of time that is as long as the time limit, in the mean: a crawl is no download. */
+/** Minimum average speed in each window as long as the time limit: a crawl is not a download. */
 export const minStreamedBytesPerSecond = 1_024;
 
-/** RFC 9110, 15.2: any number may come before the answer. Nobody means so many. */
+/** RFC 9110, 15.2: any number may come before the response. Honest servers send fewer. */
 export const maxInterimResponses = 100;
 
-/** So many bytes of an answer are read; `asked` is what the caller allows, where he says so. */
+/** This many bytes of a response are read; `asked` is what the caller allows, where he says so. */
 export function resolveMaxBytes(reading: ReadMode, requested: number | undefined): number {
   if (reading === "events") return Number.POSITIVE_INFINITY;
   if (reading === "stream") return requested ?? streamedBytes;
@@ -34,7 +34,7 @@ export class TimeLimitError extends Error {
   readonly code = "ETIMEDOUT";
 }
 
-/** More came than is read. `adjustable`: the caller may allow more. */
+/** The response exceeds a limit. `adjustable`: the caller may raise it. */
 export class SizeLimitError extends Error {
   override readonly name = "SizeLimitError";
   readonly code = "EMSGSIZE";

@@ -27,7 +27,7 @@ export interface NamedClient {
     args?: ArgumentsOf<OperationById<Id>>,
     options?: CallOptions,
   ): Promise<ResultOf<OperationById<Id>>>;
-  /** The same with status, headers, and where the answer differs from the declaration. */
+  /** The same with status, headers, and where the response differs from the declaration. */
   send<Id extends OperationId>(
     id: Id,
     args?: ArgumentsOf<OperationById<Id>>,
@@ -118,7 +118,7 @@ export function createClient(options: NamedClientOptions): NamedClient {
   };
 }
 
-/** What an operation does not take would be passed over. Throws InvalidArgumentsError. */
+/** Undeclared arguments would be skipped. Throws InvalidArgumentsError. */
 function refuseWithoutPlace({ id, request }: Operation, args: CallArguments = {}): void {
   const parts = Object.keys(argumentNames) as (keyof CallArguments)[];
   const problems = parts

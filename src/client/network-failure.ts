@@ -13,7 +13,7 @@ import { type ForwardProxy, TunnelError } from "./proxy.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
-/** What is known of a request that failed. */
+/** Facts about a request that failed. */
 export interface FailedRequest {
   readonly request: HttpRequest;
   /** Whether sending it again would change nothing more. */
@@ -44,7 +44,7 @@ const ofTls: Readonly<Record<TlsFailure, string>> = {
   "other-host": "its certificate is for another host",
 };
 
-/** No connection was made: nobody can have read the request. */
+/** No connection was made: no server can have read the request. */
 const unconnected: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -55,7 +55,7 @@ const unconnected: ReadonlySet<string> = new Set([
 ]);
 const neverSent = (code: string): boolean => unconnected.has(code) || toTlsFailure(code) !== undefined;
 
-/** What to throw for what undici threw, or a limit: InvalidArgumentsError, or a NetworkError in words. */
+/** The error to throw for one of undici, or for a limit: InvalidArgumentsError, or a NetworkError in words. */
 export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   const { request, proxy, isSent, repeatable } = attempt;
   const { origin, pathname } = new URL(request.url);
@@ -67,11 +67,11 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   }
   if (proxy && error instanceof TunnelError) {
     const { status, cause } = error;
-    return status === undefined ? unreached(proxy, cause) : createProxyError(proxy, status, origin, cause);
+    return status === undefined ? createUnreachedError(proxy, cause) : createProxyError(proxy, status, origin, cause);
   }
   const { code, reason } = reasonOf(error);
   // Through a proxy only the proxy itself is connected to.
-  if (proxy && unconnected.has(code)) return unreached(proxy, error);
+  if (proxy && unconnected.has(code)) return createUnreachedError(proxy, error);
   const through = proxy ? ` through the proxy ${proxy.origin}` : "";
   const outcomeUnknown = isSent && !repeatable && !neverSent(code);
   if (code === "UND_ERR_HEADERS_OVERFLOW") {
@@ -98,7 +98,7 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   }
 }
 
-/** The proxy's own answer: 407, which nobody else gives, or a tunnel that it does not open. */
+/** The proxy's own response: 407, which only proxies send, or a tunnel that it does not open. */
 export function createProxyError(proxy: ForwardProxy, status: number, origin: string, cause?: unknown): ProxyError {
   const does =
     status === 407
@@ -109,7 +109,7 @@ export function createProxyError(proxy: ForwardProxy, status: number, origin: st
   return new ProxyError(proxy.origin, "PROXY_REFUSED", `The proxy ${proxy.origin} ${does} (${status}).`, cause, status);
 }
 
-function unreached(proxy: ForwardProxy, cause: unknown): ProxyError {
+function createUnreachedError(proxy: ForwardProxy, cause: unknown): ProxyError {
   const { code, reason } = reasonOf(cause);
   return new ProxyError(proxy.origin, code, `Failed to reach the proxy ${proxy.origin}: ${reason} (${code}).`, cause);
 }
@@ -118,8 +118,8 @@ function unreached(proxy: ForwardProxy, cause: unknown): ProxyError {
 const isUnsendable = (error: unknown): error is Error =>
   (error as { code?: string } | null)?.code === "UND_ERR_INVALID_ARG";
 
-/** What TLS says of itself is several lines long. */
-function ofProtocol(code: string, error: { message?: string }): string {
+/** Messages of TLS are several lines long. */
+function describeProtocolError(code: string, error: { message?: string }): string {
   const trouble = toTlsFailure(code);
   if (trouble !== undefined) return ofTls[trouble];
   // As zlib names the errors of Brotli.
@@ -133,7 +133,7 @@ function reasonOf(error: unknown): { code: string; reason: string } {
   // Happy eyeballs report one failure per address.
   const code = cause.code ?? cause.errors?.[0]?.code ?? "UNKNOWN";
   if (cause.name === "HTTPParserError") return { code: cause.code ?? "HPE", reason: "the server does not speak HTTP" };
-  return { code, reason: reasons[code] ?? ofProtocol(code, cause) };
+  return { code, reason: reasons[code] ?? describeProtocolError(code, cause) };
 }
 
 export interface RetryRule {
@@ -154,8 +154,9 @@ const firstBackoffMs = 500;
 const maxBackoffMs = 30_000;
 
 /**
- * Sends until an answer is final. What is not repeatable is sent again after 429 alone, which says that nothing was done. Full jitter over a doubling bound; `Retry-After` is a minimum (RFC 9110, 10.2.3),
- * so nothing is sent earlier than the service asks for. By hand: undici's own handler caps that wait, and has no jitter.
+ * Sends until a response is final. What is not repeatable is sent again after 429 alone, which says that nothing was
+ * done. Full jitter over a doubling bound; `Retry-After` is a minimum (RFC 9110, 10.2.3), so nothing is sent earlier
+ * than the service asks for. By hand: undici's own handler caps that wait, and has no jitter.
  */
 export async function withRetries(
   send: () => Promise<HttpResponse>,
@@ -177,7 +178,7 @@ export async function withRetries(
     const failed = outcome instanceof NetworkError;
     if (!failed && !(repeatable ? retriedStatuses.has(outcome.status) : outcome.status === 429)) return outcome;
 
-    const retryAfter = failed ? 0 : (retryAfterMs(outcome.headers, wall.now()) ?? 0);
+    const retryAfter = failed ? 0 : (parseRetryAfterMs(outcome.headers, wall.now()) ?? 0);
     if (!failed && attempt >= rule.retries) return outcome;
     if (retryAfter > rule.maxWaitMs) throw new RetryAfterTooLongError(retryAfter, rule.maxWaitMs);
     if (!failed) await drain(outcome);
@@ -192,7 +193,7 @@ export async function withRetries(
 }
 
 /** Milliseconds of the header `Retry-After`, which holds seconds, or a date by the clock of the service. */
-export function retryAfterMs(
+export function parseRetryAfterMs(
   { "retry-after": text, date }: Readonly<Record<string, string>>,
   now: number,
 ): number | undefined {
@@ -203,7 +204,7 @@ export function retryAfterMs(
   return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(since) ? now : since));
 }
 
-/** What floods or refuses once does so again, and who has closed the connections wants no other. */
+/** A flood or a rejection would occur again, and closed clients need no new connection. */
 const isTemporary = (error: unknown): error is NetworkError =>
   error instanceof NetworkError &&
   error.code !== "UND_ERR_DESTROYED" &&
@@ -212,7 +213,7 @@ const isTemporary = (error: unknown): error is NetworkError =>
 
 const drainedBytes = 64 * 1_024;
 
-/** So that the connection can be used again; but not for the sake of an answer that goes on and on. */
+/** So that the connection can be used again; but not for an endless response. */
 async function drain({ body }: HttpResponse): Promise<void> {
   let read = 0;
   try {

@@ -1,6 +1,6 @@
 import { isObject } from "../base/object.ts";
 
-/** What a refusal says, whatever its shape (DECISIONS.md, F4, R1 and R3). */
+/** Contents of an error response, whatever its shape (DECISIONS.md, F4, R1 and R3). */
 export interface Problem {
   /** `SVC_PUBLIC_00039`, `invalid_grant`, `unauthorized`, … where the body carries one. */
   readonly code: string | undefined;

@@ -6,13 +6,13 @@ export interface ForwardProxy {
   readonly authorization: string | undefined;
 }
 
-/** The proxy of requests to that address; undefined where they go straight there. */
+/** The proxy of requests to that address; undefined if they go straight there. */
 export type ProxyResolver = (url: URL) => ForwardProxy | undefined;
 
-/** What went wrong at the proxy: it was not reached, or it did not open a tunnel. */
+/** The failure at the proxy: it was not reached, or it did not open a tunnel. */
 export class TunnelError extends Error {
   override readonly name = "TunnelError";
-  /** What it answered to CONNECT. */
+  /** Its response to CONNECT. */
   readonly status: number | undefined;
 
   constructor(of: { status?: number; cause?: unknown }) {

@@ -1,5 +1,5 @@
-// The published types of svc-toolkit/client. They stand alone: what the operations take and give is written out by
-// `npm run build` (src/derive/operation-types.ts), so that no schema library is needed to compile against them.
+// The published types of svc-toolkit/client. They have no imports: `npm run build` writes out the types of the
+// operations (src/derive/operation-types.ts), so that no schema library is needed to compile against them.
 import type { Operations } from "./operations.d.ts";
 
 export type { Operations };
@@ -10,7 +10,7 @@ export type ResultOf<Id extends OperationId> = Operations[Id]["result"];
 /** The ids of all operations, in the order of the specification. */
 export const operationIds: readonly OperationId[];
 
-/** What a caller may be known by. Each operation takes only the ones that it needs. */
+/** Credentials of a caller. Each operation uses only those that it needs. */
 export interface Credentials {
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;
@@ -34,7 +34,7 @@ export interface BaseUrls {
 export interface ClientOptions {
   readonly baseUrls: BaseUrls;
   readonly credentials?: Credentials;
-  /** Per attempt: for an answer that is held in memory as a whole, else for its beginning; default 30,000. */
+  /** Per attempt: for a response that is held in memory as a whole, else for its beginning; default 30,000. */
   readonly timeoutMs?: number;
   /** The largest answer that is read. Default: 256 MiB where it is held in memory, 16 GiB where it is streamed. */
   readonly maxAnswerBytes?: number | undefined;
@@ -49,24 +49,24 @@ export interface CallOptions {
   /** Retry a POST too: for calls whose repetition changes nothing more. */
   readonly repeatable?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
-  /** How long a stream may be silent: 0 for ever. Left out: timeoutMs, in which it brings 1 KiB a second at least. */
+  /** How long a stream may be silent: 0 forever. Omitted: timeoutMs, in which it brings 1 KiB a second at least. */
   readonly silenceMs?: number | undefined;
-  /** Told of a stream of events that left some out, which were read too slowly; without it, it goes on in silence. */
+  /** Called when a stream of events skipped some, which were read too slowly; by default it continues silently. */
   readonly onMissed?: ((count: number | undefined) => void) | undefined;
   readonly retries?: number | undefined;
   /** The absolute signed URL of a storage call, such as `upload_url` of files.initialize. */
   readonly url?: string | undefined;
-  /** Of a raw or streamed body; to a signed URL, the one that it was asked for with. */
+  /** Media type of a raw or streamed body; to a signed URL, the one that it was requested with. */
   readonly contentType?: string | undefined;
   readonly contentLength?: number | undefined;
 }
 
-/** A success with everything that came along. */
+/** A success with its whole response. */
 export interface ApiResponse<Value> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly value: Value;
-  /** Where status or body differ from the declaration, which no success depends on: `status 200 instead of 201`. */
+  /** Differences of status or body from the declaration, on which no success depends: `status 200 instead of 201`. */
   readonly drift: readonly string[];
 }
 
@@ -79,7 +79,7 @@ type Arguments<Id extends OperationId> = Id extends `storage.${string}`
 export interface Client {
   /** The value of a success; everything else is thrown. */
   call<Id extends OperationId>(id: Id, ...rest: Arguments<Id>): Promise<ResultOf<Id>>;
-  /** The same with status, headers, and where the answer differs from the declaration. */
+  /** The same with status, headers, and where the response differs from the declaration. */
   send<Id extends OperationId>(id: Id, ...rest: Arguments<Id>): Promise<ApiResponse<ResultOf<Id>>>;
   close(): Promise<void>;
 }
@@ -90,7 +90,7 @@ export interface Client {
  */
 export function createClient(options: ClientOptions): Client;
 
-/** What a refusal says, whatever its shape. */
+/** Contents of an error response, whatever its shape. */
 export interface Problem {
   readonly code: string | undefined;
   readonly message: string;
@@ -99,8 +99,8 @@ export interface Problem {
 }
 
 /**
- * The service refused: a status that is no success. The message has all of it:
- * `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
+ * The service rejected: a status that is no success. The message has all of it: `contracts.status: 404 Not found. (GET
+ * /api/v2.1/public/contracts/T-9/status)`.
  */
 export class ServiceError extends Error {
   private constructor();
@@ -116,7 +116,7 @@ export class ServiceError extends Error {
   readonly outcomeUnknown: boolean;
 }
 
-/** No complete answer came. */
+/** No complete response came. */
 export class NetworkError extends Error {
   protected constructor();
   readonly origin: string;
@@ -125,7 +125,7 @@ export class NetworkError extends Error {
   readonly outcomeUnknown: boolean;
 }
 
-/** More came than is read: an endless answer, or a flood of headers. Nothing of it was kept. */
+/** The response is too large: an endless body, or a flood of headers. Nothing of it was stored. */
 export class ResponseTooLargeError extends NetworkError {
   private constructor();
   /** Whether maxAnswerBytes allows more. */
@@ -138,7 +138,7 @@ export class RetryAfterTooLongError extends Error {
   readonly retryAfterMs: number;
 }
 
-/** What the caller passed does not fit the declaration; nothing was sent. */
+/** The caller's arguments do not fit the declaration; nothing was sent. */
 export class InvalidArgumentsError extends Error {
   private constructor();
   readonly problems: readonly {

@@ -6,7 +6,7 @@ import { fillTemplate } from "../base/urls.ts";
 import type { CallArguments, CheckedCall } from "./checked-call.ts";
 import { type Credentials, credentialHeaders } from "./credentials.ts";
 
-/** Where the services are; a storage call brings its whole signed URL instead. */
+/** Addresses of the services; a storage call has its whole signed URL instead. */
 export interface BaseUrls {
   readonly router?: string | undefined;
   readonly contracts?: string | undefined;
@@ -18,7 +18,7 @@ export interface HttpRequest {
   readonly method: Method;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A function opens a stream anew for each attempt; an open stream can be sent once. */
+  /** A function opens a stream again for each attempt; an open stream can be sent once. */
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>) | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface RequestOptions {
   readonly url?: string | undefined;
   /** Of a raw or streamed body. */
   readonly contentType?: string | undefined;
-  /** Of a streamed body; signed storage URLs take no body of unknown length. */
+  /** Length of a streamed body; signed storage URLs accept no body of unknown length. */
   readonly contentLength?: number | undefined;
 }
 

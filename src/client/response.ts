@@ -24,19 +24,24 @@ export interface ApiResponse<Value = unknown> {
   readonly headers: Readonly<Record<string, string>>;
   /** The service's own value, undeclared fields included. */
   readonly value: Value;
-  /** Where status or body differ from the declaration: `status 200 instead of 201`, `items.0.colour: not declared`. */
+  /**
+   * Differences of status or body from the declaration: `status 200 instead of 201`, `items.0.colour: not declared`.
+   */
   readonly drift: readonly string[];
-  /** Why the value cannot be read by its declaration (src/client/checked-call.ts); undefined where it can, or nobody looked. */
+  /**
+   * The reason why the value cannot be read by its declaration (src/client/checked-call.ts); undefined if it can, or
+   * was not checked.
+   */
   readonly shapeProblem: string | undefined;
 }
 
-/** The value of an answer whose fields are about to be read. Throws InvalidResponseError where they are not there. */
+/** The value of a response whose fields are about to be read. Throws InvalidResponseError if they are not there. */
 export function requireValidValue<Value>({ status, value, shapeProblem }: ApiResponse<Value>): Value {
   if (shapeProblem === undefined) return value;
   throw new InvalidResponseError(status, `The service responded ${status} with an undeclared body: ${shapeProblem}.`);
 }
 
-/** How an answer of that status is read: bytes and events are handed on as they come. */
+/** How a response of that status is read: bytes and events are handed on as they come. */
 export function readModeOf(operation: CallableOperation, status: number): ReadMode {
   const kind = declaredBody(operation, status)?.kind;
   // The one document of ours that grows with all the data.
@@ -44,12 +49,12 @@ export function readModeOf(operation: CallableOperation, status: number): ReadMo
   return kind === "bytes" ? "stream" : kind === "events" ? "events" : "whole";
 }
 
-/** What reading a response depends on. */
+/** Options for reading a response. */
 export interface ResponseReadOptions {
   readonly onMissed?: MissedEventsHandler | undefined;
   /** Whether sending the request again would change nothing more. Default: by its method. */
   readonly repeatable?: boolean | undefined;
-  /** Numbers that a double would change are kept as ExactNumber: for what is only printed. */
+  /** Numbers that a double would change are stored as ExactNumber: for what is only printed. */
   readonly exactNumbers?: boolean | undefined;
 }
 
@@ -64,7 +69,11 @@ export async function readResponse(
   { repeatable = isIdempotent(request.method), ...how }: ResponseReadOptions = {},
 ): Promise<ApiResponse> {
   const { status, headers } = response;
-  if (headers["x-svc-matched"] === "catch-all" && routed.has(operation.service.name) && !isCatchAll(operation)) {
+  if (
+    headers["x-svc-matched"] === "catch-all" &&
+    routedServices.has(operation.service.name) &&
+    !isCatchAll(operation)
+  ) {
     await readBodyText(response.body);
     throw new MisroutedRequestError(
       `${request.method} ${new URL(request.url).pathname}`,
@@ -75,8 +84,8 @@ export async function readResponse(
   const declared = status >= 400 && headers["content-length"] === "0" ? undefined : declaredBody(operation, status);
   if (declared === undefined) {
     // Sign-ins and proxies answer with a page, or send on to one.
-    if (status < 400 && isPage(response)) throw unexpected(expectedStatuses(operation), response);
-    const body = parsed(await readBodyText(response.body));
+    if (status < 400 && isPage(response)) throw createUnexpectedError(expectedStatuses(operation), response);
+    const body = parseBody(await readBodyText(response.body));
     throw new ServiceError({
       operation: operation.id,
       method: request.method,
@@ -101,8 +110,8 @@ export const formatRequestPath = ({ url }: Pick<HttpRequest, "url">): string => 
 
 const expectedStatuses = ({ responses }: CallableOperation): string => `status ${Object.keys(responses).join(" or ")}`;
 
-/** What is served where the catch-all is, and never by it. */
-const routed: ReadonlySet<string> = new Set<CallableOperation["service"]["name"]>(["router", "emulator"]);
+/** Operations at the path of the catch-all, which never serves them. */
+const routedServices: ReadonlySet<string> = new Set<CallableOperation["service"]["name"]>(["router", "emulator"]);
 
 const isCatchAll = (operation: CallableOperation): boolean => Array.isArray(operation.method);
 
@@ -110,12 +119,12 @@ const isCatchAll = (operation: CallableOperation): boolean => Array.isArray(oper
 export const bodyKindOf = (operation: CallableOperation, status: number): Body["kind"] | undefined =>
   declaredBody(operation, status)?.kind;
 
-/** How the body of a success is read; undefined where the status is none. */
+/** How the body of a success is read; undefined for other statuses. */
 function declaredBody({ responses }: CallableOperation, status: number): Body | undefined {
   const exact = responses[status];
   if (exact || status >= 400) return exact;
   const all = Object.values(responses);
-  // A cluster may answer any success of its own where its answer passes unchecked.
+  // A cluster may answer any success of its own where its response passes unchecked.
   const passing = all.find(({ kind }) => kind === "passthrough");
   if (passing) return passing;
   if (status < 300) return Object.entries(responses).find(([declared]) => Number(declared) < 300)?.[1] ?? all[0];
@@ -135,7 +144,7 @@ async function read(
 ): Promise<Result> {
   const exact = (text: string, value: unknown) => (exactNumbers ? restoreExactNumbers(text, value) : value);
   const parsedText = (text: string) => {
-    const value = parsed(text);
+    const value = parseBody(text);
     return value === text ? text : exact(text, value);
   };
   const plain = (value: unknown): Result => ({ value, drift: [], shapeProblem: undefined });
@@ -146,21 +155,21 @@ async function read(
       const value = jsonOf(response, text);
       if (value === undefined) return otherThan("JSON", text, "text");
       const printed = exact(text, value);
-      return declared.schema ? { value: printed, ...compared(declared.schema, value) } : plain(printed);
+      return declared.schema ? { value: printed, ...compareBody(declared.schema, value) } : plain(printed);
     }
     case "empty": {
       const text = await readBodyText(response.body);
       if (text.trim() === "") return plain(undefined);
-      // A page is what proxies and sign-ins answer in place of the service.
-      if (isMarkup(text)) throw unexpected("nothing", response, "HTML");
+      // A page is what proxies and sign-ins answer instead of the service.
+      if (isMarkup(text)) throw createUnexpectedError("nothing", response, "HTML");
       return { ...plain(parsedText(text)), drift: ["a body instead of none"] };
     }
     case "html":
       return plain(await readBodyText(response.body));
     case "bytes": {
-      // A page in place of a document; what was uploaded as octets may be anything.
+      // A page instead of a document; uploaded octets may be anything.
       if (declared.mediaType === "application/octet-stream") return plain(response.body);
-      if (isPage(response)) throw unexpected(`a document (${declared.mediaType})`, response);
+      if (isPage(response)) throw createUnexpectedError(`a document (${declared.mediaType})`, response);
       const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(mediaTypeOf);
       const type = mediaTypeOf(response.headers["content-type"] ?? "");
       const isOther = type !== "" && !declaredTypes.includes(type);
@@ -171,11 +180,11 @@ async function read(
       return plain(response.headers.location ?? (text === "" ? undefined : parsedText(text)));
     }
     case "events": {
-      if (isPage(response)) throw unexpected("a stream of events", response);
+      if (isPage(response)) throw createUnexpectedError("a stream of events", response);
       if (mediaTypeOf(response.headers["content-type"] ?? "") === "text/event-stream")
         return plain(parseServerSentEvents(response.body, onMissed));
       const text = await readBodyText(response.body);
-      const events = text === "" ? [] : [parsed(text)];
+      const events = text === "" ? [] : [parseBody(text)];
       return { ...plain(Readable.from(events)), drift: ["a single response instead of a stream of events"] };
     }
     case "passthrough": {
@@ -195,7 +204,7 @@ const isPage = ({ headers }: HttpResponse): boolean => /\bhtml\b/.test(headers["
 const isMarkup = (text: string): boolean => /^\s*</.test(text);
 const mediaTypeOf = (contentType: string): string => contentType.split(";", 1)[0]!.trim().toLowerCase();
 
-function unexpected(what: string, response: HttpResponse, received?: string): InvalidResponseError {
+function createUnexpectedError(what: string, response: HttpResponse, received?: string): InvalidResponseError {
   const got = received ?? (isPage(response) ? "HTML" : "something else");
   return new InvalidResponseError(
     response.status,
@@ -204,7 +213,7 @@ function unexpected(what: string, response: HttpResponse, received?: string): In
 }
 
 /** Unknown keys and other differences; the value is handed over all the same (DECISIONS.md, E10). */
-function compared(schema: z.ZodType, value: unknown): Pick<ApiResponse, "drift" | "shapeProblem"> {
+function compareBody(schema: z.ZodType, value: unknown): Pick<ApiResponse, "drift" | "shapeProblem"> {
   const issues = issuesIn(schema, value);
   const drift = issues.flatMap((issue) => {
     const at = (key?: string) => [...issue.path.map(String), ...(key === undefined ? [] : [key])].join(".") || "body";
@@ -221,7 +230,7 @@ export async function readBodyText(body: AsyncIterable<Uint8Array>): Promise<str
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function parsed(text: string): unknown {
+function parseBody(text: string): unknown {
   try {
     return parseJson(text);
   } catch {
@@ -235,9 +244,9 @@ function jsonOf(response: HttpResponse, text: string): unknown {
     return parseJson(text);
   } catch (cause) {
     const isDeep = /^nested/.test((cause as Error).message);
-    if (isMarkup(text)) throw unexpected("JSON", response, "HTML");
-    if (isDeep) throw unexpected("JSON", response, "too complex a value");
-    if (/^\s*[[{]/.test(text)) throw unexpected("JSON", response, "text that is not JSON");
+    if (isMarkup(text)) throw createUnexpectedError("JSON", response, "HTML");
+    if (isDeep) throw createUnexpectedError("JSON", response, "too complex a value");
+    if (/^\s*[[{]/.test(text)) throw createUnexpectedError("JSON", response, "text that is not JSON");
     return undefined;
   }
 }

@@ -9,11 +9,11 @@ import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
 export interface SendOptions {
-  /** For an answer that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
+  /** For a response that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
   readonly timeoutMs: number;
-  /** Of a stream that goes on: how long it may be silent; 0: for ever. Left out: it may not crawl either. */
+  /** For a stream: how long it may be silent; 0: forever. Omitted: a minimum speed applies. */
   readonly silenceMs?: number | undefined;
-  /** How an answer of that status is read; left out: whole. */
+  /** How a response of that status is read; omitted: whole. */
   readonly reading?: ((status: number) => ReadMode) | undefined;
   /** Whether sending it again would change nothing more. */
   readonly repeatable?: boolean | undefined;
@@ -26,7 +26,7 @@ export interface Transport {
 }
 
 export interface TransportOptions {
-  /** Left out: everything goes straight to where it is addressed. */
+  /** Omitted: requests go straight to their address. */
   readonly proxyFor?: ProxyResolver | undefined;
   /** Connections per origin. */
   readonly connections?: number | undefined;
@@ -38,7 +38,7 @@ export interface TransportOptions {
   readonly wall?: WallClock | undefined;
 }
 
-/** Where a request is handed to undici, and what is added to it on the way. */
+/** Hands a request to undici, with the headers that are added to it. */
 interface Route {
   readonly dispatcher: Dispatcher;
   readonly origin: string;
@@ -46,12 +46,12 @@ interface Route {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const longestConnectMs = 10_000;
+const maxConnectMs = 10_000;
 
 /** HTTP through undici: one pool per origin, redirects not followed, every failure a NetworkError. */
 export function createTransport(options: TransportOptions = {}): Transport {
   const { proxyFor, connections = 16, maxAnswerBytes, wall = systemWallClock } = options;
-  const connectTimeoutMs = Math.min(longestConnectMs, options.connectTimeoutMs ?? longestConnectMs);
+  const connectTimeoutMs = Math.min(maxConnectMs, options.connectTimeoutMs ?? maxConnectMs);
   const straight = new Agent({
     connections,
     connect: createContinueSkippingConnector(buildConnector({ timeout: connectTimeoutMs })),
@@ -82,7 +82,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
       const { dispatcher, origin, path, headers } = await routeOf(url, proxy);
       signal?.throwIfAborted();
       const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxAnswerBytes, reading, signal });
-      const body = watchedBody(request.body);
+      const body = watchBody(request.body);
       const failed = (error: unknown) =>
         signal?.aborted
           ? error
@@ -123,7 +123,7 @@ const decoded = async (answer: IncomingResponse, method: string, maxBytes: numbe
     : (await import("./body.ts")).decodedAnswer(answer, method, maxBytes);
 
 /** The content that is sent; `failure` is what reading it failed with, which is no trouble of the network. */
-function watchedBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {
+function watchBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {
   if (given === undefined || typeof given === "string" || ArrayBuffer.isView(given))
     return { content: given, failure: undefined };
   const watched = { content: undefined as unknown, failure: undefined as unknown };

@@ -19,7 +19,7 @@ export function createTunnelDispatcher(proxy: ForwardProxy, timeoutMs: number): 
       ) => Promise<Dispatcher.ConnectData>;
       return Object.assign(pool, {
         connect: (options: Dispatcher.ConnectOptions) =>
-          connected(connect({ ...options, headersTimeout: timeoutMs } as Dispatcher.ConnectOptions)),
+          awaitConnect(connect({ ...options, headersTimeout: timeoutMs } as Dispatcher.ConnectOptions)),
       });
     },
   });
@@ -29,7 +29,7 @@ export function createTunnelDispatcher(proxy: ForwardProxy, timeoutMs: number): 
  * Throws TunnelError, and nothing else: errors of a cut connection are those after which undici tries again, without
  * end where the proxy hangs up each time.
  */
-async function connected(connecting: Promise<Dispatcher.ConnectData>): Promise<Dispatcher.ConnectData> {
+async function awaitConnect(connecting: Promise<Dispatcher.ConnectData>): Promise<Dispatcher.ConnectData> {
   const answer = await connecting.catch((cause: unknown) => {
     throw new TunnelError({ cause });
   });

@@ -3,7 +3,10 @@ import { isObject, lookupTable } from "../base/object.ts";
 import { placeholders } from "../base/urls.ts";
 import type { CommandExample, FlagSpec } from "./command-spec.ts";
 
-/** One declared example as a person would type it: flags, then `--set` for what lies deeper, or the body piped in. */
+/**
+ * One declared example as a person would type it: flags, then `--set` for nested fields, or the body from standard
+ * input.
+ */
 export function buildCommandExample(
   words: readonly string[],
   operation: Operation,
@@ -48,7 +51,7 @@ export function buildCommandExample(
   };
 }
 
-/** The file that an answer of bytes goes into: on a terminal nobody can read them. */
+/** The file for a response of bytes, which is unreadable on a terminal. */
 function keptIn({ responses }: Operation): string[] {
   const names = Object.values(responses).flatMap((answer) =>
     answer.kind === "bytes" ? (fileNames[answer.mediaType] ?? []) : [],
@@ -61,17 +64,17 @@ const fileNames = lookupTable<string>({
   "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "contract.docx",
 });
 
-/** The file that a request names beside its bytes. */
+/** The file that a request names next to its bytes. */
 const fileNamedIn = (values: Readonly<Record<string, unknown>> | undefined): string =>
   String(Object.values(values ?? {}).find((value) => /^[\w-]+\.[a-z]+$/.test(String(value))) ?? "FILE");
 
-/** The flag that takes a body whole: one of raw bytes always, others when there is a lot of it. */
+/** The flag for a whole body: one of raw bytes always, others if it is large. */
 function pipedFlag(declared: RequestBody | undefined, body: unknown, leaves: number): string | undefined {
   if (declared?.kind === "raw" || declared?.kind === "stream") return "--file";
-  return leaves > mostAssignments || !isObject(body) ? "--data" : undefined;
+  return leaves > maxAssignments || !isObject(body) ? "--data" : undefined;
 }
 
-const mostAssignments = 10;
+const maxAssignments = 10;
 
 function leavesOf(value: unknown, path: string): [string, string][] {
   if (isObject(value) || Array.isArray(value)) {

@@ -73,10 +73,10 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
   ];
 }
 
-/** What OAuth gives for tokens (RFC 6749, 4.1.3 and 6; RFC 8628, 3.4). */
+/** Token grants of OAuth (RFC 6749, 4.1.3 and 6; RFC 8628, 3.4). */
 const oauthSecrets: ReadonlySet<string> = new Set(["client-secret", "refresh-token", "code", "device-code"]);
 
-/** A flag for each of these secrets that a command takes, for the file that holds it. */
+/** A flag for each of these secrets of a command, for the file that holds it. */
 const secretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
   [...oauthSecrets]
     .filter((flag) => taken.has(flag))
@@ -168,7 +168,7 @@ const allFlag = ({ by, most }: Paging): FlagSpec => ({
   description: by ? "Show all rows, page by page" : `Show the maximum number of rows (${most})`,
 });
 
-/** What the text of one value becomes (src/cli/parse/values.ts). */
+/** Type of the parsed value (src/cli/parse/values.ts). */
 type ValueOf<Type extends ValueType | "switch"> = Type extends "integer" | "number"
   ? number
   : Type extends "boolean" | "switch"

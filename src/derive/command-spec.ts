@@ -11,7 +11,7 @@ export interface PositionalSpec {
   readonly variadic?: boolean;
   readonly type?: ValueType;
   readonly choices?: readonly string[];
-  /** What completion offers where the command itself checks the word: in any case. */
+  /** Candidates of completion if the command itself checks the word: in any case. */
   readonly offered?: readonly string[];
 }
 
@@ -27,50 +27,53 @@ export interface FlagSpec {
   readonly description: string;
   /** The heading under which help shows it, where a command has many. */
   readonly section?: string | undefined;
-  /** What stands for the value in help: `FILE`. */
+  /** Placeholder of the value in help: `FILE`. */
   readonly placeholder?: string;
-  /** May stand without a value: `--strict` beside `--strict=keys`. */
+  /** The value may be omitted: `--strict` next to `--strict=keys`. */
   readonly optionalValue?: boolean;
   readonly repeatable?: boolean;
   /** Its value is a secret: another user of the machine can read a command line. */
   readonly isSecret?: boolean;
   /** Names a file that holds the value of that flag. */
   readonly holds?: string;
-  /** The text is base64; `@FILE` stands for the content of a file. */
+  /** The text is base64; `@FILE` means the content of a file. */
   readonly isBase64?: boolean;
   readonly required?: boolean;
   readonly choices?: readonly string[];
-  /** What completion offers where the command itself checks the word: in any case, or several. */
+  /** Candidates of completion if the command itself checks the word: in any case, or several. */
   readonly offered?: readonly string[];
   /** The least and the most that a number may be. */
   readonly least?: number;
   readonly most?: number;
   readonly default?: string | number | boolean;
-  /** Its name may go on with how values are compared: `--filter-created-at[$gt]`. */
+  /** Its name may continue with how values are compared: `--filter-created-at[$gt]`. */
   readonly takesOperator?: boolean;
-  /** Where the value goes in the request of a derived command. */
+  /** Position of the value in the request of a derived command. */
   readonly target?: { readonly in: "query" | "headers" | "body"; readonly name: string };
 }
 
 /** How a list that answers in parts is read to its end. */
 export interface Paging {
-  /** The query field that says where a part begins: a page from 1, or how many rows to pass over. None: only the first part can be had. */
+  /**
+   * The query field that says where a part begins: a page from 1, or how many rows to skip. None: only the first part
+   * can be had.
+   */
   readonly by?: "page" | "offset";
-  /** The most rows that one call takes. */
+  /** Maximum number of rows of one call. */
   readonly most: number;
-  /** The field of the answer that counts all rows. */
+  /** The field of the response that counts all rows. */
   readonly total: string;
 }
 
 export interface CommandExample {
   readonly title: string;
-  /** What follows `svc`, one word each. */
+  /** Words after `svc`. */
   readonly argv: readonly string[];
-  /** What is piped in, where `-` stands among the words. */
+  /** Standard input, if `-` is among the words. */
   readonly stdin?: string;
 }
 
-/** What help, completion and the parser know of any command, derived or hand-written. */
+/** A command, derived or hand-written, for help, completion and the parser. */
 export interface CommandDeclaration {
   /** `["contracts", "status"]`: the group comes first. */
   readonly words: readonly string[];
@@ -79,7 +82,7 @@ export interface CommandDeclaration {
   readonly positionals: readonly PositionalSpec[];
   readonly flags: readonly FlagSpec[];
   readonly examples: readonly CommandExample[];
-  /** Where most flags are those of another command, which its help refers to. */
+  /** Set if most flags are those of another command, which its help refers to. */
   readonly alsoTakes?: {
     readonly command: string;
     /** Flags of the other one that it does not take. */
@@ -112,17 +115,17 @@ export interface CommandSpec extends CommandDeclaration {
    * `all` where there are rules for the whole: then, or when one of these is given, the declaration has to check.
    */
   readonly needsSchema: readonly string[] | "all";
-  /** Names of the answer's fields (of one row's, where the answer is a list); empty when they are free. */
+  /** Names of the response's fields (of one row's, where the response is a list); empty when they are free. */
   readonly fields: readonly string[];
   readonly columns?: readonly Column[];
   readonly rows?: string;
-  /** Where the answer is a part of a list. */
+  /** Set if the response is a part of a list. */
   readonly paged?: Paging;
   readonly confirm?: "yes" | "name";
-  /** The command that lists what it may refuse as unknown, where its path does not say what that is. */
+  /** The command that lists what it may reject as unknown, where its path does not say what that is. */
   readonly unknownIsIn?: string;
-  /** What is not there is refused by 403, as what may not be done is. */
+  /** A missing object is rejected with 403, like a forbidden action. */
   readonly hidesMissing?: true;
-  /** A hand-written command of the same words stands for it, and may build on it. */
+  /** A hand-written command of the same words replaces it, and may build on it. */
   readonly byHand?: boolean;
 }

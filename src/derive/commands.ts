@@ -12,7 +12,7 @@ export const deriveCommands = (byResource: ReadonlyMap<ResourceName, readonly Op
     operations.map((operation) => deriveCommand(operation, resource)),
   );
 
-/** The command of one operation. Where a hand-written one stands for it, that one may build on this. */
+/** The command of one operation. A hand-written one that replaces it may build on this. */
 export function deriveCommand(operation: Operation, resource: ResourceName): CommandSpec {
   const { request, service, method, path } = operation;
   const isByHand = "by" in operation.cli;
@@ -36,7 +36,7 @@ export function deriveCommand(operation: Operation, resource: ResourceName): Com
     auth: operation.auth,
     ...(request.body ? { body: request.body.kind } : {}),
     answers: Object.fromEntries(
-      Object.entries(operation.responses).map(([status, answer]) => [status, withoutSchema(answer)]),
+      Object.entries(operation.responses).map(([status, answer]) => [status, omitSchema(answer)]),
     ),
     ...(operation.longestMs === undefined ? {} : { longestMs: operation.longestMs }),
     output: success.kind,
@@ -68,7 +68,7 @@ function positionalsOf(operation: Operation): PositionalSpec[] {
   return [{ name: "method", description: "HTTP method", choices: operation.method }, ...path];
 }
 
-function withoutSchema(answer: ResponseBody): CommandSpec["answers"][number] {
+function omitSchema(answer: ResponseBody): CommandSpec["answers"][number] {
   const { schema: _, ...rest } = { schema: undefined, ...answer };
   return rest;
 }

@@ -4,7 +4,7 @@ import { operationsByResource, registry } from "../api/registry.ts";
 import type { ResourceName } from "../api/resources.ts";
 import { deriveCommands } from "./commands.ts";
 
-/** What the console needs of an operation to call it, and to write it as a command. */
+/** The console's data of an operation, to call it and to write it as a command. */
 export interface ConsoleOperation {
   readonly method: string;
   readonly path: string;
@@ -13,13 +13,13 @@ export interface ConsoleOperation {
   readonly positionals: readonly string[];
   /** The flag of each field, by its place: `body.until_idle` is `until-idle`. */
   readonly flags: Readonly<Record<string, string>>;
-  /** The roles whose tokens may call it, the least first; left out where anybody may. */
+  /** The roles whose tokens may call it, the least first; omitted where anyone may. */
   readonly allowed?: readonly ControlRole[];
-  /** The command asks before it does it, unless it is told `--yes`. */
+  /** The command asks before it does it, unless `--yes` is given. */
   readonly confirmed?: true;
 }
 
-/** The operations of these ids, as plain data: the page carries no schema. Throws where there is none of an id. */
+/** The operations of these ids, as plain data: the page contains no schemas. Throws if one does not exist. */
 export function consoleOperations(ids: readonly string[]): Record<string, ConsoleOperation> {
   const operations: readonly Operation[] = registry;
   const needed = new Map(operations.map((each) => [each.id, roleOf(each)]));

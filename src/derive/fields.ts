@@ -18,20 +18,20 @@ export interface ScalarField {
   /** Whether every value of the type, or of the choices, fits: the schema has no further rule. */
   readonly isFree: boolean;
   readonly choices?: readonly string[];
-  /** What stands for the value in help, where the schema says what kind of text it is. */
+  /** Placeholder of the value in help, if the schema has the kind of string. */
   readonly placeholder?: string;
   readonly default?: string | number | boolean;
 }
 
-/** The JSON Schema of what a caller may send. */
+/** The JSON Schema of the caller's input. */
 export const inputSchema = (schema: z.ZodType): JsonSchema =>
   schema.toJSONSchema({ io: "input", unrepresentable: "any" }) as JsonSchema;
 
-/** The JSON Schema of what the service answers. */
+/** The JSON Schema of the service's response. */
 export const outputSchema = (schema: z.ZodType): JsonSchema =>
   schema.toJSONSchema({ io: "output", unrepresentable: "any" }) as JsonSchema;
 
-/** Follows `$ref` within the document, and passes over `null` in a union or in a list of types. */
+/** Follows `$ref` within the document, and skips `null` in a union or in a list of types. */
 export function resolveSchema(schema: JsonSchema, root: JsonSchema): JsonSchema {
   if (typeof schema.$ref === "string") {
     const target = schema.$ref
@@ -89,7 +89,10 @@ const formats = new Map([
 const placeholderOf = ({ format, pattern }: JsonSchema): string | undefined =>
   pattern === durationPattern ? "DURATION" : formats.get(String(format));
 
-/** Whether an object has rules that its scalar fields do not show: of our own making, or a field that it needs beside them. */
+/**
+ * Whether an object has rules that its scalar fields do not show: of our own making, or a field that it needs next to
+ * them.
+ */
 export function hasMoreRules(schema: z.ZodType): boolean {
   const { required = [] } = inputSchema(schema) as { required?: string[] };
   const names = new Set(scalarFields(inputSchema(schema)).map(({ name }) => name));
@@ -104,7 +107,7 @@ export function hasMoreRules(schema: z.ZodType): boolean {
   return found;
 }
 
-/** Names of an answer's fields; of a row's, where it is a list or holds one under `rows`. */
+/** Names of a response's fields; of a row's, if it is a list or holds one under `rows`. */
 export function fieldNames(schema: JsonSchema, rows: string | undefined): string[] {
   const solid = resolveSchema(schema, schema);
   const property = rows === undefined ? solid : ((solid.properties ?? {}) as Record<string, JsonSchema>)[rows];
@@ -138,7 +141,7 @@ function valueType(schema: JsonSchema): ScalarField["type"] | undefined {
 }
 
 function isFree(schema: JsonSchema): boolean {
-  // What zod writes for any integer that a number can hold.
+  // Limits that zod writes for any safe integer.
   if (schema.minimum === Number.MIN_SAFE_INTEGER && schema.maximum === Number.MAX_SAFE_INTEGER) {
     return isFree(omit(schema, "minimum", "maximum"));
   }
@@ -165,7 +168,7 @@ const omit = (schema: JsonSchema, ...keys: string[]): JsonSchema =>
 /** The names that the services give to the count of all rows. */
 const totals = ["total_results", "total_count", "total"] as const;
 
-/** Undefined where the operation answers whole: a paged one takes a `limit`, and says beside its rows how many there are. */
+/** Undefined if the operation is not paged: a paged one has a `limit`, and returns the total next to its rows. */
 export function derivePaging({ request, responses, cli }: Operation): Paging | undefined {
   const answer = responses[200];
   if (!request.query || answer?.kind !== "json" || !("command" in cli) || cli.rows === undefined) return undefined;

@@ -1,11 +1,11 @@
 import { isObject } from "../base/object.ts";
 
-/** What recordings of the services show. */
+/** Observations from recordings of the services. */
 export interface ObservedClaim {
   readonly count: number;
   /** When it was seen last. */
   readonly at: string;
-  /** Ids of the differences from what is declared. */
+  /** Ids of the differences from the declarations. */
   readonly differs: readonly string[];
 }
 

@@ -16,15 +16,15 @@ import { failureShapes, type Json, type SchemaNames, schemaWriter } from "./open
 export const documentedServices = ["router", "contracts", "emulator"] as const;
 export type DocumentedService = (typeof documentedServices)[number];
 
-/** What the documents are made from: the registry's operations, and the names of its schemas. */
+/** Sources of the documents: the registry's operations, and the names of its schemas. */
 export interface OpenApiSource {
   readonly registry: readonly Operation[];
   readonly schemaNames: SchemaNames;
-  /** What the contract API sends to receivers. */
+  /** Webhooks that the contract API sends to receivers. */
   readonly webhookPayloads?: ReadonlyMap<Activity, z.ZodType>;
 }
 
-/** Where a service answers, as OpenAPI has it. */
+/** Address of a service in the form of OpenAPI. */
 export interface Server {
   readonly url: string;
   readonly description: string;

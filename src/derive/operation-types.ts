@@ -34,14 +34,14 @@ function entryText(operation: Operation): string {
   ].join("\n");
 }
 
-/** What an operation does not take is named, too: a type without names takes anything. */
+/** Unused parts are named, too: a type without names accepts anything. */
 const part = (name: string, type: string | undefined, mayBeLeftOut = false): string =>
   type === undefined ? `readonly ${name}?: undefined;` : `readonly ${name}${mayBeLeftOut ? "?" : ""}: ${type};`;
 
-/** A query whose every field may be left out may be left out itself. */
+/** A query whose every field may be omitted may be omitted itself. */
 const leftOut = (schema: z.ZodType | undefined): boolean => schema?.safeParse({}).success ?? false;
 
-/** Where a query takes more than its fields, those are filters with an operator: `filter__created_at[$gt]`. */
+/** If a query accepts more than its fields, those are filters with an operator: `filter__created_at[$gt]`. */
 function queryText(query: z.ZodObject): string {
   const { additionalProperties, ...closed } = inputSchema(query);
   const filters = Object.keys(query.shape).filter((name) => name.startsWith("filter__"));
@@ -90,7 +90,7 @@ export const payloadTypes = (payloads: ReadonlyMap<string, z.ZodType>): string =
     "",
   ].join("\n");
 
-/** Without what may come beside: it would let a program read a misspelt field. */
+/** Without what may come next to: it would let a program read a misspelt field. */
 function declaredAlone({ additionalProperties, ...schema }: JsonSchema): JsonSchema {
   if (schema.properties === undefined) return { additionalProperties, ...schema };
   const properties = Object.entries(schema.properties as Record<string, JsonSchema>);
@@ -99,7 +99,7 @@ function declaredAlone({ additionalProperties, ...schema }: JsonSchema): JsonSch
 
 /**
  * A JSON Schema as the text of a TypeScript type, for published declarations that need no schema library. By hand:
- * generators write whole files, where one type has to stand among others.
+ * generators write whole files, but one type has to be among others.
  */
 const typeText = (schema: JsonSchema): string => written(schema, { root: schema, depth: 0, open: [] });
 
@@ -144,7 +144,7 @@ function written(schema: JsonSchema, at: Cursor): string {
   }
 }
 
-/** Those of a list that have a shape; the others only say which fields go together, which no type of ours says. */
+/** Alternatives with a shape; the others only require fields together, which our types do not express. */
 const shapesIn = (list: unknown): readonly JsonSchema[] => (Array.isArray(list) ? list.filter(hasShape) : []);
 
 const hasShape = (schema: JsonSchema): boolean =>

@@ -17,7 +17,7 @@ import { pluralize } from "../base/text.ts";
 import type { CommandDeclaration, FlagSpec, PositionalSpec } from "./command-spec.ts";
 import { findObservedFailure, type ObservedClaim, type ObservedClaims } from "./observed.ts";
 
-/** What the page is made from. The command line hands in what it alone knows: its whole tree, and the exit codes. */
+/** Sources of the page. The command line adds its whole tree, and the exit codes. */
 export interface ReferenceParts {
   readonly registry: readonly Operation[];
   readonly commands: readonly CommandDeclaration[];
@@ -82,7 +82,7 @@ const failureSection = (observed: ObservedClaims): string =>
     ),
   );
 
-/** The public routes that are known by name alone, with what is missing to build each. */
+/** The public routes that are known by name alone, with the missing facts of each. */
 const renderUnemulatedSection = (): string =>
   blocks(
     "## Public routes that are not emulated",
@@ -144,7 +144,7 @@ const ends = lookupTable<string>({ "=": "(stays)", held: "(the status before the
 function arrows(): string[] {
   const lines = moves.flatMap((move) => {
     if ("refusedAs" in move || move.to === "=") return [];
-    // Where a hold leads back to is one of many; the diagram shows the way out alone.
+    // A hold can lead back to many states; the diagram shows only the way out.
     const to = move.to === "held" ? "REDLINING" : node(move.to);
     return move.from.map((from) => `    ${node(from)} --> ${to}: ${move.trigger}`);
   });
@@ -201,7 +201,7 @@ function operationSection(
 const usage = ({ words, positionals, flags }: CommandDeclaration): string =>
   ["svc", ...words, ...positionals.map(placeholder), ...(flags.length > 0 ? ["[flags]"] : [])].join(" ");
 
-/** What help says of it above its flags; where an operation stands for it, only what that does not say. */
+/** Help text above its flags; if an operation has the command, only the part that the operation lacks. */
 const describeCommand = ({ summary, description }: CommandDeclaration, said: readonly string[] = []): string[] =>
   [`${summary}.`, ...(description?.split(/\n{2,}/) ?? [])].filter((part) => !said.includes(part));
 
@@ -229,7 +229,7 @@ const meaningOf = ({ description, required, repeatable, default: preset }: FlagS
     .filter((part) => part !== "")
     .join("; ");
 
-/** `specified`, `public`, or `assumed: <reason>`; of what was observed: how often, when last, and what differed. */
+/** `specified`, `public`, or `assumed: <reason>`; for an observation: how often, when last, and the differences. */
 function basisWords(basis: Basis, seen?: ObservedClaim): string {
   if (!seen) return typeof basis === "string" ? basis : `assumed: ${basis.assumed}`;
   const differs = seen.differs.length === 0 ? "" : `; differs: ${seen.differs.join(", ")}`;

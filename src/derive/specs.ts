@@ -10,11 +10,11 @@ let derived: Groups | undefined;
 
 /** The derived commands of the whole registry by group. Development derives them on the fly; the build writes them out. */
 export const deriveSpecs = (): Groups => {
-  derived ??= inGroups(deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>));
+  derived ??= groupCommands(deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>));
   return derived;
 };
 
-function inGroups(specs: readonly CommandSpec[]): Groups {
+function groupCommands(specs: readonly CommandSpec[]): Groups {
   const groups: Record<string, CommandSpec[]> = Object.create(null);
   for (const spec of specs) {
     const group = spec.words[0]!;

@@ -6,7 +6,7 @@ interface Batch {
   readonly lines: Buffer[];
   /** The number of its first line. */
   readonly group: number;
-  /** Where its last line stands. */
+  /** Position of its last line. */
   end: LogPosition;
   readonly durable: Promise<void>;
   readonly settle: (failure?: Error) => void;
@@ -21,36 +21,36 @@ interface Options<Failure extends Error> {
   /** For messages. */
   readonly path: string;
   readonly file: DiskFile;
-  /** Where the file's good lines end. */
+  /** End of the file's valid lines. */
   readonly length: number;
   readonly position: LogPosition;
-  /** What is told to whoever waits, made of the disk's trouble. */
+  /** The error for waiting callers, made of the disk's. */
   readonly failure: (reason: string, cause: unknown) => Failure;
-  /** Told at once when nothing can be written any more; whoever waits is told after it. */
+  /** Called at once when writing fails; waiting callers get the error after it. */
   readonly onFailure?: (failure: Failure) => void;
-  /** Waits for more lines before a group is written; left out: those of one turn of the event loop. */
+  /** Waits for more lines before a group is written; omitted: those of one turn of the event loop. */
   readonly gather?: () => Promise<void>;
   /**
    * Makes durable what the lines of a group refer to, before they are written. Called once no more lines join the
    * group, in the same turn.
    */
   readonly ahead?: () => Promise<void>;
-  /** Fails where the file does not end with the last durable line, at `length`. Nothing is written then, nor cut off. */
+  /** Fails if the file does not end with the last durable line, at `length`. Nothing is written then, nor cut off. */
   readonly verify?: (file: DiskFile, length: number) => Promise<void>;
 }
 
 /**
- * Appends lines to a file and makes them durable: while one `fdatasync` runs, the lines that come gather for the next
- * (group commit). Once a write or fdatasync fails, what waits and what comes later fails, and nothing of it is tried
- * again. The file is cut back to its last good length, if it lets itself be cut. Then either `resume` or `goOnIn` makes
- * it write again. `readLog` reads it back. By hand: small databases in one JSON file rewrite all of it at each change.
+ * Appends lines to a file and makes them durable: while one `fdatasync` runs, new lines gather for the next (group
+ * commit). Once a write or fdatasync fails, all waiting and later lines fail, and are not retried. The file is cut back
+ * to its last good length, if possible. Then either `resume` or `goOnIn` makes it write again. `readLog` reads it back.
+ * By hand: small databases in one JSON file rewrite all of it at each change.
  */
 export class AppendLog<Failure extends Error> {
   readonly #options: Options<Failure>;
   #file: DiskFile;
   /** Bytes that are known to be durable. */
   #length: number;
-  /** Of the last line that was added, and of the last that is durable. */
+  /** Numbers of the last added and of the last durable line. */
   #added: LogPosition;
   #durable: LogPosition;
   #queue: (Batch | Rotation)[] = [];
@@ -73,8 +73,8 @@ export class AppendLog<Failure extends Error> {
   }
 
   /**
-   * Whether the file may go on after a failure, once it is cut back: what failed was a write, so all before it is as
-   * durable as it was. After a failed fdatasync nobody knows: the system may have dropped pages and call them clean.
+   * Whether the file may continue after a failure, once it is cut back: if a write failed, all before it is as durable
+   * as it was. After a failed fdatasync that is unknown: the system may have dropped pages and call them clean.
    */
   get intact(): boolean {
     return this.#intact;
@@ -84,7 +84,7 @@ export class AppendLog<Failure extends Error> {
     return this.#length;
   }
 
-  /** Of the line that was added last. */
+  /** Number of the last added line. */
   get position(): LogPosition {
     return this.#added;
   }
@@ -154,7 +154,7 @@ export class AppendLog<Failure extends Error> {
     this.#intact = true;
   }
 
-  /** Waits for what is under way and closes the file. */
+  /** Waits for pending writes and closes the file. */
   async close(): Promise<void> {
     await this.#flushing;
     await this.#file.close();
@@ -162,7 +162,7 @@ export class AppendLog<Failure extends Error> {
 
   async #flush(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Requests that came together share their fdatasync, also the first.
+      // Concurrent requests share their fdatasync, also the first.
       await (this.#options.gather?.() ?? nextTurn());
       const step = this.#queue.shift();
       if (step === undefined) break;
@@ -191,7 +191,7 @@ export class AppendLog<Failure extends Error> {
       batch.settle();
     } catch (cause) {
       const failure = this.#cannotWrite(cause, !written);
-      // What was half written must not come back at the next start, for its callers are told that it failed.
+      // A partial line must not come back at the next start, for its callers get an error.
       await this.#file.truncate(this.#length).catch(() => {});
       batch.settle(failure);
     }
@@ -215,14 +215,14 @@ function newBatch(group: number, end: LogPosition): Batch {
   const durable = new Promise<void>((resolve, reject) => {
     settle = (failure) => (failure ? reject(failure) : resolve());
   });
-  // Whoever appended awaits it; without anybody a failure is still told by `failure`.
+  // The caller of append awaits it; without a caller `failure` still reports a failure.
   durable.catch(() => {});
   return { lines: [], group, end, durable, settle };
 }
 
 const newline = 0x0a;
 
-/** The same bytes in blocks that end at the end of a line, but for the last of a text that does not. */
+/** The same bytes in blocks that end at the end of a line, but for the last of a string that does not. */
 export async function* splitAtLineEnds(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
   let rest: Uint8Array = Buffer.alloc(0);
   for await (const piece of pieces) {

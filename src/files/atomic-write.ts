@@ -2,28 +2,28 @@ import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
 import { type Disk, type DiskFile, type Permissions, systemDisk } from "./disk.ts";
 
-/** What a file may be filled with. A stream that fails leaves nothing behind. */
+/** Contents of a file. A stream that fails leaves nothing behind. */
 export type FileContent = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 export interface AtomicWriteOptions extends Partial<Permissions> {
-  /** False where nobody needs the file after the machine has stopped. */
+  /** False if the file is not needed after the machine has stopped. */
   readonly durable?: boolean;
   readonly disk?: Disk;
-  /** What is told instead of the disk's own error. What the content fails with is told as it is. */
+  /** Maps the disk's errors. Errors of the content stay as they are. */
   readonly failure?: (cause: unknown) => Error;
-  /** Told once the new file stands in the place of the old one, which is not durable yet. */
+  /** Called once the new file has replaced the old one, which is not durable yet. */
   readonly onPlaced?: () => void;
 }
 
 /**
- * A name beside a file for what becomes that file once it is whole. The pattern is ours alone, so that what a crash
- * leaves behind can be told from files of other people.
+ * A temporary name next to a file, until its content is complete. Only svc uses the pattern, so that remains of a crash
+ * can be distinguished from files of users.
  */
 export const temporaryName = (path: string): string => `${path}.${randomBytes(6).toString("hex")}.svc-tmp`;
 
 const temporaryEnd = /\.[0-9a-f]{12}\.svc-tmp$/;
 
-/** What `temporaryName` made this name of; undefined for a name that it did not make. */
+/** The name from which `temporaryName` made this one; undefined for other names. */
 export function parseTemporaryName(temporary: string): string | undefined {
   const at = temporary.search(temporaryEnd);
   return at === -1 ? undefined : temporary.slice(0, at);
@@ -33,9 +33,9 @@ export function parseTemporaryName(temporary: string): string | undefined {
 export const isTemporaryName = (name: string, of: string): boolean => parseTemporaryName(name) === of;
 
 /**
- * Puts a file in the place of whatever has that name, durably: at every moment the old one or the new one is there,
- * whole. A symbolic link is replaced itself; `realTarget` gives the path behind it where links are to stay.
- * By hand: packages for it do not flush the folder, and take whole contents only.
+ * Replaces the file of that name, durably: at every moment the old one or the new one exists, complete. A symbolic link
+ * is replaced itself; `realTarget` returns the path behind it if links are to stay. By hand: packages for it do not
+ * flush the folder, and accept only complete contents.
  */
 export async function writeFileAtomic(
   path: string,
@@ -46,8 +46,8 @@ export async function writeFileAtomic(
 }
 
 /**
- * Creates a file with all of its content at once, so that nobody reads half of it. False when something has that name
- * already, be it a link that leads nowhere: it stays as it is.
+ * Creates a file with all of its content at once, so that readers never see half of it. False if the name is taken,
+ * even by a dangling link: it stays as it is.
  */
 export async function createFileAtomic(
   path: string,
@@ -70,7 +70,7 @@ export async function createFileAtomic(
 
 /**
  * The first half of `writeWhole`, for a file whose name is known only after its content: writes it whole under a
- * temporary name beside `path`, which it resolves with.
+ * temporary name next to `path`, which it resolves with.
  */
 export async function writeTempFile(
   path: string,

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { lookupTable } from "../base/object.ts";
 import { makeFolder } from "./make-folder.ts";
 
-/** What is asked of a file that is written piece by piece. A port, so that a test can make a call fail. */
+/** Operations on a file that is written piece by piece. A port, so that a test can make a call fail. */
 export interface DiskFile {
   /** Writes all bytes at that place. */
   write(bytes: Uint8Array, position: number): Promise<void>;
@@ -14,32 +14,32 @@ export interface DiskFile {
   truncate(length: number): Promise<void>;
   /** Content and metadata. */
   sync(): Promise<void>;
-  /** Content, and what is needed to read it. */
+  /** Content, and the permission to read it. */
   datasync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Who may read and write a new file. */
+/** Permissions of a new file. */
 export interface Permissions {
   readonly mode: number;
   /** Whether the mode is kept as it is whatever the umask says: for a file that had it before. */
   readonly exactMode?: boolean;
 }
 
-/** What is asked of the file system. Errors are the system's own, with their `code`. */
+/** Operations on the file system. Errors are the system's own, with their `code`. */
 export interface Disk {
-  /** Creates a file that must not be there yet; mode 0600 when left out. */
+  /** Creates a file that must not be there yet; mode 0600 when omitted. */
   create(path: string, permissions?: Permissions): Promise<DiskFile>;
   /** Opens a file that must be there. */
   open(path: string, access: "read" | "write"): Promise<DiskFile>;
   rename(from: string, to: string): Promise<void>;
-  /** Gives a file a second name, which must be free. */
+  /** Returns a file a second name, which must be free. */
   link(path: string, second: string): Promise<void>;
   /** Does nothing when there is no such file. */
   remove(path: string): Promise<void>;
   /** The names of all that is in a folder. */
   list(folder: string): Promise<string[]>;
-  /** Of these, those of regular files: a pipe would have its reader wait for ever. */
+  /** The regular files among them: a reader of a pipe would wait forever. */
   listFiles(folder: string): Promise<string[]>;
   /** Makes a folder and those above it. Resolves with the topmost that was not there yet. */
   makeFolder(path: string): Promise<string | undefined>;
@@ -106,7 +106,7 @@ const fileOf = (handle: FileHandle): DiskFile => ({
 /** Whether an error says that there is no such file or folder. */
 export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
 
-/** What the system's errors about files mean for a person. */
+/** The meaning of the system's errors about files for a person. */
 const reasons = lookupTable<string>({
   EACCES: "permission is denied",
   EPERM: "the system does not allow it",
@@ -124,7 +124,7 @@ const reasons = lookupTable<string>({
   ENAMETOOLONG: "its name is too long",
 });
 
-/** What helps where too many files are open: the same wherever it is told. */
+/** The hint for too many open files: the same everywhere. */
 export const openFilesRemedies = {
   EMFILE: "Raise the limit (ulimit -n), or close other programs.",
   ENFILE: "Close other programs.",
@@ -132,7 +132,7 @@ export const openFilesRemedies = {
 
 export type FsError = NodeJS.ErrnoException & { readonly code: string };
 
-/** Whether the system refused something, in a way that has words here. */
+/** Whether the system rejected something, in a way that has words here. */
 export const isFsError = (error: unknown): error is FsError =>
   error instanceof Error && reasons[(error as NodeJS.ErrnoException).code ?? ""] !== undefined;
 
@@ -143,8 +143,8 @@ export const fsErrorReason = ({ code }: FsError): string => reasons[code]!;
 export const formatFsError = (refusal: FsError): string => `${fsErrorReason(refusal)} (${refusal.code})`;
 
 /**
- * Why the system refused a file, and which: `permission is denied (EACCES at /data/emulator.json)`. Undefined for an
- * error that is none of its refusals, and for those of sockets and of programs that cannot be started.
+ * The reason why the system rejected a file, and its path: `permission is denied (EACCES at /data/emulator.json)`.
+ * Undefined for other errors, and for those of sockets and of programs that cannot be started.
  */
 export function describeFsError(error: unknown): string | undefined {
   if (!isFsError(error) || !isOfFile(error)) return undefined;

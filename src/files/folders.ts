@@ -14,7 +14,7 @@ export async function makeFolderDurably(disk: Disk, path: string): Promise<void>
 
 /**
  * The path that all names of a file lead to, absolute and without links, also where there is no file yet: links are
- * followed to where one would be made. Fails with ELOOP where links lead in a circle.
+ * followed to where one would be made. Fails with ELOOP if links lead in a circle.
  */
 export async function resolveRealPath(path: string): Promise<string> {
   const absolute = resolve(path);
@@ -32,7 +32,7 @@ export async function resolveRealPath(path: string): Promise<string> {
   return leadsTo === undefined ? beneath : resolveRealPath(resolve(realFolder, leadsTo));
 }
 
-/** A path beside a file that no file has yet: `<file>.<word>`, `<file>.<word>-2`, … */
+/** A path next to a file that no file has yet: `<file>.<word>`, `<file>.<word>-2`, … */
 export async function freeName(disk: Disk, file: string, word: string): Promise<string> {
   const names = new Set(await disk.list(dirname(file)));
   let name = `${basename(file)}.${word}`;

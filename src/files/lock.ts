@@ -8,28 +8,28 @@ import { type Machine, processExists, thisMachine } from "./machine.ts";
 import { makeFolder } from "./make-folder.ts";
 
 /*
- * A lock is a file that names its holder: pid, machine, and a socket beside it on which the holder listens as long as it
- * lives. The kernel says whether it does, also across the containers of one machine. By hand: packages go by the age of
- * the file alone, so that a process that was stopped for a while loses its lock to another.
+ * A lock is a file that names its holder: pid, machine, and a socket next to it on which the holder listens as long as
+ * it lives. The kernel says whether it does, also across the containers of one machine. By hand: packages go by the age
+ * of the file alone, so that a process that was stopped for a while loses its lock to another.
  */
 
-/** Who holds a lock. It stands in the lock's file, beside whatever else the holder tells there. */
+/** The holder of a lock, as in the lock's file, next to the holder's other data. */
 export interface LockHolder extends Machine {
   /** New for each lock that is taken. */
   readonly id: string;
   readonly pid: number;
   /** ISO time at which it was taken. */
   readonly since?: string;
-  /** Name of the socket; left out where the system or the disk has none. */
+  /** Name of the socket; omitted where the system or the disk has none. */
   readonly socket?: string | undefined;
   /** Absolute path of the file, by which a copy of it is recognized. */
   readonly path?: string;
 }
 
-/** A lock's file as it stands on the disk. */
+/** A lock's file as it is on the disk. */
 export interface LockFile {
   readonly holder: LockHolder;
-  /** All that the file tells. */
+  /** All data of the file. */
   readonly content: Readonly<Record<string, unknown>>;
 }
 
@@ -43,18 +43,18 @@ export interface LockConflict extends LockFile {
 
 export interface LockOptions {
   readonly wall: WallClock;
-  /** What the file tells besides who holds it; for its owner's eyes alone. */
+  /** The file's other data; only its owner can read it. */
   readonly content?: object;
   /**
-   * After how long without a change to the file `life` a holder of another machine is given up. Only where two at
-   * once would do no harm that lasts; left out: never.
+   * After how long without a change to the file `life` a holder of another machine is given up. Only where two at once
+   * would do no harm that lasts; omitted: never.
    */
   readonly forgotten?: { readonly life: string; readonly afterMs: number };
 }
 
 /** A lock that is held. */
 export interface Lock {
-  /** Changes what the file tells besides who holds it. */
+  /** Changes the file's other data. */
   tell(content: object): Promise<void>;
   /** Whether it is still held: a file that was removed is put back, unless another process holds it by now. */
   keep(): Promise<boolean>;
@@ -102,7 +102,7 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
       if (await isOurs()) await writeFileAtomic(file, textOf(content), { durable: false });
     },
     async keep() {
-      // What cannot be looked at may be ours; what has its name and is no lock is not.
+      // A file that cannot be examined may be ours; one of that name that is not a lock is not.
       const found = await readLock(file).catch((error) => {
         if (error instanceof NotALockFileError) return null;
         throw error;
@@ -119,9 +119,9 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
 }
 
 /**
- * A lock that was left behind has one heir: whoever creates the file named after it. Only the heir may replace the
- * lock, and does so by renaming that file, so no lock that is held is ever removed. An heir that is gone leaves its
- * own claim to an heir in the same way. Returns who holds it, when that is another process.
+ * A stale lock has one heir: the process that creates the file named after it. Only the heir may replace the lock, and
+ * does so by renaming that file, so no lock that is held is ever removed. An heir that is gone leaves its own claim to
+ * an heir in the same way. Returns the holder if that is another process.
  */
 async function take(file: string, text: string, options: LockOptions): Promise<LockConflict | undefined> {
   for (;;) {
@@ -144,7 +144,7 @@ async function take(file: string, text: string, options: LockOptions): Promise<L
 
 export const isLockConflict = (result: Lock | LockConflict | LockFile): result is LockConflict => "life" in result;
 
-/** Who holds the lock, if anybody does who is not gone. */
+/** The holder of the lock, if it is alive. */
 export async function findLockConflict(file: string, options: LockOptions): Promise<LockConflict | undefined> {
   const found = await look(file, options);
   return found && isLockConflict(found) ? found : undefined;
@@ -171,7 +171,7 @@ async function checkLiveness(holder: LockHolder, file: string): Promise<HolderLi
   if (holder.pid <= 0) return "gone";
   const here = await thisMachine();
   const isHere = holder.machine === here.machine && holder.machine_id === here.machine_id;
-  // A machine that was started anew has ended whatever ran on it.
+  // A machine that was started again has ended whatever ran on it.
   if (holder.boot !== here.boot) return isHere && holder.boot !== undefined ? "gone" : "elsewhere";
   if (here.boot === undefined && !isHere) return "elsewhere";
   const answer = holder.socket === undefined ? "unknown" : await probe(join(dirname(file), holder.socket));
@@ -181,7 +181,7 @@ async function checkLiveness(holder: LockHolder, file: string): Promise<HolderLi
   return holder.pid === process.pid || !(await processExists(holder.pid)) ? "gone" : "perhaps";
 }
 
-/** The file of a lock; undefined when there is none. Fails with NotALockFileError over what svc did not write. */
+/** The file of a lock; undefined if there is none. Fails with NotALockFileError over a file that svc did not write. */
 export async function readLock(file: string): Promise<LockFile | undefined> {
   const found = await lstat(file).catch(ifMissing);
   if (!found) return undefined;
@@ -193,7 +193,7 @@ export async function readLock(file: string): Promise<LockFile | undefined> {
   try {
     content = JSON.parse(text);
   } catch {
-    // What a machine that lost its power leaves of a file that it had not written out: nothing, zeros, or a part.
+    // Contents of an unflushed file after a power failure: nothing, zeros, or a part.
     if (/^[\0\s]*$/.test(text) || text.startsWith("{"))
       return { holder: { id: "nobody", pid: 0, machine: "" }, content: {} };
   }
@@ -205,7 +205,7 @@ export async function readLock(file: string): Promise<LockFile | undefined> {
   return { holder: { ...(content as unknown as LockHolder), socket: isName ? socket : undefined }, content: content! };
 }
 
-/** The file that its holder has where this one is a copy of it. A file that was moved, or has several paths, is none. */
+/** The holder's file, if this one is a copy of it. A file that was moved, or has several paths, is not a copy. */
 export async function originalOf(file: string, { path, id }: LockHolder): Promise<string | undefined> {
   if (typeof path !== "string" || !isAbsolute(path) || path === resolve(file)) return undefined;
   const original = await readLock(path).catch(() => undefined);
@@ -214,11 +214,11 @@ export async function originalOf(file: string, { path, id }: LockHolder): Promis
   return one && other && (one.ino !== other.ino || one.dev !== other.dev) ? path : undefined;
 }
 
-/** Whether a name beside a lock is one that taking it gives: of a socket, of an heir's claim, of what becomes a lock. */
+/** Whether a name next to a lock belongs to it: of a socket, of an heir's claim, of a lock in the making. */
 export const isLockRemnant = (name: string, lock: string): boolean =>
   isTemporaryName(name, lock) || (name.startsWith(`${lock}.`) && /^[\w-]{12}(\.|$)/.test(name.slice(lock.length + 1)));
 
-/** Listens at that path until it is closed or the process ends. Undefined where the system or the disk has no sockets. */
+/** Listens at that path until it is closed or the process ends. Undefined if the system or the disk has no sockets. */
 async function listen(path: string): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy());
   const listens = await withAddress(path, (address) => {
@@ -235,7 +235,7 @@ async function listen(path: string): Promise<Server | undefined> {
 
 /** Asks the kernel whether the process that opened a socket lives. One that was stopped or is busy lives. */
 async function probe(path: string): Promise<"alive" | "gone" | "unknown"> {
-  // A connection to what is no socket is refused too.
+  // A connection to a regular file is rejected too.
   if (!(await lstat(path).catch(() => undefined))?.isSocket()) return "unknown";
   const code = await withAddress(path, (address) => {
     const socket = connect(address);
@@ -250,10 +250,10 @@ async function probe(path: string): Promise<"alive" | "gone" | "unknown"> {
   return code === "connected" || code === "EAGAIN" ? "alive" : "unknown";
 }
 
-/** Uses the path or, where it is too long for the address of a socket, the way to it through its open folder. */
+/** Uses the path or, if it is too long for the address of a socket, the way to it through its open folder. */
 async function withAddress<T>(path: string, use: (address: string) => Promise<T>): Promise<T | undefined> {
   if (process.platform === "win32") return undefined;
-  // Of macOS, which allows the fewest bytes: 104 with the zero at the end.
+  // The limit of macOS, which allows the fewest bytes: 104 with the zero at the end.
   if (Buffer.byteLength(path) < 104) return use(path);
   const folder = process.platform === "linux" ? await open(dirname(path)).catch(() => undefined) : undefined;
   return folder && use(`/proc/self/fd/${folder.fd}/${basename(path)}`).finally(() => folder.close());

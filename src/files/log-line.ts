@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 
-/** A place in a log: its last line's number, counted over all files that go on from each other, and its checksum. */
+/** A place in a log: its last line's number, counted over all files that continue from each other, and its checksum. */
 export interface LogPosition {
   readonly number: number;
   readonly checksum: number;
@@ -8,9 +8,9 @@ export interface LogPosition {
 
 export const startPosition: LogPosition = { number: 0, checksum: 0 };
 
-/** What a line of a log says beside its value. */
+/** Fields of a line of a log in addition to its value. */
 export interface LineHead {
-  /** From 1; it goes on from one file of a log to the next. */
+  /** From 1; it continues from one file of a log to the next. */
   readonly number: number;
   /** The number of the first line that was written in one go with it: before that began, all earlier ones were durable. */
   readonly group: number;
@@ -28,8 +28,8 @@ const bodyAt = checksumLength + 1;
 const newline = 0x0a;
 
 /**
- * One line: CRC-32 of all that follows as eight hex digits, the checksum of the line before, the number of the line, that
- * of its group's first, the JSON text, a newline; with a space between. Bytes at once: as a text it would be encoded
+ * One line: CRC-32 of the rest as eight hex digits, the checksum of the line before, the number of the line, that of
+ * its group's first, the JSON text, a newline; with a space between. Bytes at once: as a string it would be encoded
  * twice, and copied by the garbage collector while it waits for the disk.
  */
 export const logLine = (json: string, { number, group, before }: LineHead): WrittenLine =>
@@ -55,7 +55,7 @@ function checkedLine(text: string): WrittenLine {
 
 const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-// By bytes: the engine takes a number as long as this one for a fraction, and needs ten times as long for its digits.
+// By bytes: the engine treats a number as long as this one as a fraction, and needs ten times as long for its digits.
 export const toHex = (checksum: number): string =>
   hexOfByte[checksum >>> 24]! +
   hexOfByte[(checksum >>> 16) & 0xff]! +

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, readlink } from "node:fs/promises";
 import { hostname, networkInterfaces } from "node:os";
 
-/** Where a process runs, as far as the system tells. Beyond Linux only the name of the machine is known. */
+/** Location of a process, as far as the system shows it. Beyond Linux only the name of the machine is known. */
 export interface Machine {
   /** Its host name; each container has one of its own. */
   readonly machine: string;
@@ -16,7 +16,7 @@ export interface Machine {
 
 let known: Promise<Machine> | undefined;
 
-/** Where this process runs. */
+/** Location of this process. */
 export function thisMachine(): Promise<Machine> {
   known ??= look();
   return known;
@@ -33,7 +33,7 @@ async function look(): Promise<Machine> {
   return { machine: hostname(), machine_id, boot, pid_namespace };
 }
 
-/** One word for all of it: whether a pid that somebody tells means a process here. */
+/** One word for all of it: whether a foreign pid means a process here. */
 export async function fingerprintMachine(): Promise<string> {
   const { machine, machine_id, boot, pid_namespace } = await thisMachine();
   const whole = JSON.stringify([machine, machine_id, boot, pid_namespace]);

@@ -2,9 +2,9 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /**
- * Makes a folder and those above it, for their owner alone. Resolves with the topmost that was not there yet.
- * Node's recursive `mkdir` begins anew for ever where the system says of a folder whose parent is there that it is not,
- * as below /proc.
+ * Makes a folder and those above it, for their owner alone. Resolves with the topmost that was not there yet. Node's
+ * recursive `mkdir` begins again forever where the system says of a folder whose parent is there that it is not, as
+ * below /proc.
  */
 export async function makeFolder(path: string): Promise<string | undefined> {
   const absolute = resolve(path);
@@ -19,7 +19,7 @@ export async function makeFolder(path: string): Promise<string | undefined> {
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
 
-/** False where it was there before. */
+/** False if it was there before. */
 async function makeOne(path: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 });

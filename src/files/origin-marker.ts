@@ -3,15 +3,15 @@ import { basename, dirname, join } from "node:path";
 import { fieldsOf, tryParseJson } from "../base/object.ts";
 import { makeFolder } from "./make-folder.ts";
 
-/** Beside a state: says that this user made the folder, on this machine. */
+/** Next to a state: says that this user made the folder, on this machine. */
 const originFile = ".origin";
 
-/** The folder that is found without being named, and so may have come with somebody's files. */
+/** The folder that is found without being named, and so may have come with files of others. */
 const stateFolder = ".svc";
 
 /**
- * Notes in a folder that this user made it here. The note names the inodes of the folder and of itself: a clone, a copy
- * and an unpacked archive have others, while renames, restarts and volumes of containers keep them.
+ * Notes in a folder that this user created it here. The note names the inodes of the folder and of itself: a clone, a
+ * copy and an unpacked archive have others, while renames, restarts and volumes of containers preserve them.
  */
 export async function writeOriginMarker(folder: string): Promise<void> {
   const path = join(folder, originFile);
@@ -55,7 +55,7 @@ export async function markNewState(state: string): Promise<boolean> {
   if (basename(folder) !== stateFolder) return false;
   if (await hasOriginMarker(folder)) return true;
   if (await hasPartsOf(state)) return false;
-  // What is wrong with the folder, opening the state says; without the note, the next start asks.
+  // Opening the state reports errors of the folder; without the note, the next start asks.
   return makeFolder(folder)
     .then(() => writeOriginMarker(folder))
     .then(
@@ -64,7 +64,7 @@ export async function markNewState(state: string): Promise<boolean> {
     );
 }
 
-/** The state and what stands beside it under its name: snapshots, journal, history. Links that lead nowhere count. */
+/** The state and the files next to it under its name: snapshots, journal, history. Dangling links count. */
 async function hasPartsOf(state: string): Promise<boolean> {
   const names = await readdir(dirname(state)).catch(() => []);
   return names.some((name) => name.startsWith(basename(state)));

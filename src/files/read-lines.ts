@@ -1,10 +1,10 @@
 import type { Disk } from "./disk.ts";
 
-/** Whole lines of a file, with where they stand. */
+/** Whole lines of a file, with their positions. */
 export interface LineBlock {
   /** Ends with a newline, but for the last of a file that does not. */
   readonly bytes: Buffer;
-  /** Of the first byte in the file. */
+  /** Offset of the first byte in the file. */
   readonly offset: number;
   /** The file ends here. */
   readonly last: boolean;
@@ -21,7 +21,7 @@ export async function* readLines(disk: Disk, path: string): AsyncGenerator<LineB
     let rest = Buffer.alloc(0);
     let position = 0;
     while (position < size) {
-      // What is yielded is read while the next block is filled, so each has a buffer of its own.
+      // The next block is filled while the yielded one is read, so each has a buffer of its own.
       const block = Buffer.allocUnsafe(Math.min(blockBytes, size - position));
       const read = await file.read(block, position);
       if (read === 0) break;

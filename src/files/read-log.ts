@@ -24,26 +24,26 @@ import { readLines } from "./read-lines.ts";
  * line: whoever needs to know says so elsewhere.
  */
 
-/** Who takes what a log file holds, in order. Both may throw; then the reading ends with that. */
+/** Receivers of the contents of a log file, in order. Both may throw, which ends the reading with that error. */
 export interface LogVisitor {
   /**
    * Takes the JSON text of the first line. Returns the position that the second line has to follow; undefined when any
    * will do.
    */
   first(json: string): LogPosition | undefined;
-  /** Takes the JSON text of each further line, and where it stands. */
+  /** Called with the JSON text of each further line, and its position. */
   line(json: string, place: LogPosition): void;
 }
 
-/** Where a log file ends. */
+/** End of a log file. */
 export interface LogEnd {
-  /** Where its good lines end, in bytes; 0 when not even the first one is whole. */
+  /** End of its valid lines, in bytes; 0 if not even the first one is complete. */
   readonly length: number;
-  /** Whether something stands after them: a group that was never acknowledged. */
+  /** Whether something is after them: a group that was never acknowledged. */
   readonly torn: boolean;
-  /** Of the last line; undefined when nothing said where the first one stands. */
+  /** Number of the last line; undefined if the position of the first one is unknown. */
   readonly position: LogPosition | undefined;
-  /** Why what stands after the good lines is no torn write, and at which line, from 1. */
+  /** The reason why the rest after the valid lines is not a torn write, and its line, from 1. */
   readonly damage: { readonly line: number; readonly reason: string } | undefined;
 }
 
@@ -125,7 +125,7 @@ class LogReader {
     return undefined;
   }
 
-  /** What comes after a line that is not whole: damage if it was written after that one was durable. */
+  /** Lines after an incomplete one: damage if they were written after that one was durable. */
   #afterBroken(bytes: Buffer): void {
     // The first line is durable before a second is written.
     const isLater = this.#broken === 1 || (parseLine(bytes)?.group ?? 0) > (this.#position?.number ?? 0) + 1;
@@ -135,15 +135,15 @@ class LogReader {
 
 const blockBytes = 1 << 20;
 
-/** What was kept of a file's end. */
+/** The saved end of a file. */
 interface SavedTail {
   readonly path: string;
   readonly bytes: number;
 }
 
 /**
- * Copies what stands after the good lines of a log, which end at `length`, into a file of its own beside it, durably.
- * Nobody was told that it was written, but whoever misses something must not have to take our word for it.
+ * Copies the rest after the valid lines of a log, which end at `length`, into a file of its own next to it, durably.
+ * Its callers never got a success, but users who miss data should be able to check.
  */
 async function saveTail(disk: Disk, path: string, length: number): Promise<SavedTail> {
   const kept = await freeName(disk, path, "torn");

@@ -2,10 +2,10 @@ import { type Bytes, constantTimeEqual, hmac } from "../base/hmac.ts";
 import { isFresh } from "./freshness.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 
-/** A request of the chat app older than this is refused; exactly this old passes (DECISIONS.md, P10). */
+/** A request of the chat app older than this is rejected; exactly this old passes (DECISIONS.md, P10). */
 export const chatAMaxAgeSeconds = 300;
 
-interface Signed {
+interface SignedRequest {
   readonly signingSecret: string;
   /** Seconds since the epoch, as the timestamp header says it. */
   readonly timestamp: string;
@@ -14,12 +14,12 @@ interface Signed {
 }
 
 /** The `v0` signature: `v0=` and the lower-case hex HMAC-SHA256 of `v0:<timestamp>:<body>`. */
-export const signChatA = ({ signingSecret, timestamp, body }: Signed): string =>
+export const signChatA = ({ signingSecret, timestamp, body }: SignedRequest): string =>
   `v0=${hmac("sha256", signingSecret, `v0:${timestamp}:`, body).toString("hex")}`;
 
 /** Verifies the two headers against the raw body. `nowMs`: by which clock the request must be fresh. */
 export function verifyChatA(
-  request: Pick<Signed, "signingSecret" | "body"> & {
+  request: Pick<SignedRequest, "signingSecret" | "body"> & {
     readonly timestamp: string | undefined;
     readonly signature: string | undefined;
     readonly nowMs: number;

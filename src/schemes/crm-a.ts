@@ -6,24 +6,24 @@ import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 export const crmAVersions = ["v1", "v2", "v3"] as const;
 export type CrmAVersion = (typeof crmAVersions)[number];
 
-/** A v3 request older than this is refused; exactly this old passes (DECISIONS.md, P8). */
+/** A v3 request older than this is rejected; exactly this old passes (DECISIONS.md, P8). */
 export const crmAMaxAgeMs = 300_000;
 
-/** What the versions sign. v1 reads the secret and the body alone, v2 all but the timestamp. */
-interface Signed {
+/** Signed parts of the versions. v1 reads the secret and the body alone, v2 all but the timestamp. */
+interface SignedRequest {
   readonly version: CrmAVersion;
   readonly clientSecret: string;
   readonly method: string;
-  /** The full public URL with scheme, host and query in the order of the request, escapes as they came. */
+  /** The full public URL with scheme, host and query in the order of the request, escapes unchanged. */
   readonly url: string;
   /** The raw body; empty for a GET. */
   readonly body: Bytes;
-  /** Milliseconds since the epoch as text, verbatim; empty for v1 and v2. */
+  /** Milliseconds since the epoch as a string, verbatim; empty for v1 and v2. */
   readonly timestamp: string;
 }
 
 /** The signature of a request: lower-case hex for v1 and v2, padded base64 for v3. */
-export function signCrmA({ version, clientSecret, method, url, body, timestamp }: Signed): string {
+export function signCrmA({ version, clientSecret, method, url, body, timestamp }: SignedRequest): string {
   switch (version) {
     case "v1":
       return hash("sha256", clientSecret, body).toString("hex");
@@ -35,12 +35,12 @@ export function signCrmA({ version, clientSecret, method, url, body, timestamp }
 }
 
 /**
- * Verifies the signature headers of a request. Without a version header it is v3 where a timestamp came, else v1
- * (DECISIONS.md, R29). On success the verdict tells the version: a v1 signature of a GET is a constant of the app and
- * proves nothing about the request, so the caller may refuse it. `nowMs`: by which clock it must be fresh.
+ * Verifies the signature headers of a request. Without a version header it is v3 if a timestamp came, else v1
+ * (DECISIONS.md, R29). On success the verdict names the version: a v1 signature of a GET is a constant of the app and
+ * proves nothing about the request, so the caller may reject it. `nowMs`: the clock for its freshness.
  */
 export function verifyCrmA(
-  request: Omit<Signed, "version" | "timestamp"> & {
+  request: Omit<SignedRequest, "version" | "timestamp"> & {
     readonly version: string | undefined;
     readonly timestamp: string | undefined;
     readonly signature: string | undefined;

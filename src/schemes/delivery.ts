@@ -6,9 +6,8 @@ import { createInvalidVerdict, type Verdict } from "./verdict.ts";
 import { contentHashHeader, verifyContentHash } from "./webhook.ts";
 
 /**
- * Verifies a delivery that came in: its raw bytes and its headers. Throws a TypeError, whatever came, when one of the
- * three is missing, when the key is not padded standard base64, or when the body was parsed already: only raw bytes can be
- * verified.
+ * Verifies a received delivery: its raw bytes and its headers. Throws a TypeError if one of the three is missing, if
+ * the key is not padded standard base64, or if the body was parsed already: only raw bytes can be verified.
  */
 export function verifyDelivery(delivery: {
   readonly body: string | ArrayBufferView | ArrayBufferLike;

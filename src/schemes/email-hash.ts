@@ -3,10 +3,10 @@ import { hash } from "node:crypto";
 /** An address as it is compared: the same one, however it is written (DECISIONS.md, R11). */
 export const addressKey = (address: string): string => normalized(address.trim()).toLowerCase();
 
-/** To normalize costs more than to see that most addresses are. */
+/** Normalizing costs more than checking that most addresses are normalized. */
 const normalized = (text: string): string => (/[^ -~]/.test(text) ? text.normalize("NFC") : text);
 
-/** The key of an address in the routing data: lower-case hex SHA-256 of what it is compared by (DECISIONS.md, R11). */
+/** The key of an address in the routing data: lower-case hex SHA-256 of its normalized form (DECISIONS.md, R11). */
 export const emailHash = (address: string): string => hash("sha256", addressKey(address), "hex");
 
 /** Whether a string is such a hash already, in either case. */

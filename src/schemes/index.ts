@@ -1,4 +1,4 @@
-// For programs that receive webhooks: `import { verifyDelivery } from "svc-toolkit/webhooks"`. Its published types stand
+// For programs that receive webhooks: `import { verifyDelivery } from "svc-toolkit/webhooks"`. Its published types are
 // in published.d.ts.
 export { verifyDelivery } from "./delivery.ts";
 export { standardWebhookHeaders, verifyStandardWebhook } from "./standard-webhooks.ts";

@@ -1,6 +1,6 @@
 import { isObject, tryParseJson } from "../base/object.ts";
 
-/** The claims of a JWT, decoded and not verified; undefined when it is none. */
+/** The claims of a JWT, decoded and not verified; undefined if it is not one. */
 export function jwtClaims(token: string): Readonly<Record<string, unknown>> | undefined {
   const parts = token.split(".");
   if (parts.length !== 3) return undefined;
@@ -8,7 +8,7 @@ export function jwtClaims(token: string): Readonly<Record<string, unknown>> | un
   return isObject(claims) ? { ...claims } : undefined;
 }
 
-/** The `cluster` claim of an access token; a text, or nothing. */
+/** The `cluster` claim of an access token; a string, or nothing. */
 export function clusterClaim(token: string): string | undefined {
   const claim = jwtClaims(token)?.cluster;
   return typeof claim === "string" ? claim : undefined;

@@ -1,6 +1,9 @@
 import { decodeBase64 } from "../base/hmac.ts";
 
-/** The bytes of a key that is kept as base64. Throws a TypeError, which calls it `what`, when there is none, or it is no such text. */
+/**
+ * The bytes of a key that is stored as base64. Throws a TypeError, which names it `what`, if it is missing or not
+ * base64.
+ */
 export function decodeKey(text: string | undefined, what: string): Buffer {
   // A variable that is not set reaches programs as undefined, pipelines as an empty text.
   if (typeof text !== "string" || text === "")

@@ -3,12 +3,12 @@
 // (src/derive/operation-types.ts).
 import type { WebhookPayloads } from "./payloads.d.ts";
 
-/** What a webhook can tell of. */
+/** Activities of a webhook. */
 export type Activity = keyof WebhookPayloads;
 
 /**
- * The body of a delivery, parsed: `const payload: WebhookPayload = JSON.parse(body)`. Its `activity` says which it is; that of
- * one is `WebhookPayload<"CONTRACT_SIGNED">`. More may stand in it than is declared.
+ * The body of a delivery, parsed: `const payload: WebhookPayload = JSON.parse(body)`. Its `activity` says which it is;
+ * that of one is `WebhookPayload<"CONTRACT_SIGNED">`. More may be in it than is declared.
  */
 export type WebhookPayload<Of extends Activity = Activity> = WebhookPayloads[Of];
 
@@ -21,9 +21,8 @@ export type HeadersInput =
   | { get(name: string): string | null };
 
 /**
- * Verifies a delivery that came in, from its raw bytes. `hmacKey` is the base64 text that the service hands out. Throws a
- * TypeError, whatever came, when one of the three is missing, when the key is no such text, or when the body was parsed
- * already.
+ * Verifies a received delivery, from its raw bytes. `hmacKey` is the base64 text from the service. Throws a TypeError
+ * if one of the three is missing, if the key is not base64, or if the body was parsed already.
  */
 export function verifyDelivery(delivery: {
   readonly body: string | ArrayBufferView | ArrayBufferLike;
@@ -40,7 +39,7 @@ export function contentHashOfStream(
   hmacKeyBase64: string,
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): Promise<string>;
-/** Verifies a header value against the raw bytes that came. */
+/** Verifies a header value against the received raw bytes. */
 export function verifyContentHash(
   hmacKeyBase64: string,
   body: string | Uint8Array,
@@ -70,7 +69,7 @@ export function verifyStandardWebhook(
   },
 ): Verdict<"missing" | "stale" | "mismatch">;
 
-/** Why a signature does not fit: what was done otherwise than the scheme says. Without deviations it fits. */
+/** The reason why a signature does not fit: deviations from the scheme. Without deviations it fits. */
 export interface Diagnosis {
   /** False when nothing tried leads to it. */
   readonly explained: boolean;

@@ -1,7 +1,7 @@
 import { isoSeconds } from "../base/clock.ts";
 import { type Bytes, constantTimeEqual, hmac } from "../base/hmac.ts";
 
-/** What a signature binds. `url` is absolute; of its path only the escapes count as what they stand for. */
+/** Signed parts of a URL. `url` is absolute; escapes in its path count as the characters they encode. */
 interface Grant {
   readonly key: Bytes;
   readonly method: "GET" | "PUT";
@@ -10,7 +10,7 @@ interface Grant {
   readonly contentType?: string | undefined;
 }
 
-/** The verdict on a signed URL; what an `expired` answer prints comes with it. */
+/** The verdict on a signed URL; with the values for an `expired` response. */
 export type SignedUrlVerdict =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: "mismatch" }
@@ -32,8 +32,8 @@ export interface SignedUrl {
 }
 
 /**
- * A URL that is good for one method until `expiresSeconds` after the second of `nowMs`, virtual time: it is told in
- * seconds when it expires, so it is signed in seconds, too.
+ * A URL that is valid for one method until `expiresSeconds` after the second of `nowMs`, virtual time: it names its
+ * expiry in seconds, so it is signed in seconds, too.
  */
 export function signUrl(grant: Grant & { readonly nowMs: number; readonly expiresSeconds: number }): SignedUrl {
   const { origin, path, query } = split(grant.url);
@@ -51,9 +51,8 @@ export function signUrl(grant: Grant & { readonly nowMs: number; readonly expire
 }
 
 /**
- * Verifies a URL that `signUrl` made. `url` is the absolute URL as it was asked for, `contentType` the header as it
- * came. A URL is good until the instant that it names. The signature is checked first, so only a URL that
- * was ours is ever called expired.
+ * Verifies a URL that `signUrl` made. `url` is the absolute URL of the request, `contentType` its header. A URL is
+ * valid until the instant that it names. The signature is checked first, so only a genuine URL is ever called expired.
  */
 export function verifySignedUrl(request: Grant & { readonly nowMs: number }): SignedUrlVerdict {
   const { query } = split(request.url);

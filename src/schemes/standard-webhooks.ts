@@ -23,7 +23,7 @@ export const standardWebhookHeaders = (message: Message): StandardWebhookHeaders
   "webhook-signature": signature(message),
 });
 
-/** Verifies the three headers; one `v1` signature of the list must hold, others (`v1a`) are passed over. */
+/** Verifies the three headers; one `v1` signature of the list must hold, others (`v1a`) are skipped. */
 export function verifyStandardWebhook(
   received: Partial<StandardWebhookHeaders> & Pick<Message, "secret" | "body"> & { readonly nowMs: number },
 ): Verdict<"missing" | "stale" | "mismatch"> {

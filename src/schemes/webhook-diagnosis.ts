@@ -3,11 +3,11 @@ import { algorithms, bodyVariants, keyVariants, signatureVariants, type Variant 
 
 export type { Diagnosis };
 
-interface Signed {
-  /** As it stands in the file or the variable. */
+interface SignedDelivery {
+  /** As in the file or the variable. */
   readonly key: string;
   readonly body: Uint8Array;
-  /** As it stands in the header. */
+  /** As in the header. */
   readonly signature: string;
 }
 
@@ -15,7 +15,7 @@ interface Signed {
  * Looks for the mistake that leads to a signature: every usual mistake with key, body, algorithm and encoding, alone
  * and together, those with the fewest mistakes first. Pure; the body is held in memory.
  */
-export function diagnose({ key, body, signature }: Signed): Diagnosis {
+export function diagnose({ key, body, signature }: SignedDelivery): Diagnosis {
   const digests = signatureVariants(signature);
   const bodies = bodyVariants(body);
   const keys = keyVariants(key);

@@ -18,7 +18,7 @@ function deviates<Value>(value: Value, about: Deviation["about"], code: string, 
 
 const asDeclared = <Value>(value: Value): Variant<Value> => ({ value, deviations: [] });
 
-/** Ways in which the header's text may stand for bytes; the right one is 128 lower-case hexadecimal digits. */
+/** Encodings of the header's bytes; the right one is 128 lower-case hexadecimal digits. */
 export function signatureVariants(text: string): Variant<Buffer>[] {
   const bare = text
     .trim()
@@ -112,10 +112,10 @@ export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
   ];
 }
 
-/** So many wrappings are taken off: the base64 of a gzip of a JSON string. */
+/** This many wrappings are taken off: the base64 of a gzip of a JSON string. */
 const maxWrappings = 3;
 
-/** What is inside, and inside that; also without the newline that writing it to a file may have added. */
+/** The wrapped body, and the one inside that; also without the newline of a text editor. */
 function unwrappedVariants(body: Uint8Array, before: readonly Deviation[] = []): Variant<Uint8Array>[] {
   if (before.length === maxWrappings) return [];
   return unwrapBody(body).flatMap(({ code, text, body: inner }) => {
@@ -172,7 +172,7 @@ interface RewrittenJson {
   readonly text: string;
 }
 
-/** The same document in the styles of usual JSON writers; none where the text is not JSON. */
+/** The same document in the styles of usual JSON writers; none if the text is not JSON. */
 function rewriteJson(text: string): readonly RewrittenJson[] {
   const document = tryParseJson(text);
   if (document === undefined) return [];

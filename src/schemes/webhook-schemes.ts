@@ -3,18 +3,18 @@ import { standardWebhookHeaders, standardWebhookToleranceSeconds, verifyStandard
 import { createInvalidVerdict, type Verdict } from "./verdict.ts";
 import { compareContentHash, contentHash, contentHashHeader, contentHashOfStream } from "./webhook.ts";
 
-/** What a webhook is signed from. */
+/** Signed parts of a webhook. */
 export interface WebhookMessage {
   /** Base64 of the key of the workspace. */
   readonly key: string;
   readonly body: Bytes;
-  /** Of the delivery; it stays the same over all attempts. */
+  /** Id of the delivery; it stays the same over all attempts. */
   readonly id: number;
-  /** Of the attempt, milliseconds since the epoch. */
+  /** Time of the attempt, milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** What came, with the names of headers in lower case. */
+/** The received request, with the names of headers in lower case. */
 export interface ReceivedWebhook {
   readonly key: string;
   readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -24,14 +24,14 @@ export interface ReceivedWebhook {
 
 /** A way to sign webhooks. What signs, sends, verifies or names one reads this list alone. */
 export interface WebhookScheme<Name extends string = string> {
-  /** As options and flags call it. */
+  /** Name in options and flags. */
   readonly name: Name;
   readonly headers: readonly string[];
   /** The headers of a message. Throws a TypeError when the key is not padded standard base64. */
   sign(message: WebhookMessage): Readonly<Record<string, string>>;
-  /** Checks what came. Rejects with a TypeError over such a key. */
+  /** Verifies the received request. Rejects with a TypeError over such a key. */
   verify(received: ReceivedWebhook): Promise<Verdict<string>>;
-  /** What each reason of a verdict means, in words that follow a colon. */
+  /** The meaning of each reason of a verdict, in words that follow a colon. */
   readonly explain: Readonly<Record<string, string>>;
 }
 
@@ -79,7 +79,7 @@ export const webhookSchemeNames = webhookSchemes.map(({ name }) => name);
 
 const [, ...optionalSchemes] = webhookSchemes;
 
-/** Those that a webhook carries only on request. */
+/** Headers that a webhook carries only on request. */
 export const optionalWebhookSchemeNames = optionalSchemes.map(({ name }) => name);
 
 export const findWebhookScheme = (name: WebhookSchemeName): WebhookScheme =>

@@ -19,15 +19,15 @@ export const contentHashOfStream = async (
 ): Promise<string> => (await hmacOfStream("sha512", keyBytes(hmacKeyBase64), body)).toString("hex");
 
 /**
- * Checks a header value against the hash of what came. `malformed`: not 128 lower-case hex digits, so it is of another
- * scheme or encoding; `mismatch`: another key or other bytes.
+ * Compares a header value with the hash of the received bytes. `malformed`: not 128 lower-case hex digits, so it is of
+ * another scheme or encoding; `mismatch`: another key or other bytes.
  */
 export function compareContentHash(given: string | undefined, expected: string): Verdict<"malformed" | "mismatch"> {
   if (given === undefined || !/^[0-9a-f]{128}$/.test(given)) return createInvalidVerdict("malformed");
   return constantTimeEqual(given, expected) ? validVerdict : createInvalidVerdict("mismatch");
 }
 
-/** Verifies a delivery from the raw bytes that came; see `compareContentHash`. */
+/** Verifies a delivery from the received raw bytes; see `compareContentHash`. */
 export const verifyContentHash = (
   hmacKeyBase64: string,
   body: Bytes,

@@ -2,7 +2,7 @@ import { unzipSync } from "node:zlib";
 import { decodeAnyBase64 } from "../base/hmac.ts";
 import { isObject, tryParseJson } from "../base/object.ts";
 
-/** A body in another form: what it was made from, or what something made from it. */
+/** A body in another form: its source, or its result. */
 export interface BodyForm {
   readonly code: string;
   /** For people: how this body relates to what was signed. */
@@ -10,13 +10,13 @@ export interface BodyForm {
   readonly body: Uint8Array;
 }
 
-/** What stands inside a body that something has encoded, compressed or wrapped before it was saved. */
+/** The body inside one that was encoded, compressed or wrapped before it was saved. */
 export function unwrapBody(body: Uint8Array): readonly BodyForm[] {
   const text = Buffer.from(body).toString("utf8");
   return [...decompressed(body), ...fromUtf16(body), ...fromBase64(text), ...fromJson(tryParseJson(text))];
 }
 
-/** Forms in which a body is sometimes signed instead of the bytes that came. */
+/** Forms in which a body is sometimes signed instead of the received bytes. */
 export function wrapBody(body: Uint8Array): readonly BodyForm[] {
   const bytes = Buffer.from(body);
   const utf16 = Buffer.from(bytes.toString("utf8"), "utf16le");
@@ -33,7 +33,7 @@ export function wrapBody(body: Uint8Array): readonly BodyForm[] {
   ];
 }
 
-/** More would be no webhook. */
+/** Webhooks are not larger. */
 const maxInflatedBytes = 32 * 2 ** 20;
 
 function decompressed(body: Uint8Array): BodyForm[] {

@@ -19,9 +19,9 @@ export interface CorpusExchange extends RecordedExchange {
 
 export interface Corpus {
   readonly folder: string;
-  /** In the order of time. */
+  /** In order of time. */
   readonly exchanges: readonly CorpusExchange[];
-  /** Of the index: another corpus has another one. */
+  /** Key of the index: another corpus has another one. */
   readonly digest: string;
 }
 
@@ -40,7 +40,7 @@ interface IndexEntry {
 
 const formatEntry = ({ file, sha256 }: IndexEntry): string => `${JSON.stringify({ file, sha256 })}\n`;
 
-/** Reads a whole corpus. Throws CorpusError where it is cut, edited, of another version, or not one. */
+/** Reads a whole corpus. Throws CorpusError if it is cut, edited, of another version, or not one. */
 export async function readCorpus(folder: string): Promise<Corpus> {
   const { entries, digest, isEnded } = await readIndex(folder);
   if (!isEnded) {
@@ -178,7 +178,7 @@ export class CorpusWriter {
     }
   }
 
-  /** Says in the index that nothing is missing. */
+  /** Reports in the index that nothing is missing. */
   async close(): Promise<void> {
     await this.#last;
     const { entries } = await readIndex(this.#folder);

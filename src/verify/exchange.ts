@@ -14,14 +14,14 @@ export interface RecordedResponse extends Message {
   readonly status: number;
 }
 
-/** Who was called: a service, the storage behind signed URLs, or a receiver of webhooks. */
+/** The called server: a service, the storage behind signed URLs, or a receiver of webhooks. */
 export const callees = ["router", "contracts", "storage", "receiver"] as const;
 export type Callee = (typeof callees)[number];
 
 /** One request with its response, as a corpus stores it. */
 export interface RecordedExchange {
   readonly callee: Callee;
-  /** The id of the operation; for a webhook, its activity; undefined where the path is not declared. */
+  /** The id of the operation; for a webhook, its activity; undefined if the path is not declared. */
   readonly operation: string | undefined;
   /** When the request was sent, by the clock of the service, milliseconds. */
   readonly at: number;
@@ -84,12 +84,12 @@ function formatBody(body: Buffer): BodyText {
 const hasControls = (text: string): boolean =>
   [...text].some((one) => one < " " && one !== "\n" && one !== "\r" && one !== "\t");
 
-/** A file of a corpus is not an exchange: what is wrong with it, without the name of the file. */
+/** A file of a corpus is not an exchange: the problem, without the name of the file. */
 export class ExchangeFormatError extends Error {
   override readonly name = "ExchangeFormatError";
 }
 
-/** Virtual time ends with the year 9999, and a replay goes on after the last exchange. */
+/** Virtual time ends with the year 9999, and a replay continues after the last exchange. */
 const endOfTime = Date.UTC(9000, 0);
 
 /** Reads the text of an exchange. Throws ExchangeFormatError. */

@@ -17,14 +17,14 @@ export interface JsonEdits {
 }
 
 /**
- * Replaces strings and numbers of a JSON text in place: white space, order and the spelling of what stays are untouched.
+ * Replaces strings and numbers of a JSON text in place: white space, order and the spelling of the rest are untouched.
  * The text must be JSON.
  */
 export function editJson(text: string, edits: JsonEdits): string {
   const levels: Level[] = [];
   const path: string[] = [];
   let out = "";
-  // Of its own: a string may hold JSON, which is edited meanwhile.
+  // One per call: a string may hold JSON, which is edited meanwhile.
   const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{}:,]|true|false|null|\s+/gy;
   for (let found = token.exec(text); found; found = token.exec(text)) {
     const [piece] = found;
@@ -70,7 +70,7 @@ interface Level {
   awaitsKey: boolean;
 }
 
-/** With escapes for what is not ASCII, where the original has them. */
+/** With escapes for non-ASCII characters, where the original has them. */
 function spell(value: string, original: string): string {
   const plain = JSON.stringify(value);
   if (!/\\u[0-9a-fA-F]{4}/.test(original)) return plain;

@@ -9,7 +9,7 @@ const ofService = (name: Operation["service"]["name"]): readonly Operation[] =>
 const services = ["contracts", "router", "storage"] as const;
 const operations = new Map(services.map((name) => [name, ofService(name)]));
 
-/** The operation that a request means, and who declares it; undefined where nothing is declared for its path. */
+/** The operation that a request means, and who declares it; undefined if nothing is declared for its path. */
 export function findOperation(
   method: string,
   target: string,
@@ -22,7 +22,7 @@ export function findOperation(
   return undefined;
 }
 
-/** An operation by its id, where it is one of the services. */
+/** An operation by its id, if it is one of the services. */
 export const operationNamed = (id: string | undefined): Operation | undefined =>
   id === undefined ? undefined : declared.find((one) => one.id === id);
 

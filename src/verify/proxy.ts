@@ -15,9 +15,9 @@ export interface ProxyOptions {
   readonly host: string;
   readonly port: number;
   readonly now: () => number;
-  /** Told of each exchange after its response has gone out. */
+  /** Called with each exchange after its response was sent. */
   readonly onExchange: (exchange: RawExchange) => void;
-  /** Told why an exchange is not recorded. */
+  /** Called with the reason why an exchange is not recorded. */
   readonly onSkipped: (reason: string) => void;
 }
 
@@ -62,12 +62,12 @@ function forward(incoming: IncomingMessage, response: ServerResponse, target: UR
     name.toLowerCase() === "host" ? target.host : value,
   ]);
   const send = target.protocol === "https:" ? requestHttps : requestHttp;
-  const sent = new Captured();
-  const received = new Captured();
+  const sent = new CapturedBody();
+  const received = new CapturedBody();
   const outgoing: ClientRequest = send(target, {
     method,
     path,
-    // A flat list keeps order, spelling and repetitions.
+    // A flat list preserves order, spelling and repetitions.
     headers: headers.flat() as unknown as Record<string, string>,
     setHost: false,
   });
@@ -106,7 +106,7 @@ const pairsOf = (raw: readonly string[]): [string, string][] =>
   raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1]!] as [string, string]] : []));
 
 /** A body that passes by. */
-class Captured {
+class CapturedBody {
   readonly #chunks: Buffer[] = [];
   #size = 0;
 

@@ -4,7 +4,7 @@ import { clockOf, findOperation } from "./operations.ts";
 import { ExchangeSanitizer } from "./sanitize.ts";
 import { StandIns } from "./stand-ins.ts";
 
-/** What was sent and what came back, as it was on the wire. */
+/** The request and the response, as on the wire. */
 export interface RawExchange {
   readonly callee?: Callee | undefined;
   readonly operation?: string | undefined;

@@ -7,7 +7,7 @@ export type ClaimVerdict = "confirmed" | "refuted" | "unseen" | "not comparable"
 
 /** One difference, however often it was found. */
 export interface ReportedDifference extends FoundDifference {
-  /** By which it is accepted. */
+  /** The rule that accepts it. */
   readonly id: string;
   readonly claim: string;
   readonly operation: string;
@@ -60,7 +60,7 @@ const differenceId = (claim: Claim, status: number, { path, kind }: FoundDiffere
     kind,
   ].join(":");
 
-/** What a replay shows, claim by claim. `accepted`: reasons by the id of a difference. */
+/** Results of a replay, claim by claim. `accepted`: reasons by the id of a difference. */
 export function buildReport(
   replayed: readonly ReplayedExchange[],
   accepted: Readonly<Record<string, string>>,

@@ -6,7 +6,7 @@ import { standInFile } from "./stand-in-files.ts";
 import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord, type StandIns } from "./stand-ins.ts";
 import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 
-/** What a text is: a value of a field, a name of a person, or the words of an error. */
+/** Kind of a string: a value of a field, a name of a person, or the words of an error. */
 export type TextKind = "value" | "name" | "wording";
 
 const emailPattern = /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
@@ -44,11 +44,11 @@ export function isSecretValue(name: string, value: string): boolean {
   return !ambiguous.test(name) || (isRandomLooking(value) && !/\s/.test(value)) || /^(?=.*\d)[\w-]{6,}$/.test(value);
 }
 
-/** Whether a text is high in entropy: a token, a key or a hash, not words. */
+/** Whether a string is high in entropy: a token, a key or a hash, not words. */
 export function isRandomLooking(text: string): boolean {
   if (text.length < 16 || /^[a-z]+(?:[_.-][a-z]+)*$/.test(text) || /^[A-Z]+(?:_[A-Z]+)*$/.test(text)) return false;
   if (/^[0-9a-f]{16,}$/i.test(text)) return /\d/.test(text);
-  // Words and paths change their kind of letter seldom, random texts at every third place.
+  // Words and paths change their kind of letter seldom, random strings at every third place.
   const kinds = [...text].map((char) =>
     /[a-z]/.test(char) ? "a" : /[A-Z]/.test(char) ? "A" : /\d/.test(char) ? "0" : "-",
   );
@@ -57,7 +57,7 @@ export function isRandomLooking(text: string): boolean {
   return changes / text.length > 0.25 && letters.size >= 8;
 }
 
-/** Replaces what a text may say about a person, and every secret in it. */
+/** Replaces what a string may say about a person, and every secret in it. */
 export class TextSanitizer {
   readonly #standIns: StandIns;
   readonly #vocabulary: Vocabulary;
@@ -108,7 +108,7 @@ export class TextSanitizer {
     const decoded = decodeBase64(value);
     if (decoded !== undefined) return this.#base64(decoded, value);
     const found: string[] = [];
-    // What is replaced is set aside first, so that nothing is replaced twice.
+    // Replaced parts are set aside first, so that they are not replaced twice.
     const aside = (text: string): string => `\ue000${found.push(text) - 1}\ue001`;
     const s = this.#standIns;
     const marked = [...s.secrets].reduce(
@@ -154,7 +154,7 @@ export class TextSanitizer {
     if (names.has(word)) return kind !== "wording" || !isCommon || !startsSentence;
     if (word.length === 1) return false;
     if (kind !== "wording") {
-      // The same word is treated alike wherever it stands: services put names together.
+      // The same word is treated alike everywhere: services put names together.
       if (isCommon && !/^\p{Lu}/u.test(word)) return false;
       if (!isCommon) words.add(word);
       if (kind === "name" && !isCommon) names.add(word);
@@ -266,7 +266,7 @@ function decodePercent(text: string): string {
   }
 }
 
-/** The bytes of a base64 text that is long enough to be one, and is none of ours. */
+/** The bytes of a base64 text that is long enough, and not one of ours. */
 function decodeBase64(text: string): Buffer | undefined {
   if (text.length < 12 || isStandInToken(text) || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
   if (/^[0-9a-f]+$/i.test(text) || /^[A-Za-z]+$/.test(text) || /^[a-z]+([_-][a-z]+)*$/i.test(text)) return undefined;

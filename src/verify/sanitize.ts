@@ -138,7 +138,7 @@ export class ExchangeSanitizer {
     return Buffer.from(lines.join("\n"));
   }
 
-  /** A line of a page or of XML: tags stay, what their attributes and texts say is replaced. */
+  /** A line of a page or of XML: tags stay, attributes and text are replaced. */
   #markup(line: string, kind: TextKind): string {
     if (!/[<>]/.test(line)) return this.#text.text(line, kind);
     return line.replace(/(<[^<>]*>)|([^<>]+)/g, (_, tag: string | undefined, text: string | undefined) =>
@@ -171,7 +171,7 @@ function decodeContent(message: Message): Buffer {
   return message.body;
 }
 
-/** What becomes of the parts of a form. */
+/** Treatment of the parts of a form. */
 interface MultipartEdits {
   readonly value: (name: string, value: string) => string;
   readonly file: (bytes: Buffer) => Buffer;

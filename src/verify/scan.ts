@@ -19,7 +19,7 @@ export interface Suspicion {
 const shorten = (text: string): string => `${text.slice(0, 3)}… (${text.length} characters)`;
 const nameField = /(?:^|_)(?:name|first_name|last_name|full_name|display_name)$/i;
 
-/** What looks like a secret or a person in the files of a corpus. */
+/** Possible secrets and personal data in the files of a corpus. */
 export const scanCorpus = ({ exchanges }: Corpus): Suspicion[] =>
   exchanges.flatMap((one) => new ExchangeScan(one).run());
 

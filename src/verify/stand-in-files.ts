@@ -20,8 +20,8 @@ const blankPdf = (mark: string): string => {
 };
 
 /**
- * Another file for a file: nothing of its content is stored. A PDF becomes a blank PDF, other bytes a short text.
- * Undefined: there is no file.
+ * A stand-in for a file: its content is not stored. A PDF becomes a blank PDF, other bytes a short text. Undefined:
+ * there is no file.
  */
 export function standInFile(bytes: Buffer, standIns: StandIns): Buffer | undefined {
   if (bytes.length === 0) return undefined;

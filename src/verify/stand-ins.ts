@@ -2,17 +2,17 @@ import { createHmac, randomBytes } from "node:crypto";
 import { emailHash } from "../schemes/email-hash.ts";
 
 /**
- * Replaces values by stand-ins: the same value gives the same stand-in as long as this object lives. The key is drawn
+ * Replaces values by stand-ins: the same value gets the same stand-in as long as this object lives. The key is drawn
  * here and is stored nowhere, so nothing leads back from a stand-in.
  */
 export class StandIns {
   readonly #key: Buffer;
-  /** Names that were seen in a field of names, and words of free text that were replaced. */
+  /** Names that occurred in a field of names, and replaced words of free text. */
   readonly names = new Set<string>();
   readonly words = new Set<string>();
-  /** Secrets that were seen, which may stand anywhere later. */
+  /** Secrets that occurred, which may reappear anywhere later. */
   readonly secrets = new Map<string, string>();
-  /** Hashes of e-mail addresses that were seen. */
+  /** Hashes of e-mail addresses that occurred. */
   readonly #hashes = new Map<string, string>();
 
   constructor(key: Buffer = randomBytes(32)) {
@@ -84,14 +84,14 @@ export class StandIns {
       .repeat(2);
     if (/^[A-Za-z0-9+/]+={1,2}$/.test(value) && value.length % 4 === 0) {
       const padding = value.slice(value.indexOf("="));
-      // The last letter before the padding has bits that must be zero.
+      // The last character before the padding has bits that must be zero.
       return `safe${long}`.slice(0, value.length - padding.length - 1).concat("A", padding);
     }
     return `safe${long}`.slice(0, length);
   }
 }
 
-/** Whether a text consists of what this file made. */
+/** Whether a string consists of this file's stand-ins. */
 export const isStandInWord = (word: string): boolean => /^qx[a-x]{7}$/i.test(word);
 export const isStandInToken = (text: string): boolean => /^(safe|5afe)/.test(text);
 export const isStandInEmail = (text: string): boolean => /^qx[a-x]{9}@qx[a-x]{7}\.example$/i.test(text);

@@ -1,4 +1,4 @@
-/** What may stand at a place of a text. */
+/** A part of a pattern. */
 export type PieceKind = "digits" | "id" | "time" | "uuid" | "token" | "origin" | "text";
 
 const forms: Readonly<Record<Exclude<PieceKind, "text">, RegExp>> = {
@@ -11,8 +11,8 @@ const forms: Readonly<Record<Exclude<PieceKind, "text">, RegExp>> = {
 };
 
 /**
- * Matches a text that consists of literal parts and of pieces between them, `literals[0] piece[0] literals[1] …`. Resolves
- * with the pieces; undefined where the text is another. A piece of free text is as short as it can be.
+ * Matches a string that consists of literal parts and of pieces between them, `literals[0] piece[0] literals[1] …`.
+ * Resolves with the pieces; undefined if the text is another. A piece of free text is as short as it can be.
  */
 export function matchPieces(
   text: string,

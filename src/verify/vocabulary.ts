@@ -5,11 +5,11 @@ import { registry, schemaNames, webhookPayloads } from "../api/registry.ts";
 import { buildSample } from "../derive/openapi/operations.ts";
 import { buildOpenApi } from "../derive/openapi.ts";
 
-/** What the declarations themselves say, so that it tells nothing about a person or a company. */
+/** Words of the declarations themselves, which identify neither a person nor a company. */
 export interface Vocabulary {
   /** Values of enumerations, in their own spelling. */
   readonly values: ReadonlySet<string>;
-  /** Words of field names, error texts and summaries, in lower case. */
+  /** Words of field names, error strings and summaries, in lower case. */
   readonly words: ReadonlySet<string>;
   /** Literal segments of declared paths. */
   readonly segments: ReadonlySet<string>;

@@ -20,7 +20,7 @@ describe("the operation that takes a request", () => {
     assert.deepEqual(wrong, []);
   });
 
-  it("is none where a segment is missing, empty or one too many, or the method is another", () => {
+  it("is none if a segment is missing, empty or one too many, or the method is another", () => {
     const operations = [{ method: "GET", path: "/a.b/{id}/status" }] as const;
     const found = ["/a.b/1/status", "/axb/1/status", "/a.b//status", "/a.b/1", "/a.b/1/status/", "/a.b/1/2/status"].map(
       (path) => operationAt(operations, "GET", path) !== undefined,

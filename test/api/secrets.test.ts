@@ -113,7 +113,7 @@ describe("a URL without its secrets", () => {
     assert.deepEqual(secretsInUrl("http://h/by_token/a%20b?token=c+d&x=1&code=%C3%A9"), ["a b", "c d", "é"]));
 });
 
-describe("a text without its secrets", () => {
+describe("a string without its secrets", () => {
   for (const [text, shown] of [
     [`no access for Bearer ${secret}, sorry`, "no access for Bearer [redacted], sorry"],
     ["a token that is not a bearer token.", "a token that is not a bearer token."],
@@ -131,7 +131,7 @@ describe("a text without its secrets", () => {
     it(`is ${shown}`, () => assert.equal(redactText(text), shown));
   }
 
-  it("takes time in proportion to the length of a text", async () => {
+  it("takes time in proportion to the length of a string", async () => {
     for (const piece of ["a", "=", '"', "\\", "/", "//", "%25", "token=", '"token":"', "by_token/", "bearer "]) {
       const redact = (length: number) => () => {
         const text = piece.repeat(length / piece.length);

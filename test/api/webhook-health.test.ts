@@ -76,7 +76,7 @@ describe("what is told of a webhook", () => {
     assert.match(tell({ ...disabled, failure_count: 0 }, lost).told, / Disabled after 6 consecutive failures, at /);
   });
 
-  it("is no good news where it was enabled again and nothing has arrived since", () => {
+  it("is not a good news where it was enabled again and nothing has arrived since", () => {
     assert.deepEqual(tell(webhook(), [delivery(1, sixTimes, { next_attempt_at: iso(315) })]), {
       state: "enabled again",
       failing: true,
@@ -91,7 +91,7 @@ describe("what is told of a webhook", () => {
     );
   });
 
-  it("advises no resend to an address that is not allowed, and blames nobody else", () => {
+  it("advises no resend to an address that is not allowed, and blames no one else", () => {
     const url = "https://receiver.invalid/x";
     const forbidden =
       "Host receiver.invalid is not allowed for webhooks. Start the emulator with --webhook-allow receiver.invalid.";
@@ -281,7 +281,7 @@ describe("an attempt", () => {
       ],
     ));
 
-  it("that was refused says so of that time alone, since the receiver may run by now", () =>
+  it("that was refused reports that of that time alone, since the receiver may run by now", () =>
     assert.deepEqual(
       diagnoseFailedAttempt(attempt({ status: null, error: { code: "connection_refused", message: "Refused." } })),
       {
@@ -290,7 +290,7 @@ describe("an attempt", () => {
       },
     ));
 
-  it("that is refused leads to what explains signatures, and to the fault where one signed it wrongly", () => {
+  it("that is rejected leads to what explains signatures, and to the fault where one signed it wrongly", () => {
     const commands = (change: Partial<Attempt>) =>
       diagnoseFailedAttempt(attempt(change)).steps.map(({ command }) => command);
     assert.deepEqual(
@@ -306,7 +306,7 @@ describe("an attempt", () => {
     );
   });
 
-  it("is counted among those of the schedule, or among those that somebody asked for", () => {
+  it("is counted among those of the schedule, or among those that a user asked for", () => {
     const all = [false, true, false, true].map((resend, i) => attempt({ number: i + 1, resend }));
     assert.deepEqual(
       all.map((one) => formatAttemptLabel(one, { attempts: all, max_attempts: 7 })),

@@ -51,7 +51,7 @@ const nothing = {
   frame: null,
 };
 
-describe("the console, beside what others would like it to be", { skip }, () => {
+describe("the console, next to what others would like it to be", { skip }, () => {
   it("keeps its session to itself where an external cluster's page is shown by the router", async (t) => {
     const page = await tab(t);
     const world = await routed(t);

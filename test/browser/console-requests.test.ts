@@ -7,7 +7,7 @@ import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
 const { skip, tab } = browser();
 
 describe("the requests that the console shows", { skip }, () => {
-  it("have what somebody changed through the control plane, to which a trace leads", async (t) => {
+  it("have what a user changed through the control plane, to which a trace leads", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await world.ask("GET", "clock");

@@ -26,7 +26,7 @@ describe("the console, opened in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, [refused], "the code was used, and nobody is signed out for that");
   });
 
-  it("lets nobody press what their token may not do, and says why", async (t) => {
+  it("lets no one press what their token may not do, and reports why", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await world.ask("PUT", "snapshots/prepared");
@@ -59,7 +59,7 @@ describe("the console, opened in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("says what a token may do in a narrow window, too, and pushes nothing out of it", async (t) => {
+  it("reports what a token may do in a narrow window, too, and pushes nothing out of it", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     const { body } = await world.ask("POST", "tokens/viewer", { body: { role: "read" } });

@@ -34,8 +34,8 @@ async function tabTo(page: Tab, role: "button" | "link", name: string | RegExp):
   assert.fail(`No stop is called ${name}`);
 }
 
-describe("the console, as somebody uses it", { skip }, () => {
-  it("says which webhook fails and why, moves time, and sends again once the receiver is mended", async (t) => {
+describe("the console, as a user uses it", { skip }, () => {
+  it("reports which webhook fails and why, moves time, and sends again once the receiver is mended", async (t) => {
     const page = await tab(t);
     const { world, hooks } = await failingWebhook(t);
     await openConsole(page, world);

@@ -123,7 +123,7 @@ describe("every view of the console", { skip }, () => {
     assert.deepEqual(await page.evaluate(cutLabels), []);
   });
 
-  it("says where there is nothing how something comes to be there", async (t) => {
+  it("reports where there is nothing how something comes to be there", async (t) => {
     const page = await tab(t, { bypassCSP: true });
     const world = await emulator(t);
     await openConsole(page, world);
@@ -149,7 +149,7 @@ describe("every view of the console", { skip }, () => {
     }
   });
 
-  it("says to somebody who is not signed in how one is, and goes on once another tab is", async (t) => {
+  it("reports to a user who is not signed in how one is, and continues once another tab is", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await page.goto(viewOf(world, "#/snapshots"));

@@ -116,7 +116,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.getByText("Northwind Legal asks you to sign “NDA with Acme”.").waitFor();
   });
 
-  it("keeps the sentence of a webhook without deliveries in its place, and the line of now under every text", async (t) => {
+  it("retains the sentence of a webhook without deliveries in its place, and the line of now under every text", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     const body = { title: "Idle", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_VOIDED"] };

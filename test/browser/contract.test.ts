@@ -78,7 +78,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     assert.equal(await statusOf(world.api, contract), "DRAFT");
   });
 
-  it("keeps what was typed where the contract has changed meanwhile", async (t) => {
+  it("retains what was typed where the contract has changed meanwhile", async (t) => {
     const { page, world, contract, link } = await scene(t);
     await page.goto(link);
     const body = { external_metadata: { id: "deal-1" } };
@@ -114,7 +114,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     }
   });
 
-  it("says in a sandbox that hides where it comes from why it cannot act", async (t) => {
+  it("reports in a sandbox that hides where it comes from why it cannot act", async (t) => {
     const { page, world, contract, link } = await scene(t);
     const src = link.replaceAll("&", "&amp;");
     const customer = await site(t, `<iframe title="contract" src="${src}" sandbox="allow-forms"></iframe>`);
@@ -125,7 +125,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     assert.equal(await statusOf(world.api, contract), "SIGN");
   });
 
-  it("takes no form of another site, not even with all that stands in it", async (t) => {
+  it("accepts no form of another site, not even with all that is in it", async (t) => {
     const { page, world, contract, link } = await scene(t);
     await page.goto(link);
     const token = await page.locator("input[name=form_token]").first().inputValue();

@@ -22,7 +22,7 @@ async function ownerOf({ router }: TestEmulator, { poll }: Device): Promise<stri
 const press = (page: Tab, name: string) => page.getByRole("button", { name }).click();
 
 describe("the page for a device in a browser", { skip }, () => {
-  it("lets a person type the code and approve the device as somebody", async (t) => {
+  it("lets a person type the code and approve the device as a user", async (t) => {
     const { page, world, waiting } = await scene(t);
     await page.goto(`${world.routerUrl}/_emulator/device`);
     await page.getByLabel("Code on the device").fill(waiting.user_code.toLowerCase().replace("-", " "));

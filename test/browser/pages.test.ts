@@ -60,7 +60,7 @@ describe("every page in a browser", { skip }, () => {
     });
   }
 
-  it("of the app in crm_b may stand in the CRM's frame, and tells its front end the context", async (t) => {
+  it("of the app in crm_b may stand in the CRM's frame, and reports its front end the context", async (t) => {
     const page = await tabInTurn();
     const on = await stage(t, page);
     const crm = await site(t, `<iframe name="canvas" title="canvas"></iframe>${crmB(on, "canvas")}`);
@@ -69,7 +69,7 @@ describe("every page in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("of a contract may stand in a frame of somebody else", async (t) => {
+  it("of a contract may stand in a frame of another user", async (t) => {
     const page = await tabInTurn();
     const on = await stage(t, page);
     await pages["a contract"]!(on);

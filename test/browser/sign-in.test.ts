@@ -104,7 +104,7 @@ describe("the sign-in page in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("says so of an address that nobody has, and leads back to those who are there", async (t) => {
+  it("reports that of an address that no one has, and leads back to those who are there", async (t) => {
     const { page, open, arrival } = await scene(t);
     await open();
     await page.getByLabel("Another user").fill("nobody@x.example");
@@ -129,7 +129,7 @@ describe("the sign-in page in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("is not shown again to whoever has signed in, until the client asks for it", async (t) => {
+  it("is not shown again to anyone who has signed in, until the client asks for it", async (t) => {
     const { page, open, arrival } = await scene(t);
     await open();
     await page.getByRole("link", { name: "Eli Stone" }).click();

@@ -115,7 +115,9 @@ describe("the bundle", () => {
     assert.deepEqual(await loadedBy("contracts", "list", "--json"), ["commander", ...width, "undici"]);
   });
 
-  it("says so where its version cannot be written", { skip: process.platform !== "linux" && "no /dev/full" }, () => {
+  it("reports that where its version cannot be written", {
+    skip: process.platform !== "linux" && "no /dev/full",
+  }, () => {
     const full = openSync("/dev/full", "w");
     const { status, stderr } = spawnSync(process.execPath, [shippedSvc(), "--version"], {
       stdio: ["ignore", full, "pipe"],

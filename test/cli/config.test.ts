@@ -46,7 +46,7 @@ describe("svc config set", () => {
     });
   });
 
-  it("keeps files for their owner alone, in a folder for their owner alone", async (t) => {
+  it("retains files for their owner alone, in a folder for their owner alone", async (t) => {
     const { svc, folder } = await machine(t);
     await svc("config set client_id cid");
     const modes = [folder, join(folder, "profiles.json")].map(async (path) => (await stat(path)).mode & 0o777);
@@ -54,7 +54,7 @@ describe("svc config set", () => {
     assert.deepEqual(await readdir(folder), ["profiles.json"]);
   });
 
-  it("takes a secret from a file or a pipe, and never prints it", async (t) => {
+  it("accepts a secret from a file or a pipe, and never prints it", async (t) => {
     const { svc, file, folder } = await machine(t, {}, undefined);
     await writeFile(join(folder, "secret.txt"), "very-secret\n");
     const results = [
@@ -158,7 +158,7 @@ describe("svc config set", () => {
     assert.deepEqual(JSON.parse(await readFile(elsewhere, "utf8")).profiles, { default: { client_id: "cid" } });
   });
 
-  it("says what is wrong with a file that was edited, and changes nothing", async (t) => {
+  it("reports what is wrong with a file that was edited, and changes nothing", async (t) => {
     const files: [content: unknown, problem: string][] = [
       [null, "the file must contain a JSON object"],
       [{ profiles: null }, "profiles must be an object"],
@@ -186,7 +186,7 @@ describe("svc config set", () => {
     }
   });
 
-  it("says that a file cannot be written, and changes nothing", async (t) => {
+  it("reports that a file cannot be written, and changes nothing", async (t) => {
     const { svc, folder } = await machine(t, {});
     await writeFile(join(folder, "profiles.json"), "{ damaged, with a secret");
     const damaged = await svc("config set client_id cid");
@@ -308,7 +308,7 @@ describe("svc config list", () => {
     });
   }
 
-  it("tells where the rest comes from that commands read of the environment, and hides what is secret", async (t) => {
+  it("reports where the rest comes from that commands read of the environment, and hides what is secret", async (t) => {
     const { svc } = await machine(t, {});
     const env = {
       SVC_CHAT_A_SIGNING_SECRET: "secret-1",
@@ -330,7 +330,7 @@ describe("svc config list", () => {
     assert.deepEqual(rest, { ...hidden, SVC_EMULATOR_URL: "http://127.0.0.1:4010", SVC_STATE_DIR: "/jobs" });
   });
 
-  it("tells of each cluster's key where it comes from, and that of an unset half of nothing", async (t) => {
+  it("reports each cluster's key where it comes from, and that of an unset half of nothing", async (t) => {
     const { svc, folder } = await machine(t, { staging }, "staging");
     const env = { SVC_CLUSTERS: '[{"id":"us-1","cluster_key":"key-of-us"}]', SVC_TOKEN: "", SVC_CLUSTER_KEY: "" };
     const { out } = await svc("config list --json", { env });
@@ -343,7 +343,7 @@ describe("svc config list", () => {
     ]);
   });
 
-  it("refuses an address as every command does, and prints no password in it", async (t) => {
+  it("rejects an address as every command does, and prints no password in it", async (t) => {
     const { svc } = await machine(t, { staging: { router_url: "https://ann:hunter2@a.example" } }, "staging");
     const results = [
       await svc("config list"),

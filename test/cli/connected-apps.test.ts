@@ -84,7 +84,7 @@ describe("svc chat-a", () => {
     assert.equal(await newest(world), `POST ${base}/chat_a/webhook/event/`);
   });
 
-  it("is refused without the secret, or with another", async (t) => {
+  it("is rejected without the secret, or with another", async (t) => {
     const { svc } = await stage(t);
     for (const flags of ["", " --signing-secret-file wrong.secret"]) {
       const { exit, out, err } = await svc(`chat-a event --file event.json${flags}`);
@@ -158,7 +158,7 @@ describe("svc chat-b messaging", () => {
     assert.equal(await newest(world), `POST ${base}/chat_b/webhook/messaging`);
   });
 
-  it("takes a token from a file or the environment", async (t) => {
+  it("accepts a token from a file or the environment", async (t) => {
     const { json, svc, cwd } = await stage(t);
     const { token } = await json<{ token: string }>("emulator chat-b token --service-url https://x.example");
     await writeFile(join(cwd, "token.txt"), token);
@@ -166,7 +166,7 @@ describe("svc chat-b messaging", () => {
     assert.equal((await svc(messaging, { env: { SVC_CHAT_B_TOKEN: token } })).exit, 0);
   });
 
-  it("asks nobody for a token in a dry run", async (t) => {
+  it("asks no one for a token in a dry run", async (t) => {
     const { svc, emulator } = await stage(t);
     const { exit, out } = await svc(`${messaging} --mint --dry-run --json`);
     const { headers } = JSON.parse(out) as { headers: Record<string, string> };
@@ -178,7 +178,7 @@ describe("svc chat-b messaging", () => {
     );
   });
 
-  it("is refused without a token", async (t) => {
+  it("is rejected without a token", async (t) => {
     const { svc } = await stage(t);
     const { exit, err } = await svc(messaging);
     assert.equal(exit, 4);
@@ -213,14 +213,14 @@ describe("svc crm-a", () => {
     });
   });
 
-  it("signs the public URL where it is told", async (t) => {
+  it("signs the public URL where it is reported", async (t) => {
     const { svc } = await stage(t, { publicUrl: "https://router.example" });
     const command = "crm-a iframe --client-secret-file crm-a.secret";
     assert.equal((await svc(`${command} --public-url https://router.example`)).exit, 0);
     assert.equal((await svc(command)).exit, 4);
   });
 
-  it("is refused without the secret", async (t) => {
+  it("is rejected without the secret", async (t) => {
     const { svc } = await stage(t);
     assert.equal((await svc("crm-a cards")).exit, 4);
     assert.equal((await svc("crm-a cards", { env: { SVC_CRM_A_CLIENT_SECRET: secrets.crmA } })).exit, 0);
@@ -236,7 +236,7 @@ describe("svc crm-b", () => {
     assert.equal((await svc("crm-b open", { env: { SVC_CRM_B_CONSUMER_SECRET: secrets.crmB } })).exit, 0);
   });
 
-  it("sends a signed request as it is, and refuses two", async (t) => {
+  it("sends a signed request as it is, and rejects two", async (t) => {
     const { svc } = await stage(t);
     const { exit, err } = await svc("crm-b open --signed-request x.y");
     assert.equal(exit, 4);
@@ -252,14 +252,14 @@ describe("svc crm-b", () => {
 });
 
 describe("svc billing event", () => {
-  it("takes the credentials from a name and a file", async (t) => {
+  it("accepts the credentials from a name and a file", async (t) => {
     const world = await stage(t);
     const command = "billing event --data billing.json --username billing --password-file billing.secret";
     assert.deepEqual(await world.json(command), {});
     assert.equal(await newest(world), "POST /router/v1/billing/webhook");
   });
 
-  it("takes them from the environment, and the flags win", async (t) => {
+  it("accepts them from the environment, and the flags win", async (t) => {
     const { svc } = await stage(t);
     const command = "billing event --data billing.json";
     assert.equal((await svc(command, { env: { SVC_BASIC_AUTH: `billing:${secrets.billing}` } })).exit, 0);

@@ -100,7 +100,7 @@ describe("a plan ends in the log of a pipeline: --dry-run masks", () => {
 });
 
 describe("a row that is a token and cannot be sent", () => {
-  it("is refused by its number, and not printed", async (t) => {
+  it("is rejected by its number, and not printed", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "rows.txt"), `${secret} ${secret}\n`);
     const argv = `router map-creator-tokens rows.txt --cluster eu-1 --base-url ${base}`;

@@ -63,7 +63,7 @@ describe("svc emulator start", () => {
     });
   }
 
-  it("refuses a state that another emulator uses, and a port that is taken", async (t) => {
+  it("rejects a state that another emulator uses, and a port that is taken", async (t) => {
     const cwd = await testFolder(t);
     const { ended, signal } = await started("", cwd);
     const second = await runCli("emulator start --port 0", { cwd });
@@ -114,7 +114,7 @@ describe("svc emulator start", () => {
 });
 
 describe("svc emulator repair", () => {
-  it("keeps what stands before the damage, and moves the damaged file aside", async (t) => {
+  it("retains what stands before the damage, and moves the damaged file aside", async (t) => {
     const cwd = await testFolder(t);
     await runCli("intake create --title kept --workflow-id 201 --emulator", { cwd });
     const file = join(cwd, ".svc/emulator.json");

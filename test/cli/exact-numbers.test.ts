@@ -21,7 +21,7 @@ async function service(t: TestContext, body: string) {
 const put = (...flags: string[]) => ["contracts", "external-metadata", "put", "T-1", ...flags];
 
 describe("numbers that are only passed on", () => {
-  it("are sent as --data has them, beside what other flags set", async (t) => {
+  it("are sent as --data has them, next to what other flags set", async (t) => {
     const { svc, cwd, sent } = await service(t, "{}");
     const document = `{"external_metadata":{"id":"d","integration_name":"crm","record_type":"deal","record_data":${numbers}}}`;
     await writeFile(join(cwd, "body.json"), document);
@@ -48,7 +48,7 @@ describe("numbers that are only passed on", () => {
     );
   });
 
-  it("are refused where the service reads an integer", async (t) => {
+  it("are rejected where the service reads an integer", async (t) => {
     const { svc } = await service(t, "{}");
     for (const value of ["9007199254740993", "7e12345"]) {
       const { exit, err } = await svc(["contracts", "create", "--set", `contract_template_id=${value}`]);

@@ -49,7 +49,7 @@ describe("scripted trouble, from the command line", () => {
     assert.deepEqual(await json(["emulator", "fault", "list"]), []);
   });
 
-  it("that makes no sense is refused in words", async (t) => {
+  it("that makes no sense is rejected in words", async (t) => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc(["emulator", "fault", "add", "--direction", "outgoing"]);
     assert.notEqual(exit, 0);

@@ -150,7 +150,7 @@ describe("every example", () => {
     assert.deepEqual(wrong, []);
   });
 
-  it("that is long goes on in the next line, as a shell reads it", () => {
+  it("that is long continues in the next line, as a shell reads it", () => {
     const example = { title: "Long", argv: ["files", "upload", "a b.pdf", "--content-type", "x".repeat(20)] };
     const page = { about: [], tables: [], notes: [] };
     assert.equal(

@@ -38,7 +38,7 @@ describe("the contract journey from the command line", () => {
     assert.equal((await svc(["files", "download", files[1]!.file_id])).out, "hello");
   });
 
-  it("tells the storage type and length of the bytes, and nothing of who sends them", async (t) => {
+  it("reports the storage type and length of the bytes, and nothing of who sends them", async (t) => {
     const service = await receiver(t);
     service.answer(({ method }, response) => {
       const upload_url = `${service.url}/bucket/key?X-Sig-Signature=abc`;
@@ -84,7 +84,7 @@ describe("the contract journey from the command line", () => {
     assert.deepEqual(await json("emulator requests --fields operation"), []);
   });
 
-  it("warns of a misspelt field, which the service passes over", async (t) => {
+  it("warns of a misspelt field, which the service skips", async (t) => {
     const { svc } = await cliEmulator(t);
     const right = ["contracts", "create", "--data", "-", "--set", "contract_name=x"];
     assert.equal((await svc(right, { stdin: JSON.stringify(nda) })).err.includes("warning"), false);
@@ -144,7 +144,7 @@ describe("the contract journey from the command line", () => {
     assert.deepEqual([exit, err.includes("T-2 is VOIDED and cannot become EXECUTED")], [1, true]);
   });
 
-  it("tells what is not there (5), what is refused (1) and who is not let in (4)", async (t) => {
+  it("tells what is not there (5), what is rejected (1) and who is not let in (4)", async (t) => {
     const { svc } = await cliEmulator(t);
     const cases: [string, Record<string, string>, number, RegExp][] = [
       ["contracts status T-99", {}, 5, /Contract T-99 not found \(HTTP 404\)/],
@@ -193,7 +193,7 @@ describe("the contract journey from the command line", () => {
     assert.equal(JSON.parse(posted.out).client_name, "x");
   });
 
-  it("says of a path of no operation that the router has forwarded it, in a pipe too and not with --quiet", async (t) => {
+  it("reports of a path of no operation that the router has forwarded it, in a pipe too and not with --quiet", async (t) => {
     const { svc } = await cliEmulator(t);
     const told = async (argv: string, tty = false) => {
       const { exit, err } = await svc(`api ${argv}`, { tty });

@@ -19,7 +19,7 @@ describe("svc help --json", () => {
     );
   });
 
-  it("tells of a command what its help page tells", async () => {
+  it("reports a command what its help page reports", async () => {
     const { commands: entries } = JSON.parse((await runCli("help --json")).out);
     const status = entries.find(({ command }: { command: string }) => command === "contracts status");
     assert.deepEqual(status, {

@@ -18,7 +18,7 @@ async function withProfile(t: TestContext, name: string) {
   return { cwd, env: { SVC_CONFIG_DIR: cwd } };
 }
 
-describe("a command line that goes on from here", () => {
+describe("a command line that continues from here", () => {
   it("goes where this one went: --emulator", async (t) => {
     const cwd = await testFolder(t);
     const created = await runCli("contracts create --data - --emulator", { cwd, stdin: nda });
@@ -51,7 +51,7 @@ describe("a command line that goes on from here", () => {
     ]);
   });
 
-  it("names no place where it calls nobody", async (t) => {
+  it("names no place where it calls no one", async (t) => {
     const { err } = await runCli("emulator clock --profile staging", await withProfile(t, "staging"));
     assert.deepEqual(proposed(err), ["svc emulator start"]);
   });

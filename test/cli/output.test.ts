@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { describe, it } from "node:test";
 import type { Host } from "../../src/cli/host.ts";
 import { createOutput, type TableView } from "../../src/cli/output/output.ts";
-import { csvLine, formatTable, tsvLine } from "../../src/cli/output/text.ts";
+import { formatCsvLine, formatTable, tsvLine } from "../../src/cli/output/text.ts";
 import { readGlobals } from "../../src/cli/parse/globals.ts";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
 
@@ -128,7 +128,7 @@ describe("the layout of an answer", () => {
       ["NAME  ", "abc   |", "漢字  |", "e\u0301     |", "🎉    |"],
     );
     assert.equal(tsvLine(["a\tb", "c\nd\\e"]), "a\\tb\tc\\nd\\\\e\n");
-    assert.equal(csvLine(["a,b", 'c"d', "e"]), '"a,b","c""d",e\r\n');
+    assert.equal(formatCsvLine(["a,b", 'c"d', "e"]), '"a,b","c""d",e\r\n');
   });
 });
 

@@ -82,7 +82,7 @@ describe("a person at a terminal", () => {
     assert.equal((body as { cluster_id: string }).cluster_id, "us-1");
   });
 
-  it("is asked for what only this command line makes necessary, and it begins anew", async (t) => {
+  it("is asked for what only this command line makes necessary, and it begins again", async (t) => {
     const { svc, cwd } = await cliEmulator(t);
     await writeFile(join(cwd, "ids.txt"), "c-1\n");
     const env = { SVC_STATE_DIR: join(cwd, "state") };
@@ -100,7 +100,7 @@ describe("a person at a terminal", () => {
     assert.deepEqual(login.waiting(), []);
   });
 
-  it("types what cannot be looked up, and is told at once what is wrong with it", async (t) => {
+  it("types what cannot be looked up, and is reported at once what is wrong with it", async (t) => {
     const { svc } = await cliEmulator(t);
     const ada = person(
       ["Template id", enter],
@@ -206,7 +206,7 @@ describe("a person at a terminal", () => {
     );
   });
 
-  it("is asked nothing where --data or --set say it all", async (t) => {
+  it("is asked nothing if --data or --set say it all", async (t) => {
     const { svc, cwd } = await cliEmulator(t);
     const body = { contract_template_id: 101, contract_data: {}, counter_party_details: [] };
     await writeFile(join(cwd, "c.json"), JSON.stringify(body));
@@ -214,7 +214,7 @@ describe("a person at a terminal", () => {
     assert.deepEqual([exit, stripVTControlCharacters(err).includes("?")], [0, false], err);
   });
 
-  it("types a secret that nobody sees", async (t) => {
+  it("types a secret that no one sees", async (t) => {
     const cwd = await testFolder(t);
     const ada = person(["client_secret", `very-secret${enter}`]);
     const { exit, out, err } = await runCli("config set client_secret", { ...ada, env: { SVC_CONFIG_DIR: cwd } });

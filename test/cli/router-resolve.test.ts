@@ -7,7 +7,7 @@ import { cliEmulator } from "../support/cli/cli-emulator.ts";
 const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
 
 describe("svc router resolve", () => {
-  it("says of an emulator by which table a cluster owns something", async (t) => {
+  it("shows the table by which a cluster of an emulator owns an identifier", async (t) => {
     const { json, emulator } = await cliEmulator(t);
     const hash = emailHash("ada@northwind.example");
     const { clientId = "" } = emulator.clusters[1]!;
@@ -50,7 +50,7 @@ describe("svc router resolve", () => {
     ]);
   });
 
-  it("keeps the emulator's token from an address that is not the emulator's", async (t) => {
+  it("retains the emulator's token from an address that is not the emulator's", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     // The same listener under another name is another address.
     const elsewhere = emulator.routerUrl.replace("127.0.0.1", "localhost");
@@ -59,7 +59,7 @@ describe("svc router resolve", () => {
     assert.equal((await svc(`router resolve T-FABRIKAM --base-url ${emulator.routerUrl}`)).exit, 0);
   });
 
-  it("exits 5 when nobody owns it", async (t) => {
+  it("exits 5 when no one owns it", async (t) => {
     const { svc } = await cliEmulator(t);
     assert.equal((await svc("router resolve nobody")).exit, 5);
   });

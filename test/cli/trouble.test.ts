@@ -83,7 +83,7 @@ describe("a service in trouble", () => {
     assert.match(err, /rate limited, resuming in [78]\.\d s/);
   });
 
-  it("that fails amid a POST leaves the outcome unknown, and nobody is asked to run it again", async (t) => {
+  it("that fails amid a POST leaves the outcome unknown, and no one is asked to run it again", async (t) => {
     const service = await receiver(t);
     service.answer(503);
     const line = ["contracts", "send", "T-1", "--json", "--base-url", service.url];

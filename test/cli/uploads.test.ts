@@ -63,7 +63,7 @@ describe("svc files upload", () => {
     assert.equal(stored()["/bucket/f-2"], "hello");
   });
 
-  it("says of a refusal by the storage nothing of API credentials, and asks for no third URL", async (t) => {
+  it("reports of a rejection by the storage nothing of API credentials, and asks for no third URL", async (t) => {
     const { cwd, upload, requests } = await storage(t, () => refused("Request has expired"));
     await writeFile(join(cwd, "a.txt"), "hello");
     const { exit, err } = await upload(["a.txt"]);
@@ -95,7 +95,7 @@ describe("svc files upload", () => {
     assert.deepEqual(stored(), { "/bucket/f-1": "first a", "/bucket/f-2": "b", "/bucket/f-3": "first a" });
   });
 
-  it("says which file got no URL, and uploads none", async (t) => {
+  it("reports which file got no URL, and uploads none", async (t) => {
     const { cwd, upload, requests } = await storage(
       t,
       () => ({ status: 200 }),

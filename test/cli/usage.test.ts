@@ -194,7 +194,7 @@ describe("a wrong command line", () => {
     });
   }
 
-  it("says which commands take an option that was given to another one", async () => {
+  it("reports which commands take an option that was given to another one", async () => {
     const told = async (line: string) => (await runCli(line)).err.split("\n").slice(0, 2);
     const error = "error: unknown option '--webhook-allow'";
     const hint = "  --webhook-allow is an option of svc emulator start and svc emulator exec.";
@@ -226,13 +226,13 @@ describe("a wrong command line", () => {
     assert.equal(err.split("\n").length, 2);
   });
 
-  it("says where services are looked for when none is named", async () => {
+  it("reports where services are looked for when none is named", async () => {
     const { exit, err } = await runCli("router health");
     assert.equal(exit, 2);
     assert.match(err, /--base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator/);
   });
 
-  it("refuses two flags that each say where the services are", async () => {
+  it("rejects two flags that each say where the services are", async () => {
     const { exit, err } = await runCli("router health --emulator --base-url http://127.0.0.1:1");
     assert.equal(exit, 2);
     assert.match(err, /^error: --emulator cannot be used with --base-url$/m);
@@ -254,7 +254,7 @@ describe("a wrong command line", () => {
     });
   }
 
-  it("is told from missing credentials, which exit 4", async () => {
+  it("is reported from missing credentials, which exit 4", async () => {
     const { exit, err } = await runCli(["contracts", "status", "T-1", ...nowhere]);
     assert.equal(exit, 4);
     assert.match(err, /Set SVC_CLIENT_ID and SVC_CLIENT_SECRET/);

@@ -82,7 +82,7 @@ describe("the client over HTTP", () => {
     );
   });
 
-  it("says of 5xx whether the call may have been carried out", async () => {
+  it("reports of 5xx whether the call may have been carried out", async () => {
     const unknown = async (status: number, call: (client: Client) => Promise<unknown>) => {
       const { client } = await serviceThat((_, response) => response.writeHead(status).end());
       return call(client).catch((error: unknown) => (error as ServiceError).outcomeUnknown);
@@ -226,7 +226,7 @@ describe("how long the client waits for an answer", () => {
     return asked;
   }
 
-  it("is as long as what it asks for may take, unless somebody says otherwise", async () =>
+  it("is as long as what it asks for may take, unless a user says otherwise", async () =>
     assert.deepEqual(
       [await waits({}), await waits({ timeoutMs: 500 })],
       [

@@ -30,7 +30,7 @@ async function received(
 
 const text = '{"id":"T-1"}';
 
-describe("an answer that is compressed although nobody asked for it", () => {
+describe("an answer that is compressed although no one asked for it", () => {
   const codings: [encoding: string, body: Uint8Array][] = [
     ["gzip", gzipSync(text)],
     ["X-GZIP", gzipSync(text)],
@@ -46,7 +46,7 @@ describe("an answer that is compressed although nobody asked for it", () => {
     });
   }
 
-  it("says no longer that it is compressed, nor how long it was then", async (t) => {
+  it("reports no longer that it is compressed, nor how long it was then", async (t) => {
     const { headers } = await received(t, { encoding: "gzip", body: gzipSync(text) });
     assert.deepEqual(
       ["content-encoding", "content-length", "x-kept"].map((name) => headers[name]),

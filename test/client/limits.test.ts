@@ -49,7 +49,7 @@ const failureOf = (of: Promise<unknown>) =>
   );
 
 describe("an answer without end", () => {
-  it("is cut at the limit, not read on, and the limit is told", async (t) => {
+  it("is cut at the limit, not read on, and the limit is reported", async (t) => {
     for (const head of [`${ok}transfer-encoding: chunked\r\n\r\n`, `${ok}\r\n`]) {
       const { server, text } = await asked(
         t,
@@ -91,7 +91,7 @@ describe("an answer without end", () => {
     await until(() => server.open() === 0);
   });
 
-  it("waits in the connection while nobody reads it", async (t) => {
+  it("waits in the connection while no one reads it", async (t) => {
     const { server, begun, wall } = await asked(
       t,
       (play) => {
@@ -116,7 +116,7 @@ describe("an answer without end", () => {
     await until(() => server.open() === 0);
   });
 
-  it("is no reason not to try again, where its status is", async (t) => {
+  it("is not a reason not to try again, where its status is", async (t) => {
     const server = await misbehaving(t, (play) => {
       play.write("HTTP/1.1 503 No\r\n\r\n");
       play.flood("x");
@@ -206,7 +206,7 @@ describe("an answer that is larger than is read", () => {
 });
 
 describe("an answer that is complete", () => {
-  it("leaves nobody waiting for its limits, and does not fail when they come", async (t) => {
+  it("leaves no one waiting for its limits, and does not fail when they come", async (t) => {
     for (const reading of ["whole", "stream"] as const) {
       const { begun, wall } = await asked(t, (play) => play.write(`${ok}content-length: 2\r\n\r\n{}`), reading);
       const { body } = await begun;
@@ -283,7 +283,7 @@ describe("an answer that drips", () => {
     ]);
   });
 
-  it("may be silent for ever where it tells events", async (t) => {
+  it("may be silent forever where it reports events", async (t) => {
     const server = await misbehaving(t, (play) => play.write(`${ok}\r\nx`));
     const wall = new StandingWall();
     const transport = createTransport({ wall });
@@ -335,7 +335,7 @@ describe("what an operation declares decides its limits", () => {
     );
   });
 
-  it("a document is streamed, a refusal of the same operation is held", async (t) => {
+  it("a document is streamed, a rejection of the same operation is held", async (t) => {
     const megabytes = Buffer.alloc(2 * mebi, "x");
     let status = 200;
     const server = createServer((_, response) =>
@@ -377,7 +377,7 @@ describe("a stream of events", () => {
     assert.equal(await count(repeated('data: "', large, 15, '"\r\n\r\n')), 1);
   });
 
-  it("takes line ends that are cut in two", async () => {
+  it("accepts line ends that are cut in two", async () => {
     const events: unknown[] = [];
     for await (const event of parseServerSentEvents(
       Readable.from(["data: [1,\r", "\ndata: 2]\r", "\r", "\n", "da", "ta:3\n\n"].map((text) => Buffer.from(text))),

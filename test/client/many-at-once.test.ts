@@ -5,7 +5,7 @@ import { systemWallClock } from "../../src/base/clock.ts";
 import { onAbort } from "../../src/base/on-abort.ts";
 
 describe("a signal that many wait for", () => {
-  it("has one listener, tells each of them once, and has none when nobody waits", async () => {
+  it("has one listener, reports each of them once, and has none when no one waits", async () => {
     const stop = new AbortController();
     const told: string[] = [];
     const act = () => void told.push("same");

@@ -57,7 +57,7 @@ async function oddProxy(t: TestContext, onConnection: (socket: Socket) => void):
 }
 
 describe("a request through a proxy", () => {
-  it("gives it the whole address of an http service, and nobody else its credentials", async (t) => {
+  it("gives it the whole address of an http service, and no one else its credentials", async (t) => {
     const [proxy, { url, received }] = [await forwardProxy(t, "secret"), await service(t)];
     assert.deepEqual(await asked(t, url, proxy.url, basic("ann", "secret")), [200, "well"]);
     assert.deepEqual(proxy.seen, [`GET ${url}`]);
@@ -100,7 +100,7 @@ describe("a request through a proxy", () => {
     });
   }
 
-  it("says which proxy is not there, or does not connect", async (t) => {
+  it("reports which proxy is not there, or does not connect", async (t) => {
     const [plain, safe] = ["http://service.example", "https://service.example"];
     const nobody = "http://127.0.0.1:1";
     const unreached = {
@@ -128,7 +128,7 @@ describe("a request through a proxy", () => {
     assert.deepEqual(await asked(t, plain, forbids), [403, ""]);
   });
 
-  it("says that its connection was cut behind the proxy, or no answer came", async (t) => {
+  it("reports that its connection was cut behind the proxy, or no answer came", async (t) => {
     const plain = "http://service.example";
     const hangsUp = await oddProxy(t, (socket) => socket.destroy());
     const hangs = await oddProxy(t, () => {});
@@ -151,7 +151,7 @@ describe("a request through a proxy", () => {
 });
 
 describe("a request without a proxy", () => {
-  it("says that nothing listens, or that the host is unknown, and calls no proxy to account", async (t) => {
+  it("reports that nothing listens, or that the host is unknown, and calls no proxy to account", async (t) => {
     const transport = createTransport();
     t.after(() => transport.close());
     const request = { method: "GET", url: "http://127.0.0.1:1/x?key=secret", headers: {}, body: undefined } as const;

@@ -60,7 +60,7 @@ describe("the check of an answer", () => {
     );
   });
 
-  it("finds no drift where there is none", async () => {
+  it("finds no drift if there is none", async () => {
     const answer = await read(json(Thing), 200, '{"id":7,"owner":{"name":"Jo"}}');
     assert.deepEqual(answer.drift, []);
   });
@@ -77,7 +77,7 @@ describe("the check of an answer", () => {
     });
   }
 
-  it("takes every 2xx for a success, and says what differs from the declaration", async () => {
+  it("treats every 2xx as a success, and reports what differs from the declaration", async () => {
     const outcomes = [
       await read(json(Thing), 201, '{"id":7,"owner":{"name":"Jo"}}'),
       await read(json(Thing), 204, ""),
@@ -189,13 +189,13 @@ describe("the check of an answer", () => {
       assert.rejects(read(response, status, "<html>", page), { name: "InvalidResponseError", status, message }));
   }
 
-  it("takes a page for a file that somebody uploaded", async () => {
+  it("accepts a page for a file that a user uploaded", async () => {
     const { value } = await read(bytes("application/octet-stream"), 200, "<html>", page);
     assert.equal(await readBodyText(value as AsyncIterable<Uint8Array>), "<html>");
   });
 });
 
-describe("the words of a refusal", () => {
+describe("the words of a rejection", () => {
   const cases: [string, unknown, [string | undefined, string]][] = [
     ["a sentence", { detail: "No." }, [undefined, "No."]],
     ["a domain error", { detail: "No.", code: "SVC_1", message: "No.", status_code: 400 }, ["SVC_1", "No."]],

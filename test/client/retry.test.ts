@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { WallClock } from "../../src/base/clock.ts";
 import { NetworkError, RetryAfterTooLongError } from "../../src/client/errors.ts";
-import { retryAfterMs, withRetries } from "../../src/client/network-failure.ts";
+import { parseRetryAfterMs, withRetries } from "../../src/client/network-failure.ts";
 import type { HttpResponse } from "../../src/client/response.ts";
 
 /** A wall clock that sleeps at once and remembers for how long. */
@@ -91,7 +91,7 @@ describe("retries", () => {
     const now = Date.UTC(2031, 0, 1);
     assert.deepEqual(
       ["7", "Wed, 01 Jan 2031 00:00:09 GMT", "Wed, 01 Jan 2020 00:00:00 GMT", "soon", undefined].map((text) =>
-        retryAfterMs(text === undefined ? {} : { "retry-after": text }, now),
+        parseRetryAfterMs(text === undefined ? {} : { "retry-after": text }, now),
       ),
       [7_000, 9_000, 0, undefined, undefined],
     );

@@ -32,6 +32,6 @@ describe("the command that a button of the console equals", () => {
       ],
     ));
 
-  it("refuses an operation that is not declared", () =>
+  it("rejects an operation that is not declared", () =>
     assert.throws(() => consoleOperations(["clock.stop"]), /Operation clock.stop not found/));
 });

@@ -50,7 +50,7 @@ describe("addresses of the console", () => {
 });
 
 describe("a part of a view", () => {
-  it("stands in its address, beside what else does", () => {
+  it("is in its address, next to what else does", () => {
     const part = hrefOfPart("deliveries", { webhook: "1", show: "undelivered", at: undefined });
     assert.equal(part, "#/deliveries?webhook=1&show=undelivered");
     const { view, id, query } = parseRoute(part);
@@ -80,7 +80,7 @@ describe("the lifecycle that the console draws", () => {
     assert.deepEqual([canMove("ON_HOLD", "resume"), canMove("DRAFT", "sign")], [true, false]);
   });
 
-  it("is told once where several ways lead to the same", () => {
+  it("is reported once where several ways lead to the same", () => {
     const results = (status: "DRAFT" | "REDLINING" | "SIGN", trigger: string) =>
       describeMoveResults(findPossibleMoves(status).filter((move) => move.trigger === trigger));
     assert.deepEqual(
@@ -105,7 +105,7 @@ describe("what the console reads", () => {
     }
   });
 
-  it("says how deep a node of a trace lies", () =>
+  it("reports how deep a node of a trace lies", () =>
     assert.deepEqual(
       [
         ...computeDepths([
@@ -173,7 +173,7 @@ const request: Request = {
 };
 
 describe("a request once more", () => {
-  it("takes secrets from the environment and the body from a file", () =>
+  it("accepts secrets from the environment and the body from a file", () =>
     assert.deepEqual(
       [asCurl(request, "http://127.0.0.1:4011"), asCommand(request)],
       [

@@ -43,7 +43,7 @@ describe("what the console says of a delivery", () => {
     );
   });
 
-  it("tells what was tried by hand of one that was passed over, and blames no disabling for it", () => {
+  it("tells what was tried by hand of one that was skipped, and blames no disabling for it", () => {
     const [attempt] = delivery(1, [9]).attempts;
     const error = { code: "name_not_found", message: "The receiver's host name has no address." };
     const resends = [{ ...attempt!, resend: true, status: null, error }];
@@ -106,8 +106,8 @@ describe("what the console says of a trace", () => {
     ));
 });
 
-describe("a text of somebody else", () => {
-  it("shows what would turn it round, or would not be seen", () => {
+describe("a string of another user", () => {
+  it("shows characters that turn the text round or are invisible", () => {
     assert.equal(revealInvisible("invoice\u202egnp.exe\u0007"), "invoice⟨U+202E⟩gnp.exe⟨U+0007⟩");
     assert.deepEqual(splitInvisible("a\r\nb\u202ec\r"), [
       { words: "a\r\nb", isCode: false },

@@ -191,7 +191,7 @@ describe("the command of an operation", () => {
     for (const [what, changes, expected] of kinds) assert.deepEqual(names(derive(changes).flags), expected, what);
   });
 
-  it("takes the method as an argument where there are several", () => {
+  it("accepts the method as an argument where there are several", () => {
     const spec = derive({
       method: ["GET", "POST"],
       path: "/{full_path}",
@@ -245,7 +245,7 @@ describe("the command of an operation", () => {
     assert.equal(example(long), `things show 7 --data - < ${JSON.stringify(long)}`);
   });
 
-  it("pipes in a body that is sent unchanged, beside the flags of the query", () => {
+  it("pipes in a body that is sent unchanged, next to the flags of the query", () => {
     const { examples } = derive({
       method: "POST",
       request: { query: z.object({ at: z.int() }), body: raw() },

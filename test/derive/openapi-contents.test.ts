@@ -57,7 +57,7 @@ describe("what the OpenAPI documents hold", () => {
     );
   });
 
-  it("requires a body wherever the handler refuses a request without one", () => {
+  it("requires a body wherever the handler rejects a request without one", () => {
     const required = (service: DocumentedService, path: string) =>
       documentOf(service).paths[path].post.requestBody.required;
     assert.equal(required("contracts", "/api/v2.1/public/contracts/{contract_id}/review_request/"), true);
@@ -98,7 +98,7 @@ describe("what the OpenAPI documents hold", () => {
     assert.deepEqual(Object.keys(components.schemas.FieldErrors.properties), ["non_field_errors"]);
   });
 
-  it("says which fields go together, and which not", () => {
+  it("reports which fields go together, and which not", () => {
     const { paths } = documentOf("emulator");
     const bodyOf = (path: string, method: string) =>
       paths[`/_emulator/${path}`][method].requestBody.content["application/json"].schema;

@@ -68,7 +68,7 @@ for (const service of documentedServices) {
       );
     });
 
-    it("says of each number that may be long that 32 bits do not hold it", () => {
+    it("reports of each number that may be long that 32 bits do not hold it", () => {
       const long = partsOf(document).filter(({ minimum, maximum }) =>
         [minimum, maximum].some((limit) => typeof limit === "number" && Math.abs(limit) >= 2 ** 31),
       );
@@ -79,7 +79,7 @@ for (const service of documentedServices) {
       );
     });
 
-    it("tells nobody of the signed storage", () =>
+    it("reports no one of the signed storage", () =>
       assert.equal(JSON.stringify(document.paths).includes("/_storage/{"), false));
   });
 }

@@ -104,7 +104,7 @@ describe("the OpenAPI document", () => {
       }));
   }
 
-  it("says that a body may be left out wherever the service reads none as an empty object that will do", () => {
+  it("reports that a body may be omitted wherever the service reads none as an empty object that will do", () => {
     const optional = z.object({ a: z.string().optional() });
     const bodies = {
       json: json(optional),
@@ -126,7 +126,7 @@ describe("the OpenAPI document", () => {
     );
   });
 
-  it("lets credentials be left out where the specification does", () => {
+  it("lets credentials be omitted where the specification does", () => {
     assert.deepEqual(describeOne({ service: router, auth: "cluster-key" }).security, [{ clusterKey: [] }, {}]);
     assert.deepEqual(describeOne({ service: router, auth: "bearer" }).security, [{ accessToken: [] }, {}]);
     assert.deepEqual(describeOne({ auth: "api-key" }).security, [{ clientId: [], clientSecret: [] }]);
@@ -147,7 +147,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("says by a pattern what the schema library calls a format, and writes a pair as a list of two", () => {
+  it("reports by a pattern what the schema library calls a format, and writes a pair as a list of two", () => {
     const Odd = z.object({ path: z.string().startsWith("/"), pair: z.tuple([z.string(), z.string()]) });
     const { properties } = describeOne({ responses: { 200: json(Odd) } }).responses[200].content["application/json"]
       .schema;
@@ -157,7 +157,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("shows the bodies of examples, and says when a body may be left out", () => {
+  it("shows the bodies of examples, and says when a body may be omitted", () => {
     const { requestBody } = describeOne({
       method: "POST",
       request: { body: json(A.optional()) },
@@ -300,7 +300,7 @@ describe("the OpenAPI document", () => {
     ]);
   });
 
-  it("says what it is, whom it needs, what it emits and how we know", () => {
+  it("reports what it is, whom it needs, what it emits and how we know", () => {
     const { parameters, responses, ...rest } = describeOne({
       auth: "api-key",
       emits: ["CONTRACT_CREATED"],

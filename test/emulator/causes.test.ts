@@ -70,7 +70,7 @@ describe("the activities that an operation says it causes", () => {
     );
   });
 
-  it("are told by no operation that says nothing of them", async (t) => {
+  it("are reported by no operation that says nothing of them", async (t) => {
     const on = await emulator(t);
     const call = operationCall(on);
     await call("contracts.create", {}, { ...contract, ...metadata });

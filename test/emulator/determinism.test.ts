@@ -24,7 +24,7 @@ describe("--deterministic", () => {
     assertSame(first, second);
   });
 
-  it("gives the same bytes again after a reset: ids and time begin anew", async (t) => {
+  it("gives the same bytes again after a reset: ids and time begin again", async (t) => {
     const target = await receiver(t);
     const running = await emulator(t, options);
     const first = await journey(running, target);

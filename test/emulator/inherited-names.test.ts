@@ -69,7 +69,7 @@ describe("A name that every object has", () => {
     });
   }
 
-  it("is no grant type of a cluster", async (t) => {
+  it("is not a grant type of a cluster", async (t) => {
     const { clusters } = await emulator(t);
     for (const [grant_type] of inheritedNames) {
       const answer = await sender(clusters[0]!.url)("POST", "/api/v1/oauth/token/", {
@@ -80,7 +80,7 @@ describe("A name that every object has", () => {
     }
   });
 
-  it("is kept, with its value, as a key of what is free-form, over a restart, too", async (t) => {
+  it("is stored, with its value, as a key of what is free-form, over a restart, too", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const first = await emulator(t, { file });
     // Long documents are checked in a way of their own.

@@ -50,7 +50,7 @@ describe("A long text takes time in proportion to its length", () => {
     });
   }
 
-  it("in a path that nobody has", async (t) => {
+  it("in a path that no one has", async (t) => {
     const { clusters } = await emulator(t);
     const send = (path: string) => async () =>
       assert.equal((await sender(clusters[0]!.url)("GET", `/api/v2.1/public/${path}`)).status, 404);
@@ -62,7 +62,7 @@ describe("A long text takes time in proportion to its length", () => {
 });
 
 describe("A long list", () => {
-  it("of signatories is no trouble of the emulator's", async (t) => {
+  it("of signatories is not a trouble of the emulator's", async (t) => {
     const { api } = await emulator(t);
     const signatory = { name: "A", email: "a@b.example", is_counterparty_signatory: true, counterparty_name: "X" };
     const body = {

@@ -48,8 +48,8 @@ function walledFolder(t: TestContext): () => void {
   };
 }
 
-describe("while no new file may be written beside the state", () => {
-  it("what needs one is refused in words, and everything else goes on", async (t) => {
+describe("while no new file may be written next to the state", () => {
+  it("what needs one is rejected in words, and everything else continues", async (t) => {
     const wall = walledFolder(t);
     const file = join(await temporaryFolder(t), "emulator.json");
     const world = await emulator(t, { file });

@@ -51,7 +51,7 @@ describe("the lock of a process", () => {
     await taken.release();
   });
 
-  it("is put back where somebody has removed it, and not over anything else", async (t) => {
+  it("is put back where a user has removed it, and not over anything else", async (t) => {
     const file = join(await testFolder(t), "folder", "lock");
     await mkdir(join(file, ".."));
     const taken = await acquireLock(file, { wall, content: { tells: 1 } });
@@ -78,7 +78,7 @@ describe("the lock of a process", () => {
   });
 
   const zombies = process.platform === "linux" ? false : "only the kernel of Linux tells here that a process has ended";
-  it("is anybody's once its holder has ended, though nobody has asked how: a zombie", { skip: zombies }, async (t) => {
+  it("is anyone's once its holder has ended, though no one has asked how: a zombie", { skip: zombies }, async (t) => {
     const file = join(await testFolder(t), "lock");
     // The shell becomes a program that never waits for the child which it has inherited.
     const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec sleep 1000"], {
@@ -189,7 +189,7 @@ describe("a lock that was found", () => {
     });
   }
 
-  it("to be a link, wherever it leads, a folder or a socket is refused and left as it is", async (t) => {
+  it("to be a link, wherever it leads, a folder or a socket is rejected and left as it is", async (t) => {
     const folder = await testFolder(t);
     await writeFile(join(folder, "there"), "");
     await symlink("nowhere", join(folder, "dangling"));

@@ -9,7 +9,7 @@ import { runCli } from "../support/cli/run-cli.ts";
 const codeOf = (error: NodeJS.ErrnoException) => error.code;
 
 describe("a folder that is made", () => {
-  it("is made with those above it, for its owner alone, and tells the topmost that is new", async (t) => {
+  it("is made with those above it, for its owner alone, and reports the topmost that is new", async (t) => {
     const cwd = await testFolder(t);
     assert.equal(await makeFolder(join(cwd, "a", "b", "c")), join(cwd, "a"));
     assert.equal(await makeFolder(join(cwd, "a", "b", "d")), join(cwd, "a", "b", "d"));
@@ -17,7 +17,7 @@ describe("a folder that is made", () => {
     assert.equal((await stat(join(cwd, "a", "b"))).mode & 0o777, 0o700);
   });
 
-  it("may be there already behind a link; a file in its place or above it is refused", async (t) => {
+  it("may be there already behind a link; a file in its place or above it is rejected", async (t) => {
     const cwd = await testFolder(t);
     await mkdir(join(cwd, "real"));
     await symlink("real", join(cwd, "link"));
@@ -35,7 +35,7 @@ describe("a folder that is made", () => {
     assert.ok((await stat(join(cwd, "a", "b"))).isDirectory());
   });
 
-  it("is refused at once where none can be made although its parent is there", {
+  it("is rejected at once where none can be made although its parent is there", {
     skip: process.platform !== "linux" && "there is no /proc here",
   }, async () => {
     const codes = ["/proc/none", "/proc/none/below"].map((path) => makeFolder(path).then(() => "", codeOf));

@@ -14,8 +14,8 @@ const failed = (work: Promise<unknown>): Promise<unknown> =>
     (error) => error,
   );
 
-describe("what the system refuses", () => {
-  it("is told as of a file where it is one, with its path", async (t) => {
+describe("what the system rejects", () => {
+  it("is reported as of a file where it is one, with its path", async (t) => {
     const folder = await temporaryFolder(t);
     assert.equal(describeFsError(await failed(readFile(folder))), "it is a folder (EISDIR)");
     const missing = join(folder, "missing");
@@ -35,7 +35,7 @@ describe("what the system refuses", () => {
     assert.equal(describeFsError(notBound), undefined);
   });
 
-  it("is no refusal where it is a mistake of the program", () => {
+  it("is not a rejection where it is a mistake of the program", () => {
     assert.equal(describeFsError(new TypeError("x is not a function")), undefined);
   });
 });

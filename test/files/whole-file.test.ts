@@ -46,7 +46,7 @@ describe("a file that is written whole", () => {
     assert.deepEqual([await readFile(file, "utf8"), await readdir(folder)], ["old", ["a"]]);
   });
 
-  it("tells what the disk refuses in the words that were asked for, and what the content fails with as it is", async () => {
+  it("tells what the disk rejects in the words that were asked for, and what the content fails with as it is", async () => {
     for (const step of ["create", "write", "sync", "rename", "syncFolder"] as const) {
       const disk = new ForgetfulDisk();
       await writeFileAtomic("/a", "old", { disk });
@@ -92,7 +92,7 @@ describe("a file that is written whole", () => {
     assert.deepEqual((await readdir(folder)).sort(), ["a", "link"]);
   });
 
-  it("has a name of its own until it is whole, which is told from names of others", () => {
+  it("has a name of its own until it is whole, which is reported from names of others", () => {
     assert.equal(isTemporaryName(temporaryName("upload"), "upload"), true);
     assert.deepEqual(
       [parseTemporaryName(temporaryName("a.json")), parseTemporaryName("a.json")],
@@ -120,7 +120,7 @@ describe("the real path of a file", () => {
     assert.deepEqual(await all(), expected);
   });
 
-  it("is none where links lead in a circle", async (t) => {
+  it("is none if links lead in a circle", async (t) => {
     const folder = await testFolder(t);
     await symlink("b", join(folder, "a"));
     await symlink("a", join(folder, "b"));

@@ -130,7 +130,7 @@ describe("a cluster that is chat_a's own library", () => {
     ]);
   });
 
-  it("refuses a bad signature itself where the router does not check", async (t) => {
+  it("rejects a bad signature itself where the router does not check", async (t) => {
     const { told, send, world } = await stage(t, { checksItself: false });
     const bad = { "x-slack-signature": `v0=${"0".repeat(64)}` };
     for (const [path, body] of [

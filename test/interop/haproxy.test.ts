@@ -100,7 +100,7 @@ function sender(t: TestContext, socketPath: string) {
   return { stream, send };
 }
 
-it("HAProxy probes an emulator in each way that it has, and says why one without a path does not do", {
+it("HAProxy probes an emulator in each way that it has, and reports why one without a path does not do", {
   skip,
 }, async (t) => {
   const { routerUrl: url, clusters } = await emulator(t);

@@ -75,7 +75,7 @@ describe("oauth4webapi, unmodified", () => {
     assert.deepEqual(asked, ["/.well-known/oauth-authorization-server/twin", "/twin/.well-known/openid-configuration"]);
   });
 
-  it("is refused with a challenge that it understands when its access token is worn out", async (t) => {
+  it("is rejected with a challenge that it understands when its access token is worn out", async (t) => {
     const { routerUrl } = await emulator(t, { clock: { mode: "real" } });
     const issuer = new URL(routerUrl);
     const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));

@@ -52,7 +52,7 @@ describe("openid-client, unmodified", () => {
     });
   }
 
-  it("learns from prompt=none that nobody is signed in", async (t) => {
+  it("learns from prompt=none that no one is signed in", async (t) => {
     const { routerUrl } = await world(t);
     const config = await discover(routerUrl);
     const url = openid.buildAuthorizationUrl(config, {
@@ -117,7 +117,7 @@ describe("openid-client, unmodified", () => {
     });
   });
 
-  it("goes on polling while nobody has decided", async (t) => {
+  it("continues polling while no one has decided", async (t) => {
     // Twenty virtual seconds pass in each second that the library waits, so none of its polls is early.
     const { routerUrl, ask } = await emulator(t, { clock: { mode: "real", speed: 20 } });
     const config = new openid.Configuration(

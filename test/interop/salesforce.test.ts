@@ -41,7 +41,7 @@ describe("crm_b with a verifier that is not ours", () => {
     assert.match(String(body), /id="context"/);
   });
 
-  it("refuses what the verifier refuses", async (t) => {
+  it("rejects what the verifier rejects", async (t) => {
     const world = await emulator(t, { seed });
     for (const { id, signed_request, form_body } of vector.negative) {
       const body = form_body ?? `signed_request=${encodeURIComponent(signed_request ?? "")}`;

@@ -104,7 +104,7 @@ describe("in a pipeline, from the packed tarball", () => {
       assert.match(summary, /^### svc emulator exec: exit 0\n/);
     });
 
-    it("stops at the first command that fails, and takes nothing of them as options or as script", async () => {
+    it("stops at the first command that fails, and uses nothing of them as options or as a script", async () => {
       const failed = await used({ run: "echo one\n(exit 9)\necho two" });
       assert.deepEqual([failed.code, failed.stdout], [9, `${installed}one\n`]);
       const hostile = await used({ run: `echo '"; echo $(id) --help'`, options: "--clock $(id)" });

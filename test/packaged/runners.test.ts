@@ -111,7 +111,7 @@ const faked = (fake: string, restore: string) => `it("runs under fake timers", a
 }, 60_000);\n`;
 const test = `it("reads a contract", async () => {${story}\n}, 60_000);\n`;
 
-describe("the packed tarball, in a project of somebody else", { skip: runners.missing }, () => {
+describe("the packed tarball, in a project of another user", { skip: runners.missing }, () => {
   let folder: string;
   const bin = (path: string) => join(folder, "node_modules", path);
   before(async () => {

@@ -86,7 +86,7 @@ describe("the packed tarball, installed into an empty folder", () => {
     assert.equal(dependencies["svc-toolkit"].dependencies, undefined);
   });
 
-  it("says its version", async () => {
+  it("reports its version", async () => {
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
     assert.equal((await svc("--version")).stdout, `${version}\n`);
   });

@@ -37,7 +37,7 @@ describe("the signature of the chat app", () => {
       ));
   }
 
-  it("refuses another version, and headers that are missing or no number", () =>
+  it("rejects another version, and headers that are missing or no number", () =>
     assert.deepEqual(
       [
         verify({ signature: good[0]!.signature.replace("v0", "v1") }),

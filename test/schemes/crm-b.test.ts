@@ -34,13 +34,13 @@ describe("the signed request of the CRM with a canvas", () => {
     it(`accepts vector ${id}, in the URL-safe alphabet`, () => assert.equal(openCrmB(secret, signed_request).ok, true));
   }
 
-  it("takes an envelope without an algorithm, and one in lower case", () =>
+  it("accepts an envelope without an algorithm, and one in lower case", () =>
     assert.deepEqual(
       ["{}", '{"algorithm":"hmacsha256"}'].map((json) => openCrmB(secret, signCrmB(secret, json)).ok),
       [true, true],
     ));
 
-  it("refuses a signed envelope that is no object", () =>
+  it("rejects a signed envelope that is no object", () =>
     assert.deepEqual(
       ["[]", "null", '"text"', "1"].map((json) => openCrmB(secret, signCrmB(secret, json))),
       Array(4).fill({ ok: false, reason: "malformed" }),

@@ -35,10 +35,10 @@ describe("verifying a delivery", () => {
       assert.deepEqual(verify(headers), { ok: false, reason: "missing" }));
   }
 
-  it("says that the header is of another scheme", () =>
+  it("reports that the header is of another scheme", () =>
     assert.deepEqual(verify({ [header]: `sha512=${hash}` }), { ok: false, reason: "malformed" }));
 
-  it("refuses a body that was parsed already", () =>
+  it("rejects a body that was parsed already", () =>
     assert.throws(() => verify({ [header]: hash }, { parsed: true } as never), {
       name: "TypeError",
       message: "The body must be the raw bytes, not a parsed value",

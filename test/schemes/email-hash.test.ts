@@ -13,7 +13,7 @@ describe("the hash of an e-mail address", () => {
   it("does not depend on how an accented letter is composed", () =>
     assert.equal(emailHash("Zoë@corp.example".normalize("NFD")), emailHash("zoë@corp.example".normalize("NFC"))));
 
-  it("is told from an address by its form, in either case", () =>
+  it("is reported from an address by its form, in either case", () =>
     assert.deepEqual([ann, ann.toUpperCase(), ann.slice(1), `${ann}0`, "ann@corp.example"].map(isEmailHash), [
       true,
       true,

@@ -24,7 +24,7 @@ describe("the claims of a token", () => {
       assert.deepEqual([jwtClaims(other), clusterClaim(other)], [undefined, undefined]));
   }
 
-  it("name a cluster only as a text", () =>
+  it("name a cluster only as a string", () =>
     assert.deepEqual(
       ['{"cluster":1}', '{"cluster":null}', "{}"].map((payload) => clusterClaim(token(payload))),
       [undefined, undefined, undefined],

@@ -100,7 +100,7 @@ describe("why a signature does not fit", () => {
     }
   }
 
-  it("says in words what was done and what is right", () =>
+  it("reports in words what was done and what is right", () =>
     assert.deepEqual(found({ signature: sign("text", key) }), {
       explained: true,
       deviations: [
@@ -114,7 +114,7 @@ describe("why a signature does not fit", () => {
       tried: 9,
     }));
 
-  it("names nothing where it fits, after one attempt", () =>
+  it("names nothing if it fits, after one attempt", () =>
     assert.deepEqual(found({ signature }), { explained: true, deviations: [], tried: 1 }));
 
   it("finds mistakes that were made together", () => {

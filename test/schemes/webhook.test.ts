@@ -33,7 +33,7 @@ describe("the signature of a webhook", () => {
     });
   }
 
-  it("refuses a body that differs by one byte", () =>
+  it("rejects a body that differs by one byte", () =>
     assert.deepEqual(verifyContentHash(key, `${body} `, expected), { ok: false, reason: "mismatch" }));
 
   for (const given of [
@@ -48,7 +48,7 @@ describe("the signature of a webhook", () => {
       assert.deepEqual(compareContentHash(given, expected), { ok: false, reason: "malformed" }));
   }
 
-  it("says that there is no key where a variable is not set", () => {
+  it("reports that there is no key where a variable is not set", () => {
     for (const none of ["", undefined as unknown as string])
       assert.throws(() => contentHash(none, "x"), /^TypeError: The HMAC key is missing/);
   });

@@ -28,13 +28,13 @@ describe("references to decisions", () => {
       [],
     ));
 
-  it("to a row that is not there are refused", () =>
+  it("to a row that is not there are rejected", () =>
     assert.deepEqual(found("/** One (DECISIONS.md, R1, R99 and C7). */"), [
       "src/a/b.ts cites R99, which DECISIONS.md does not have",
       "src/a/b.ts cites C7, which DECISIONS.md does not have",
     ]));
 
-  it("without their page are refused, in comments and in what users read", () =>
+  it("without their page are rejected, in comments and in what users read", () =>
     assert.deepEqual(
       ["/** It counts (C18). */", "// As R12 says.", 'const why = "Not shown (R1).";', "We do C18."].map((text, at) =>
         found(text, at === 3 ? "README.md" : undefined),
@@ -49,7 +49,7 @@ describe("references to decisions", () => {
 
   it("are not seen in code", () => assert.deepEqual(found('const channel = "C18"; f(R1 + 1);'), []));
 
-  it("to a page that is not in the project are refused", () =>
+  it("to a page that is not in the project are rejected", () =>
     assert.deepEqual(found("/** See facts.md, 4.1, and docs/DECISIONS.md. */"), [
       "src/a/b.ts names facts.md, which is not in the project",
       "src/a/b.ts names docs/DECISIONS.md, which is not in the project",

@@ -29,7 +29,7 @@ describe("an operation", () => {
     assert.deepEqual(withoutCommand([show], ["things show"]), []);
   });
 
-  it("is tested where its id, its command or its path stands in a test", () => {
+  it("is tested where its id, its command or its path is in a test", () => {
     const mentions = [
       '"things.show"',
       '["things", "show", "1"]',

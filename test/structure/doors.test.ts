@@ -23,7 +23,7 @@ describe("a door of the package", () => {
     });
   }
 
-  it("says which leniencies an emulator may be strict about", () => {
+  it("reports which leniencies an emulator may be strict about", () => {
     const types = readFileSync(join(shippedBundle(), "emulator.d.ts"), "utf8");
     assert.ok(types.includes(`Leniencies to turn off: ${strictChecks.join(", ")}.`));
   });

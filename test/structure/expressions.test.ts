@@ -7,7 +7,7 @@ import { sources } from "./repository.ts";
 const file = (...lines: readonly string[]) => ({ path: "src/x.ts", text: lines.join("\n") });
 
 describe("regular expressions", () => {
-  it("are found wherever they stand, but not in comments and texts", () =>
+  it("are found wherever they stand, but not in comments and strings", () =>
     assert.deepEqual(
       expressionsIn([
         file("// /a+$/", "const a = '/b+$/';", "const b = 4 / 2 / 1;", "if (/c+$/u.test(a)) b.split(/,/);"),

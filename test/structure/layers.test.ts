@@ -36,7 +36,7 @@ describe("circles of imports", () => {
       return { from, target, kind: "type" as const };
     });
 
-  it("are found, however long they are, and whoever else imports from them", () =>
+  it("are found, however long they are, and anyone who else imports from them", () =>
     assert.deepEqual(
       ["a>b b>c", "a>b b>a", "a>b b>c c>d d>b x>a", "a>a", "a>b b>a c>d d>c b>c"].map((all) => circlesIn(imports(all))),
       [
@@ -109,7 +109,7 @@ describe("the layers", () => {
       [],
     ));
 
-  it("are kept by every file", () => assert.deepEqual(forbiddenImports(sources.flatMap(importsOf)), []));
+  it("are stored by every file", () => assert.deepEqual(forbiddenImports(sources.flatMap(importsOf)), []));
 
   it("are printed in ARCHITECTURE.md", () => {
     const page = documents.find(({ path }) => path === "ARCHITECTURE.md");

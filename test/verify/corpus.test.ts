@@ -119,7 +119,7 @@ describe("a corpus", () => {
     });
   }
 
-  it("that is hostile is refused in a sentence", async (t) => {
+  it("that is hostile is rejected in a sentence", async (t) => {
     const folder = await corpusOf(t, 1);
     const { createHash } = await import("node:crypto");
     const hostile = async (text: string) => {

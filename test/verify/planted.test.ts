@@ -107,7 +107,7 @@ describe("a service that contradicts the specification", () => {
     );
   });
 
-  it("is not what an emulator with --observed is, which says why", async (t) => {
+  it("is not what an emulator with --observed is, which reports why", async (t) => {
     const lines: string[] = [];
     const observing = await emulator(t, { observed: await recordContradictions(t), log: (line) => lines.push(line) });
     const of = (id: string, contradicted: string) =>

@@ -19,7 +19,7 @@ import { activeUser, findMemberByEmail, rowNotFoundMessage } from "../workspace/
 import { contractFacts } from "./records.ts";
 import { type Contract, requireContract, requireContractNumber } from "./rows.ts";
 
-/** What a user, or everybody with a role, was given on a contract; one of the two ids is there (DECISIONS.md, C26). */
+/** A permission of a user, or of a role, on a contract; one of the two ids is set (DECISIONS.md, C26). */
 const Access = z.strictObject({
   contract_id: z.int(),
   user_id: z.int().nullable(),
@@ -83,7 +83,7 @@ async function problemsOf(
   return problems.found;
 }
 
-/** The member of an address: who has none becomes one, and is invited; their token is then known to the router. */
+/** The member of an address: an unknown address becomes one, and is invited; the router then has their token. */
 async function memberAt(
   tx: Transaction,
   world: Parameters<typeof inviteMember>[1] & { readonly caller: AuthenticatedMember },
@@ -97,7 +97,7 @@ async function memberAt(
   return user_id;
 }
 
-interface Named {
+interface PermissionInput {
   readonly params: { readonly composite_id: string };
   readonly headers: z.output<typeof userScoping>;
 }
@@ -106,7 +106,7 @@ interface Named {
 export async function requireInScope(
   view: View,
   caller: AuthenticatedMember,
-  { params, headers }: Named,
+  { params, headers }: PermissionInput,
   fail: Fail<"not-found">,
 ): Promise<Contract> {
   const row = await requireContract(view, caller, params.composite_id, fail);
@@ -114,7 +114,7 @@ export async function requireInScope(
   return scoped && !(await concerns(view, row, caller.user)) ? fail("not-found") : row;
 }
 
-/** Whom a contract concerns is not public: here everybody who has something to do with it. */
+/** The people whom a contract concerns are not public: here everybody with a part in it. */
 const concerns = async (view: View, row: Contract, user: User): Promise<boolean> =>
   row.created_by === user.id ||
   row.business_user_id === user.id ||

@@ -44,7 +44,7 @@ export const commentHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** Writes a comment of somebody, by name and number, into the activity log of a contract. */
+/** Writes a user's comment, by name and number, into the activity log of a contract. */
 export async function addComment(
   tx: Transaction,
   { clock }: { readonly clock: Clock },

@@ -24,7 +24,7 @@ export const contractHandlers = {
       await emitCounterpartyChanges(tx, { clock, caller }, news);
       const created = await createByTransition(tx, world, draft, "create-from-template", { by });
       const options = body.send_to_counterparty_config;
-      // Nothing but missing signatories can stand in the way of a draft that has just been made.
+      // Nothing but missing signatories can be in the way of a draft that has just been made.
       const refuse = fail as Fail<"no-signatories"> as Fail<RefusalOf<"send">>;
       const row = body.workflow_config?.auto_send_to_counterparty
         ? await transition(tx, world, created, "send", { by, addressees: addressees(options) }, refuse)

@@ -20,7 +20,7 @@ import {
   workspaceIndexKey,
 } from "./rows.ts";
 
-/** What is kept beside a contract (DECISIONS.md, F22). */
+/** Data that is stored next to a contract (DECISIONS.md, F22). */
 export const contractDetailHandlers = {
   "contract-details.update-data": ({ params, body }, { store, clock, caller, fail, finding }) =>
     store.transaction("contract-details.update-data", async (tx) => {
@@ -68,7 +68,7 @@ export const contractDetailHandlers = {
       const related = await requireContractNumber(tx, caller, body.related_contract_id, () =>
         fail("invalid-fields", { related_contract_id: [rowNotFoundMessage(body.related_contract_id)] }),
       );
-      // PARENT is said of the other contract; the rest is said of what hangs on this one.
+      // PARENT refers to the other contract; the rest to the one that depends on this one.
       const [parent, child] = body.relation_type === "PARENT" ? [related, row] : [row, related];
       if (await descends(tx, parent, child.id)) return fail("circular-relation");
       const relation = { contract_id: parent.id, relation_type: body.relation_type };
@@ -122,7 +122,7 @@ const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => (
   contract_turns: { no_of_turns: row.reviews.filter((review) => review.by === "counterparty").length },
 });
 
-/** Whether that answer of a contract is another one (DECISIONS.md, C23). */
+/** Whether that response of a contract is another one (DECISIONS.md, C23). */
 export const metricsDiffer = (before: Contract, after: Contract): boolean =>
   JSON.stringify(processMetrics(before)) !== JSON.stringify(processMetrics(after));
 
@@ -163,7 +163,7 @@ export const externalMetadataHandlers = {
 /** Metadata without keys: it changes nothing and emits nothing (DECISIONS.md, C13). */
 const isEmpty = (metadata: ExternalMetadata): boolean => Object.keys(metadata).length === 0;
 
-/** What a new contract keeps of the metadata that came with it. */
+/** Stored parts of a new contract's metadata. */
 export const normalizeMetadata = (metadata: ExternalMetadata | null | undefined): ExternalMetadata | null =>
   metadata == null || isEmpty(metadata) ? null : metadata;
 

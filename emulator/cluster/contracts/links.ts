@@ -4,13 +4,13 @@ import type { View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
 import { type Contract, compositeId } from "./rows.ts";
 
-/** Where a contract is shown to anybody, at its cluster (DECISIONS.md, C25). */
+/** Public page of a contract, at its cluster (DECISIONS.md, C25). */
 export const contractPath = (contract: Contract): string => `/contracts/${compositeId(contract)}`;
 
 /**
- * Where a person reads a contract and does what is theirs to do. The link is the authority, since nobody signs in: its
- * key is made of the contract, the address and the cluster's own key, so that it is kept nowhere and outlives restarts
- * (DECISIONS.md, C25).
+ * Page on which a person reads a contract and acts on it. The link is the authority, since there is no sign-in: its key
+ * is derived from the contract, the address and the cluster's own key, so that it is stored nowhere and outlives
+ * restarts (DECISIONS.md, C25).
  */
 export async function personPath(view: View, contract: Contract, email: string): Promise<string> {
   return (await personPaths(view, contract))(email);
@@ -22,7 +22,7 @@ export async function personPaths(view: View, contract: Contract): Promise<(emai
   return (email) => `${contractPath(contract)}?${queryOf(email, keyFor)}`;
 }
 
-/** What such a link says of the person, for other pages about the same. */
+/** Data about the person in such a link, for other pages about the same. */
 export const personQuery = async (view: View, contract: Contract, email: string): Promise<string> =>
   queryOf(email, await keyMaker(view, contract));
 
@@ -30,7 +30,7 @@ export const personQuery = async (view: View, contract: Contract, email: string)
 export const isPersonsKey = async (view: View, contract: Contract, email: string, given: string): Promise<boolean> =>
   constantTimeEqual(given, (await keyMaker(view, contract))("link", addressKey(email)));
 
-/** What binds a form of a person's page to what the page showed them. */
+/** Binds a form of a person's page to the state that the page showed them. */
 export const recipientCsrfToken = async (
   view: View,
   contract: Contract,
@@ -45,7 +45,7 @@ function queryOf(email: string, keyFor: KeyMaker): string {
   return String(new URLSearchParams({ person, key: keyFor("link", person) }));
 }
 
-/** The time of creation tells apart contracts that got one number, before a reset and after it. */
+/** The time of creation distinguishes contracts that got one number, before a reset and after it. */
 async function keyMaker(view: View, { id, cluster_id, created_at }: Contract): Promise<KeyMaker> {
   const cluster = await view.get(clusterRows, cluster_id);
   if (!cluster) throw new Error(`A contract refers to cluster ${cluster_id}, which does not exist`);

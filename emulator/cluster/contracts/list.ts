@@ -16,7 +16,7 @@ export const contractListHandlers = {
     const conditions = filters.length + (text === undefined ? 0 : 1);
 
     return store.read(async (view) => {
-      const { slices, covers } = await narrowest(
+      const { slices, covers } = await findNarrowestSlice(
         view,
         caller.workspace.id,
         candidatesFor(caller.workspace.id, filters),
@@ -57,10 +57,10 @@ export const contractListHandlers = {
 } satisfies ClusterHandlers;
 
 /**
- * The smallest set of contracts that holds what the filters let through. A filter without an index, and a text, look
+ * The smallest set of contracts that holds what the filters let through. A filter without an index, and a string, look
  * at every contract of it.
  */
-async function narrowest(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {
+async function findNarrowestSlice(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {
   const whole = { slices: [workspaceSlice(workspaceId)], covers: 0 };
   const sized = await Promise.all(
     [...sets, whole].map(async (candidates) => {
@@ -102,12 +102,12 @@ async function namesIn(view: View, { id }: Workspace): Promise<Names> {
 }
 
 type Value = string | number;
-type Read = (row: Contract, names: Names) => readonly Value[];
+type ReadValues = (row: Contract, names: Names) => readonly Value[];
 const signatories = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
   row.signatories.filter(({ action }) => which(action)).map(({ email }) => email);
 
-/** What each filter compares. A field that the emulator keeps nothing for has no values: nothing equals it. */
-const values: Readonly<Record<ContractFilter, Read>> = {
+/** The compared values of each filter. A field that the emulator does not store has no values: nothing equals it. */
+const values: Readonly<Record<ContractFilter, ReadValues>> = {
   approvals_pending: (row) => [String(row.approvals.some(({ status }) => status === "PENDING"))],
   assigned_to: (row) => row.reviews.flatMap((review) => review.reviewer_user_id ?? []),
   business_user_id: (row) => [row.business_user_id],
@@ -136,7 +136,7 @@ const values: Readonly<Record<ContractFilter, Read>> = {
   tags: (row, { tags }) => tags.get(row.template_id ?? 0) ?? [],
 };
 
-/** A filter of the query: what it asks of its field, and whether the field's values fulfil it. */
+/** A filter of the query: its condition, and whether the field's values fulfil it. */
 interface Filter extends FilterBounds {
   readonly matches: (found: readonly Value[]) => boolean;
 }
@@ -206,7 +206,7 @@ const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) =
 type Index = keyof (typeof contracts)["indexes"];
 type ContractSlice = Slice<Index>;
 
-/** What a filter asks of its field where an index may know it: one of these values, or a range (inclusive). */
+/** The condition of a filter that an index may answer: one of these values, or a range (inclusive). */
 interface FilterBounds {
   readonly field: ContractFilter;
   readonly equals?: readonly string[];
@@ -217,11 +217,11 @@ interface FilterBounds {
 /** Slices of indexes that hold every contract which some of the filters let through, and no other; one in several. */
 interface Candidates {
   readonly slices: readonly ContractSlice[];
-  /** How many of the filters the slices stand for. */
+  /** Number of filters that the slices cover. */
   readonly covers: number;
 }
 
-/** Where an index has the contracts whose field is a value; undefined: nowhere, since none has it. */
+/** Index slice of the contracts with a value; undefined: there are none. */
 type Lookup = (value: string) => readonly [by: Index, value: string | number] | undefined;
 
 const byEmail: Lookup = (value) => ["party_email", value.toLowerCase()];
@@ -246,7 +246,7 @@ const slicesRanges: Partial<Readonly<Record<ContractFilter, Index>>> = {
   last_updated_on: "updated",
 };
 
-/** What the indexes know of the filters: a set of candidates for each filter, or range of a field, that has an index. */
+/** Candidates from the indexes: a set for each filter, or range of a field, that has an index. */
 function candidatesFor(workspaceId: number, filters: readonly FilterBounds[]): readonly Candidates[] {
   const value = (of: string | number) => workspaceIndexKey(workspaceId, of);
 

@@ -39,7 +39,10 @@ export async function resolveParties(
   return { parties: given.map((party, i) => ({ ...party, counterparty_id: ids[i]! })), news };
 }
 
-/** The address of `organization_details`, as the list of counterparties keeps one. Their other keys the contract has. */
+/**
+ * The address of `organization_details`, in the form of the list of counterparties. Their other keys are in the
+ * contract.
+ */
 function addressOf(details: PartyInput["organization_details"], { jurisdictions }: Workspace): NewAddress | null {
   const address = details?.address as z.output<typeof Address> | undefined;
   if (!address) return null;
@@ -56,7 +59,7 @@ function addressOf(details: PartyInput["organization_details"], { jurisdictions 
   };
 }
 
-/** The party that the `counterparty_…` fields of an upload name; undefined when they name nobody. */
+/** The party in the `counterparty_…` fields of an upload; undefined without one. */
 export function parsePartyFields({
   counterparty_organization_name: name,
   counterparty_is_individual,
@@ -85,12 +88,12 @@ interface Telling {
 /** Whether the parties of a contract may still change: before signature begins. */
 export const isOpen = ({ status }: Contract): boolean => status === "DRAFT" || status === "REDLINING";
 
-/** Lets an entity be the contract's, and tells it; nothing happens where it is already (DECISIONS.md, C23). */
+/** Assigns an entity to the contract, and emits that; nothing happens if it is assigned already (DECISIONS.md, C23). */
 export async function replaceEntity(tx: Transaction, world: Telling, row: Contract, { id }: Entity): Promise<Contract> {
   return row.entity_id === id ? row : changedEntity(tx, world, row, { entity_id: id });
 }
 
-/** Lets a counterparty that was renamed be called so in its contracts that are open, and tells each. */
+/** Renames a counterparty in its open contracts, and emits each change. */
 export async function renameParty(tx: Transaction, world: Telling, { id, name }: Counterparty): Promise<void> {
   for (const row of await tx.list(contracts, { by: "counterparty", equals: id })) {
     const party = row.counterparties.find(({ counterparty_id }) => counterparty_id === id);

@@ -64,7 +64,7 @@ async function recordOf(view: View, { cluster }: Where, row: Contract) {
   };
 }
 
-/** What webhook payloads say of a contract, as it stands in `row` (DECISIONS.md, F21). */
+/** The contract in webhook payloads, as it is in `row` (DECISIONS.md, F21). */
 export async function contractFacts(view: View, row: Contract): Promise<ContractFacts> {
   const type = await view.get(contractTypes, row.contract_type_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
@@ -109,7 +109,7 @@ async function personOf(view: View, userId: number): Promise<Performer> {
   return user ? { name: user.name, email: user.email } : { name: "" };
 }
 
-/** What a contact is called, some of whom have no last name. */
+/** Name of a contact, some of whom have no last name. */
 export const fullName = ({
   first_name,
   last_name,
@@ -138,5 +138,5 @@ export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PART
   }
 }
 
-/** The caller, as payloads name who did something. */
+/** The caller, in the form of a payload's performer. */
 export const performer = ({ user }: AuthenticatedMember): Performer => ({ name: user.name, email: user.email });

@@ -15,7 +15,7 @@ export const contractKinds = [
 ] as const;
 export type ContractKind = (typeof contractKinds)[number];
 
-/** Somebody who signs, with what became of it. Times are virtual milliseconds. */
+/** A signatory, with their status. Times are virtual milliseconds. */
 export const Signatory = z.strictObject({
   id: z.int(),
   name: z.string(),
@@ -40,7 +40,7 @@ export type Signatory = z.infer<typeof Signatory>;
 export const Party = z.strictObject({
   counterparty_id: z.int(),
   is_individual: z.boolean(),
-  /** Of the organization; for an individual, first and last name. */
+  /** Name of the organization; for an individual, first and last name. */
   name: z.string(),
   organization_type: z.string().nullable(),
   poc: z.strictObject({ first_name: z.string(), last_name: z.string(), email: z.string() }).nullable(),
@@ -48,7 +48,7 @@ export const Party = z.strictObject({
 });
 export type Party = z.infer<typeof Party>;
 
-/** A review that keeps the contract out of signature while it is open: by us (`internal`) or by the other side. */
+/** A review that blocks signature while it is open: by us (`internal`) or by the other side. */
 export const Review = z.strictObject({
   id: z.int(),
   by: z.enum(["internal", "counterparty"]),
@@ -112,7 +112,7 @@ export const Contract = z.strictObject({
   name: z.string(),
   kind: z.enum(contractKinds),
   status: z.enum(contractStatuses),
-  /** What a resume returns to; null unless on hold. */
+  /** Status after a resume; null unless on hold. */
   held_from: z.enum(contractStatuses).nullable(),
   contract_type_id: z.int(),
   template_id: z.int().nullable(),
@@ -157,7 +157,7 @@ export type Contract = z.infer<typeof Contract>;
 /** A value of an index that belongs to a workspace. */
 export const workspaceIndexKey = (workspaceId: number, value: string | number): string => `${workspaceId} ${value}`;
 
-/** A whole number, not below 0, as text in the order of numbers. */
+/** A whole number, not below 0, as a string in the order of numbers. */
 export const toSortableString = (value: number): string => String(value).padStart(16, "0");
 
 /** Deleted contracts stay as rows, but are in no index. */
@@ -208,7 +208,7 @@ export const workspaceSlice = (workspaceId: number) =>
 export const compositeId = (row: Pick<Contract, "id" | "kind">): string =>
   `${row.kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${row.id}`;
 
-/** Those of the contracts that things are about; undefined where a thing has none. */
+/** Contracts of these objects; undefined if an object has none. */
 export async function compositeIds(
   view: View,
   things: readonly { readonly contract_id: number | null }[],

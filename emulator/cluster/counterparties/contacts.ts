@@ -24,7 +24,7 @@ export const counterpartyContactHandlers = {
   "counterparty-contacts.create": ({ params, body }, world) =>
     world.store.transaction("counterparty-contacts.create", async (tx) => {
       const row = await requireCounterparty(tx, world.caller, params, world.fail);
-      // Somebody is always the primary contact.
+      // There is always a primary contact.
       const is_primary = body.is_primary || row.contacts.length === 0;
       const contact = { id: tx.next("counterparty_contact"), name: body.name, email: body.email, is_primary };
       const after = { ...row, contacts: ensureSinglePrimary([...row.contacts, contact], contact) };
@@ -69,7 +69,7 @@ export const counterpartyContactHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** Keeps the contacts of a counterparty, and tells of those among `ids` that are others than before. */
+/** Stores the contacts of a counterparty, and emits those among `ids` that have changed. */
 async function keepChanged(
   tx: Transaction,
   world: EventContext,
@@ -113,7 +113,7 @@ class Contacts {
     return this.#byId.get(id);
   }
 
-  /** Changes one that is there. */
+  /** Changes an existing one. */
   change({ id, name, email, is_primary }: Change): void {
     const before = this.#byId.get(id)!;
     const after = {

@@ -14,8 +14,8 @@ export interface CounterpartyInput {
 
 /**
  * The ids of the counterparties that a contract names, in its order: those in the workspace's list, else new ones, with
- * the address that came with them; and the contacts that they did not have. `news` is to be told before the contract
- * (DECISIONS.md, C8 to C10). However often a party is named, its row is looked up and written once.
+ * their address; and their new contacts. `news` is emitted before the contract (DECISIONS.md, C8 to C10). However often
+ * a party is named, its row is looked up and written once.
  */
 export async function resolveCounterparties(
   tx: Transaction,
@@ -59,7 +59,7 @@ class GrowingCounterparty {
     return this.#row.id;
   }
 
-  /** Does nothing where it has a contact of that address. */
+  /** Does nothing if it has a contact of that address. */
   add(contact: NonNullable<CounterpartyInput["contact"]>): void {
     const address = addressKey(contact.email);
     if (this.#addresses.has(address)) return;
@@ -68,7 +68,7 @@ class GrowingCounterparty {
     this.#added.push({ id: this.#tx.next("counterparty_contact"), ...contact, is_primary });
   }
 
-  /** Undefined where nothing is new. */
+  /** Undefined if nothing is new. */
   store(): CounterpartyChange | undefined {
     if (!this.#isNew && this.#added.length === 0) return undefined;
     const row = { ...this.#row, contacts: [...this.#row.contacts, ...this.#added] };

@@ -30,7 +30,7 @@ export type CounterpartyAddress = z.infer<typeof CounterpartyAddress>;
 export const Counterparty = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
-  /** Of the organization; for an individual, first and last name. */
+  /** Name of the organization; for an individual, first and last name. */
   name: z.string(),
   is_individual: z.boolean(),
   organization_type: z.string().nullable(),
@@ -91,7 +91,7 @@ interface Primable {
   readonly is_primary: boolean;
 }
 
-/** The list with a row put in place of the one with its id; when that one is primary, no other stays so. */
+/** The list with a row put instead of the one with its id; when that one is primary, no other stays so. */
 export const ensureSinglePrimary = <Row extends Primable>(rows: readonly Row[], changed: Row): Row[] =>
   rows.map((row) => {
     if (row.id === changed.id) return changed;
@@ -106,9 +106,9 @@ export interface EventContext {
 }
 
 /**
- * Tells of a counterparty, with its newest contract; without one the contract keys are absent (DECISIONS.md, C17).
- * No payload of these activities is public. The ids in `activity_data` are ours: without them a receiver would not
- * know which counterparty, contact or address is meant.
+ * Emits a change of a counterparty, with its newest contract; without one the contract keys are absent (DECISIONS.md,
+ * C17). No payload of these activities is public. The ids in `activity_data` are ours: without them a receiver could
+ * not identify the counterparty, contact or address.
  */
 export async function emitCounterpartyEvent(
   tx: Transaction,
@@ -120,7 +120,7 @@ export async function emitCounterpartyEvent(
   await tellEach(tx, world, row, [[activity, part]]);
 }
 
-/** Tells of a new counterparty, then of each of its contacts and addresses, in their order. */
+/** Emits a new counterparty, then each of its contacts and addresses, in their order. */
 export const emitNewCounterpartyEvents = (
   tx: Transaction,
   world: EventContext,
@@ -129,7 +129,7 @@ export const emitNewCounterpartyEvents = (
 ): Promise<void> =>
   tellEach(tx, world, row, [["COUNTER_PARTY_CREATED", {}], ...parts.map((part) => [activityOf(part), part] as const)]);
 
-/** Tells of what a contract that is about to be created has added to the counterparties (DECISIONS.md, C8). */
+/** Emits the additions of a new contract to the counterparties (DECISIONS.md, C8). */
 export async function emitCounterpartyChanges(
   tx: Transaction,
   world: EventContext,

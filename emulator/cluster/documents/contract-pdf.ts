@@ -11,15 +11,15 @@ import { pdfType, storeFile } from "./inline-file.ts";
 /** A document to hand out: a version that was uploaded, whose bytes are a blob, or one that is made now. */
 export type ContractDocument = StoredDocument | GeneratedDocument;
 
-interface Named {
+interface NamedFile {
   readonly file_name: string;
   readonly content_type: string;
 }
-export interface StoredDocument extends Named {
+export interface StoredDocument extends NamedFile {
   readonly blob: Version["blob"];
   readonly version_id?: number;
 }
-export interface GeneratedDocument extends Named {
+export interface GeneratedDocument extends NamedFile {
   readonly bytes: Buffer;
 }
 
@@ -31,7 +31,7 @@ export function findNewestVersion({ versions }: Contract, contentType: string): 
   return found && { ...found, version_id: found.id };
 }
 
-/** The document as it stands: the newest version, else what is made of the template (DECISIONS.md, F19). */
+/** The present document: the newest version, else the text of the template (DECISIONS.md, F19). */
 export async function getLatestDocument(
   { versions }: Contract,
   sheet: Sheet | undefined,
@@ -40,17 +40,17 @@ export async function getLatestDocument(
   return versions.at(-1) ?? (sheet && (await generatePdf(sheet, finding)));
 }
 
-/** What the document of a contract is made of; undefined for one that came as a file. */
+/** Source of the document of a contract; undefined for one that came as a file. */
 export const createContractSheet = async (view: View, row: Contract): Promise<Sheet | undefined> =>
   row.template_id === null ? undefined : sheetOf(view, row);
 
-/** It stands in a header, which has room for few thousand characters. */
-const longestName = 200;
+/** It is in a header, which has room for few thousand characters. */
+const maxNameLength = 200;
 
 /** The PDF of a sheet. Kept nowhere: it can be made again. A character that its font lacks is a finding. */
 export async function generatePdf(sheet: Sheet, finding: ReportFinding): Promise<GeneratedDocument> {
   const { renderPdf } = await import("../pdf/render.ts");
-  const file_name = `${sheet.title.slice(0, longestName).replace(/[^\w .-]+/g, "_")}.pdf`;
+  const file_name = `${sheet.title.slice(0, maxNameLength).replace(/[^\w .-]+/g, "_")}.pdf`;
   const { bytes, missing } = await renderPdf(sheet);
   if (missing.length > 0) {
     finding(
@@ -78,7 +78,7 @@ export async function readDocument(
   return bytes;
 }
 
-/** What the document of a template contract says. */
+/** Text of the document of a template contract. */
 async function sheetOf(view: View, row: Contract): Promise<Sheet> {
   const template = row.template_id === null ? undefined : await view.get(templates, row.template_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
@@ -98,7 +98,7 @@ async function sheetOf(view: View, row: Contract): Promise<Sheet> {
   };
 }
 
-/** What a template would say with these answers, before there is a contract. */
+/** Text of a template with these responses, before there is a contract. */
 export const createPreviewSheet = (
   template: Template,
   answers: Readonly<Record<string, unknown>>,

@@ -172,7 +172,7 @@ type DocumentCall = ClusterContext & {
   readonly finding: ReportFinding;
 };
 
-/** The document of a contract in a format. Made outside any transaction, since writing a PDF takes its time. */
+/** The document of a contract in a format. Created outside any transaction, since writing a PDF takes its time. */
 async function documentOf(
   composite: string,
   format: Format,

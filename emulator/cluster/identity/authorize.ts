@@ -43,9 +43,9 @@ interface Authorization {
 }
 
 /**
- * Says who a person is to a client (OpenID Connect Core, 3.1.2): PKCE with S256 is required of public clients; a page
- * lets a person be any user; `svc_user=<e-mail>` skips it; `prompt=none` without a session is refused (DECISIONS.md,
- * R35).
+ * Reports who a person is to a client (OpenID Connect Core, 3.1.2): PKCE with S256 is required of public clients; a
+ * page lets a person be any user; `svc_user=<e-mail>` skips it; `prompt=none` without a session is rejected
+ * (DECISIONS.md, R35).
  */
 export async function authorize(
   request: ReceivedRequest,
@@ -55,13 +55,13 @@ export async function authorize(
   const parameters = readOAuthParameters(request);
   const { client_id = "", redirect_uri, cluster_id } = parameters;
   if (cluster_id !== undefined && cluster_id !== world.cluster.id) {
-    // The router asks that cluster at once: this person came here without it, and is sent there by way of it.
+    // The router asks that cluster at once: this person came here without it, and is sent there through it.
     const other = await world.store.read((view) => view.get(clusterRows, cluster_id));
     const { publicUrl } = world.settings;
     if (other) return redirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
   }
   const repeated = findRepeatedParameter(request);
-  // Which client it is, or where it may be answered, is not said.
+  // The client, or its redirect URI, is missing.
   if (repeated === "client_id" || repeated === "redirect_uri")
     return problemPage(400, `${repeatedParameterMessage(repeated)}.`);
   const client = await world.store.read((view) => view.get(oauthClients, client_id));
@@ -91,7 +91,7 @@ const redirectRefused =
 
 const invalid = (why: string) => ({ error: "invalid_request", error_description: why });
 
-/** Parameters that nobody here reads, and that change what the others mean (OpenID Connect Core, 3.1.2.6). */
+/** Parameters that are not supported, and that change the meaning of others (OpenID Connect Core, 3.1.2.6). */
 const unsupported = ["request", "request_uri", "registration"];
 
 function problemOf(parameters: OAuthParameters, needsPkce: boolean): Record<string, string> | undefined {
@@ -104,7 +104,7 @@ function problemOf(parameters: OAuthParameters, needsPkce: boolean): Record<stri
   const prompts = parseScope(prompt);
   if (prompts.includes("none") && prompts.length > 1) return invalid("prompt must be none, or must not include none");
   if (!/^\d{1,15}$/.test(max_age)) return invalid("max_age must be a number of seconds");
-  // It is kept with the code; a limit of the emulator's own (DECISIONS.md, E11).
+  // It is stored with the code; a limit of the emulator's own (DECISIONS.md, E11).
   if ((parameters.nonce ?? "").length > 1_000) return invalid("nonce has more than 1,000 characters");
   return pkceProblem(parameters, needsPkce);
 }
@@ -149,7 +149,7 @@ async function signIn(
   return store.read((view) => signInPage(view, parameters, clientName));
 }
 
-/** Nobody is signed in whom the request allows (OpenID Connect Core, 3.1.2.6). */
+/** No user is signed in whom the request allows (OpenID Connect Core, 3.1.2.6). */
 const loginRequired = { error: "login_required" };
 
 /** Redirects back with a code; a person who just signed in gets a session. */
@@ -217,7 +217,7 @@ function allowedRedirect(client: OAuthClient, given: string | undefined): string
   return matches ? given : undefined;
 }
 
-/** What is appended to a redirect URI, and must not be there twice (RFC 6749, 3.1). */
+/** Parameters that are appended to a redirect URI, and must not be there twice (RFC 6749, 3.1). */
 const answered = ["code", "state", "iss", "error", "error_description"];
 
 /** The characters of a URI without a fragment (RFC 3986, 2 and 4.3). A backslash would be a slash to browsers alone. */
@@ -241,7 +241,7 @@ function parsed(text: string): URL | undefined {
 
 const lifetimeMs = 12 * 60 * 60 * 1_000;
 
-/** Who signed in at this cluster with this browser before. */
+/** Users who signed in at this cluster with this browser before. */
 async function sessionOf(
   view: View,
   { headers }: Pick<ReceivedRequest, "headers">,

@@ -5,11 +5,11 @@ import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 
 import { firstWorkspace, type User, users, workspaces } from "../../world/workspaces.ts";
 
-/** Whom tokens are for, and what they allow. */
+/** Subject and scope of tokens. */
 const granted = {
   cluster_id: z.string(),
   client_id: z.string(),
-  /** null: the client itself, where a cluster has no user to stand for. */
+  /** null: the client itself, if the cluster has no user to represent. */
   user_id: z.int().nullable(),
   /** Words separated by blanks. */
   scope: z.string(),
@@ -50,7 +50,7 @@ export const refreshTokens = rows<RefreshToken, "family" | "expires_at">({
   indexes: { family: (row) => row.family, expires_at: (row) => row.expires_at },
 });
 
-/** Somebody who signed in at a cluster with this browser. */
+/** A user who signed in at a cluster with this browser. */
 const Session = z.strictObject({
   id: z.string(),
   cluster_id: z.string(),
@@ -67,7 +67,7 @@ export const sessions = rows<Session, "expires_at">({
   indexes: { expires_at: (row) => row.expires_at },
 });
 
-/** Who approved a device, where the control plane or its page was told (DECISIONS.md, R30). */
+/** The approver of a device, if the control plane or its page named them (DECISIONS.md, R30). */
 export const deviceApprovals = rows<{ readonly device_code: string; readonly user_id: number }>({
   name: "device_approvals",
   schema: z.strictObject({ device_code: z.string(), user_id: z.int() }),
@@ -116,7 +116,7 @@ export async function findUserById(view: View, clusterId: string, id: number): P
   return user?.is_active && (await isOf(view, clusterId, user)) ? user : undefined;
 }
 
-/** Who stands for a cluster where nobody was named: whom the API key of its first workspace acts as. */
+/** The default user of a cluster: that of the API key of its first workspace. */
 export async function firstUser(view: View, clusterId: string): Promise<User | undefined> {
   const workspace = await firstWorkspace(view, clusterId);
   return workspace && findUserById(view, clusterId, workspace.acting_user_id);
@@ -126,15 +126,15 @@ async function isOf(view: View, clusterId: string, user: User): Promise<boolean>
   return (await view.get(workspaces, user.workspace_id))?.cluster_id === clusterId;
 }
 
-/** What a client may ask for (OpenID Connect Core, 5.4 and 11). */
+/** Scopes that a client may request (OpenID Connect Core, 5.4 and 11). */
 export const scopes = ["openid", "profile", "email", "offline_access"];
 
-/** What a client gets that asks for nothing, as a device cannot (the specification, DeviceGrantTokenCreateRequest). */
+/** The default scope, as for a device (the specification, DeviceGrantTokenCreateRequest). */
 export const defaultScope = "openid profile email";
 
 export const parseScope = (scope: string): string[] => scope.split(" ").filter((word) => word !== "");
 
-/** A scope without the words that nobody here knows, which are ignored (OpenID Connect Core, 3.1.2.1). */
+/** A scope without unknown words, which are ignored (OpenID Connect Core, 3.1.2.1). */
 export const filterKnownScope = (scope: string): string =>
   parseScope(scope)
     .filter((word) => scopes.includes(word))
@@ -144,7 +144,7 @@ export const filterKnownScope = (scope: string): string =>
 export const findUnknownScopes = (scope: string): string[] =>
   parseScope(scope).filter((word) => !scopes.includes(word));
 
-/** What is told of a person under a scope, beside `sub`. */
+/** Claims about a person under a scope, in addition to `sub`. */
 export function claimsOf(user: User, scope: string): Readonly<Record<string, unknown>> {
   const requested = parseScope(scope);
   return {

@@ -16,7 +16,7 @@ import { issueTokens, publicJwk, storeRefreshToken, verifyAccessToken } from "./
 
 type Answer = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
 
-/** What a cluster's identity answers to what the router forwards, by method and path. */
+/** Responses of a cluster's identity to forwarded requests, by method and path. */
 export const identityRoutes = lookupTable<Answer>({
   "GET /.well-known/openid-configuration": getOpenIdConfiguration,
   "GET /.well-known/jwks.json": keySet,
@@ -32,7 +32,7 @@ export const identityRoutes = lookupTable<Answer>({
   "GET /api/v1/svc_auth/oauth/signup/callback": completeProviderSignIn("signup"),
 });
 
-/** The cluster's own OpenID configuration; the router puts its URLs in place of these (OpenID Connect Discovery, 3). */
+/** The cluster's own OpenID configuration; the router puts its URLs instead of these (OpenID Connect Discovery, 3). */
 export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: ClusterContext): Promise<Passthrough> {
   const at = (path: string) => `${cluster.url}${path}`;
   return createJsonResponse(200, {
@@ -69,9 +69,9 @@ const tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
 const issuedType = { issued_token_type: "urn:ietf:params:oauth:token-type:access_token" };
 
 /**
- * Issues the tokens of a device whose user code was approved. The router asks only then, by forwarding the poll: that
- * the grant is good is the router's knowledge (DECISIONS.md, R30). They are for whoever approved, where that was
- * told, else for the first workspace's acting user.
+ * Issues the tokens of a device whose user code was approved. The router requests them only then, by forwarding the
+ * poll: only the router checks the grant (DECISIONS.md, R30). They are for the named approver, else for the first
+ * workspace's acting user.
  */
 async function deviceToken(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
   const parameters = readOAuthParameters(request);
@@ -85,7 +85,7 @@ async function deviceToken(request: ReceivedRequest, world: ClusterContext): Pro
     const approval = await tx.get(deviceApprovals, device_code);
     if (approval) tx.delete(deviceApprovals, device_code);
     const user = approval ? await findUserById(tx, cluster.id, approval.user_id) : await firstUser(tx, cluster.id);
-    // Never the tokens of somebody else.
+    // Never the tokens of another user.
     if (approval && !user) return undefined;
     const granted = {
       client_id,
@@ -102,21 +102,23 @@ async function deviceToken(request: ReceivedRequest, world: ClusterContext): Pro
   return createJsonResponse(200, { ...tokens, ...exchanged }, noStoreHeaders);
 }
 
-/** Who the user of an access token is (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
+/** The user of an access token (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
 async function userinfo(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
   const given = accessTokenOf(request);
-  if (given === "twice") return sentTwice();
-  if (given === undefined) return refused("no-access-token");
+  if (given === "twice") return createRepeatedTokenError();
+  if (given === undefined) return createRejection("no-access-token");
   const prefix = `${world.cluster.id}_`;
   const claims = await verifyAccessToken(world, given.startsWith(prefix) ? given.slice(prefix.length) : given);
-  if (!claims) return refused("refused-token");
+  if (!claims) return createRejection("refused-token");
 
   const { sub = "", client_id, scope } = claims;
   const own = { cluster: world.cluster.id };
   // The client acts for itself.
   if (sub === client_id) return createJsonResponse(200, { sub, ...own });
   const user = await world.store.read((view) => findUserById(view, world.cluster.id, Number(sub)));
-  return user ? createJsonResponse(200, { sub, ...claimsOf(user, String(scope)), ...own }) : refused("refused-token");
+  return user
+    ? createJsonResponse(200, { sub, ...claimsOf(user, String(scope)), ...own })
+    : createRejection("refused-token");
 }
 
 /** In the header, or in the form of a POST (RFC 6750, 2.1 and 2.2): a URL with a token would end up in many a log. */
@@ -127,7 +129,7 @@ function accessTokenOf(request: ReceivedRequest): string | "twice" | undefined {
 }
 
 /** RFC 6750, 3.1 */
-const sentTwice = (): Passthrough =>
+const createRepeatedTokenError = (): Passthrough =>
   createJsonResponse(
     400,
     {
@@ -137,12 +139,14 @@ const sentTwice = (): Passthrough =>
     { "www-authenticate": 'Bearer error="invalid_request"' },
   );
 
-function refused(code: "no-access-token" | "refused-token"): Passthrough {
+function createRejection(code: "no-access-token" | "refused-token"): Passthrough {
   const { status, body, headers } = oauthFailures[code];
   return createJsonResponse(status, body(), headers?.());
 }
 
-/** Says how the person of an address signs in: by any provider, whose stand-in takes everybody (DECISIONS.md, R34). */
+/**
+ * Returns how the person of an address signs in: by any provider, whose stand-in accepts everybody (DECISIONS.md, R34).
+ */
 export async function getLoginOptions(
   { body }: Pick<ReceivedRequest, "body">,
   { store, cluster, settings }: ClusterContext,

@@ -17,7 +17,7 @@ import { findUserByEmail, providerStates } from "./grants.ts";
 
 type Flow = "login" | "signup";
 
-/** Those of trial signups, too. */
+/** Sign-ins of trial signups, too. */
 const providers = ["ProviderA", "ProviderB", "ProviderC"] as const;
 
 /** Begins a login or a signup with a provider; the state brings the callback to this cluster (DECISIONS.md, R25). */
@@ -38,8 +38,8 @@ export const startProviderSignIn =
   };
 
 /**
- * Takes the provider's word for who somebody is. A login needs a user of the cluster with that address; a sign-up makes
- * one where there is none.
+ * Accepts the provider's identity of a person. A login needs a user of the cluster with that address; a sign-up creates
+ * one if there is none.
  */
 export const completeProviderSignIn =
   (flow: Flow) =>
@@ -70,15 +70,15 @@ export const completeProviderSignIn =
 
 const detail = (status: number, sentence: string): Passthrough => createJsonResponse(status, { detail: sentence });
 
-/** Whom a provider vouches for. */
+/** The person whom a provider vouches for. */
 interface Person {
   readonly email: string;
   readonly name: string;
 }
 
 /**
- * The account of somebody who signs up with a provider and has none at this cluster: that of an open invitation, which
- * this accepts, else the owner of a workspace of their own (DECISIONS.md, R25). Undefined: another cluster has them.
+ * The account for a sign-up with a provider without an account at this cluster: that of an open invitation, which this
+ * accepts, else the owner of a workspace of their own (DECISIONS.md, R25). Undefined: another cluster has them.
  */
 async function accountFor(tx: Transaction, world: ClusterContext, { email, name }: Person): Promise<User | undefined> {
   const at = world.clock.now();
@@ -95,7 +95,7 @@ async function accountFor(tx: Transaction, world: ClusterContext, { email, name 
   return tx.get(users, acting_user_id);
 }
 
-/** More than anybody would look through; others are typed. */
+/** More than anyone would read; others are typed. */
 const shownUsers = 50;
 
 interface SignInPagePerson {
@@ -111,7 +111,7 @@ interface SignInPagePerson {
  * cluster, which decides before anything else in the request does (DECISIONS.md, R14).
  */
 export async function signInPage(view: View, parameters: OAuthParameters, clientName: string): Promise<Passthrough> {
-  // Whom the client expected is nobody's reason to be sent to that person's cluster.
+  // The client's login hint is not a reason to redirect to that person's cluster.
   const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...kept } = parameters;
   const links = (await peopleOf(view)).map(
     ({ name, email, workspace, cluster_id }): Html =>
@@ -152,8 +152,8 @@ async function personOf(
 }
 
 /**
- * Where the cluster that was asked has no such person: who asked every cluster gets the answer of the one that has
- * them; who asked this one alone is shown the way there. Whom nobody knows is shown the way back.
+ * For a person who is unknown at the asked cluster: if every cluster was asked, the response comes from the one that
+ * has them; if only this one was, they are shown the way there. An unknown person is shown the way back.
  */
 export async function createUnknownUserPage(
   view: View,
@@ -174,6 +174,6 @@ export async function createUnknownUserPage(
   return problemPage(404, problem, html`<a href="${others}">Choose another user</a>`);
 }
 
-/** What went wrong, to a person, where nobody can be redirected to; perhaps with a way on. */
+/** An error page for a person, if there is no redirect; perhaps with a link. */
 export const problemPage = (status: number, problem: string, way?: Html): Passthrough =>
   createPageResponse(status, createPage("Sign-in failed", html`<p>${problem}</p>${way && html`<p>${way}</p>`}`));

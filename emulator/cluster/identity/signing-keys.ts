@@ -33,7 +33,7 @@ export const signingKeys = rows<SigningKey>({
 });
 
 /**
- * The cluster's key. Making one takes longer than starting an emulator, so it is made when it is first needed; under
+ * The cluster's key. Creating one takes longer than starting an emulator, so it is created on first use; under
  * --deterministic it follows from the cluster's own key, which follows from the seed.
  */
 export async function getSigningKey({
@@ -45,7 +45,7 @@ export async function getSigningKey({
   if (kept) return kept.jwk;
   const jwk = settings.deterministic ? await seededPrivateJwk(`${cluster.id}\0${cluster.key}`) : await newPrivateJwk();
   return store.transaction("make a signing key", async (tx) => {
-    // Of several requests that found none, the first to come here decides.
+    // Of several requests that found none, the first to arrive here decides.
     const first = await tx.get(signingKeys, cluster.id);
     if (first) return first.jwk;
     tx.put(signingKeys, { cluster_id: cluster.id, jwk });
@@ -70,14 +70,14 @@ export async function seededPrivateJwk(seed: string): Promise<PrivateJwk> {
   const d = inverse(e, (p - 1n) * (q - 1n));
   return {
     kty: "RSA",
-    n: encoded(p * q),
-    e: encoded(e),
-    d: encoded(d),
-    p: encoded(p),
-    q: encoded(q),
-    dp: encoded(d % (p - 1n)),
-    dq: encoded(d % (q - 1n)),
-    qi: encoded(inverse(q, p)),
+    n: encodeBigInt(p * q),
+    e: encodeBigInt(e),
+    d: encodeBigInt(d),
+    p: encodeBigInt(p),
+    q: encodeBigInt(q),
+    dp: encodeBigInt(d % (p - 1n)),
+    dq: encodeBigInt(d % (q - 1n)),
+    qi: encodeBigInt(inverse(q, p)),
   };
 }
 
@@ -115,7 +115,7 @@ function inverse(a: bigint, m: bigint): bigint {
   return t < 0n ? t + m : t;
 }
 
-function encoded(value: bigint): string {
+function encodeBigInt(value: bigint): string {
   const hex = value.toString(16);
   return Buffer.from(hex.padStart(hex.length + (hex.length % 2), "0"), "hex").toString("base64url");
 }

@@ -18,7 +18,7 @@ import { authorizationCodes, filterKnownScope, findUserById, parseScope, refresh
 
 import { issueTokens, storeRefreshToken, type TokenGrant } from "./tokens.ts";
 
-interface Redeemed {
+interface RedeemedGrant {
   readonly granted: TokenGrant;
   readonly refresh_token: string;
 }
@@ -59,7 +59,7 @@ type Redeem = (
   world: ClusterContext,
   parameters: OAuthParameters,
   clientId: string,
-) => Promise<Redeemed | Passthrough>;
+) => Promise<RedeemedGrant | Passthrough>;
 
 const redeemCode: Redeem = async (tx, world, parameters, clientId) => {
   const missing = ["code", "redirect_uri"].find((name) => parameters[name] === undefined);
@@ -80,7 +80,7 @@ const redeemCode: Redeem = async (tx, world, parameters, clientId) => {
   return { granted: row, refresh_token: await storeRefreshToken(tx, world, row) };
 };
 
-/** A verifier without a challenge is refused, too: somebody may have taken the challenge away (RFC 9700, 2.1.1). */
+/** A verifier without a challenge is rejected, too: an attacker may have removed the challenge (RFC 9700, 2.1.1). */
 function pkceProblem(challenge: string | null, verifier: string | undefined): Passthrough | undefined {
   if (challenge === null) {
     return verifier === undefined ? undefined : invalid("The authorization request had no code_challenge");
@@ -89,7 +89,7 @@ function pkceProblem(challenge: string | null, verifier: string | undefined): Pa
   return constantTimeEqual(codeChallenge(verifier), challenge) ? undefined : invalid("code_verifier does not match");
 }
 
-/** The token is exchanged for a new one; whoever shows it again has stolen it, or was stolen from (RFC 9700, 4.14). */
+/** The token is exchanged for a new one; a second use means that it was stolen (RFC 9700, 4.14). */
 const redeemRefreshToken: Redeem = async (tx, world, parameters, clientId) => {
   const { refresh_token, scope } = parameters;
   if (refresh_token === undefined) return createOAuthError("invalid_request", "refresh_token is missing");
@@ -117,7 +117,7 @@ const redeemers = lookupTable<Redeem>({
 const withoutPrefix = ({ cluster }: ClusterContext, token: string): string =>
   token.startsWith(`${cluster.id}_`) ? token.slice(cluster.id.length + 1) : token;
 
-/** Whether the person still exists for whom a grant stands; a client that acts for itself always does. */
+/** Whether the person of a grant still exists; a client that acts for itself always does. */
 const standsFor = async (tx: Transaction, { cluster }: ClusterContext, { user_id }: TokenGrant): Promise<boolean> =>
   user_id === null || (await findUserById(tx, cluster.id, user_id)) !== undefined;
 

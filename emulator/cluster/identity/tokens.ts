@@ -13,13 +13,13 @@ import {
 
 import { getSigningKey, signingKeys } from "./signing-keys.ts";
 
-type Signing = Pick<ClusterContext, "store" | "cluster" | "settings" | "clock" | "ids">;
+type SigningContext = Pick<ClusterContext, "store" | "cluster" | "settings" | "clock" | "ids">;
 
 const refreshLifetimeMs = 30 * 24 * 60 * 60 * 1_000;
 /** How long an expired refresh token still says that it has expired, instead of being unknown. */
 const expiredKeptMs = 24 * 60 * 60 * 1_000;
 
-/** What tokens are issued for. */
+/** Subjects of tokens. */
 export type TokenGrant = Pick<RefreshToken, "client_id" | "user_id" | "scope" | "signed_in_at" | "family"> & {
   readonly nonce?: string | null;
 };
@@ -37,7 +37,7 @@ export interface TokenSet {
  * Signs an access token and, for the scope `openid`, an ID token. Times are virtual; there is no `nbf`, which real
  * clients would check by the wall clock (DECISIONS.md, P7). The issuer is the router, whichever cluster signs.
  */
-export async function issueTokens(world: Signing, granted: TokenGrant): Promise<TokenSet> {
+export async function issueTokens(world: SigningContext, granted: TokenGrant): Promise<TokenSet> {
   const { store, cluster, settings, clock, ids } = world;
   const { client_id, user_id, scope, nonce } = granted;
   const user = user_id === null ? undefined : await store.read((view) => findUserById(view, cluster.id, user_id));
@@ -59,22 +59,22 @@ export async function issueTokens(world: Signing, granted: TokenGrant): Promise<
     ...(user && claimsOf(user, scope)),
   };
   return {
-    access_token: await signed(world, "at+jwt", access),
+    access_token: await signToken(world, "at+jwt", access),
     token_type: "Bearer",
     expires_in: accessTokenLifetimeSeconds,
     scope,
-    ...(parseScope(scope).includes("openid") && { id_token: await signed(world, "JWT", idToken) }),
+    ...(parseScope(scope).includes("openid") && { id_token: await signToken(world, "JWT", idToken) }),
   };
 }
 
-async function signed(world: Signing, typ: string, claims: JWTPayload): Promise<string> {
+async function signToken(world: SigningContext, typ: string, claims: JWTPayload): Promise<string> {
   const jwk = await getSigningKey(world);
   const kid = await calculateJwkThumbprint(jwk);
   return new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid, typ }).sign(await importJWK(jwk, "RS256"));
 }
 
-/** The claims of an access token of this cluster; undefined when it is none, altered, or expired. */
-export async function verifyAccessToken(world: Signing, token: string): Promise<JWTPayload | undefined> {
+/** The claims of an access token of this cluster; undefined if it is not one, altered, or expired. */
+export async function verifyAccessToken(world: SigningContext, token: string): Promise<JWTPayload | undefined> {
   const { kty, n, e } = await getSigningKey(world);
   try {
     const { payload } = await jwtVerify(token, await importJWK({ kty, n, e }, "RS256"), {
@@ -93,7 +93,10 @@ export async function verifyAccessToken(world: Signing, token: string): Promise<
  * The subject of an ID token that a cluster of this issuer signed; undefined for any other token. It may have expired
  * (OpenID Connect Core, 3.1.2.1, id_token_hint).
  */
-export async function verifyIdTokenSubject({ store, settings }: Signing, token: string): Promise<string | undefined> {
+export async function verifyIdTokenSubject(
+  { store, settings }: SigningContext,
+  token: string,
+): Promise<string | undefined> {
   const cluster = clusterClaim(token);
   const key = cluster === undefined ? undefined : await store.read((view) => view.get(signingKeys, cluster));
   if (!key) return undefined;
@@ -112,7 +115,7 @@ export async function verifyIdTokenSubject({ store, settings }: Signing, token: 
 }
 
 /** The public half of the cluster's key, as its key set shows it. */
-export async function publicJwk(world: Signing): Promise<Readonly<Record<string, string>>> {
+export async function publicJwk(world: SigningContext): Promise<Readonly<Record<string, string>>> {
   const jwk = await getSigningKey(world);
   const { kty, n, e } = jwk;
   return { kty, n, e, kid: await calculateJwkThumbprint(jwk), use: "sig", alg: "RS256" };
@@ -121,7 +124,7 @@ export async function publicJwk(world: Signing): Promise<Readonly<Record<string,
 /** Keeps a new refresh token, and gives it with the prefix of its cluster. */
 export async function storeRefreshToken(
   tx: Transaction,
-  { cluster, clock, ids }: Signing,
+  { cluster, clock, ids }: SigningContext,
   granted: TokenGrant,
 ): Promise<string> {
   for (const old of await tx.list(refreshTokens, { by: "expires_at", to: clock.now() - expiredKeptMs })) {

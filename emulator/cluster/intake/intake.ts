@@ -29,7 +29,7 @@ export const intakeHandlers = {
       const { workspace } = caller;
       const assignees = await requireAssignees(tx, workspace, body.assignees, fail);
       const workflow = await tx.get(workflows, body.workflow_id);
-      // An unknown workflow is told like an unpublished one, so that nobody learns of other workspaces' rows.
+      // An unknown workflow is rejected like an unpublished one, so that rows of other workspaces stay hidden.
       if (!workflow?.frozen_version || workflow.workspace_id !== workspace.id) return fail("unpublished-workflow");
       if (workflow.type !== "INTAKE_WORKFLOW") return fail("not-an-intake-workflow");
       const files = await requireFiles(tx, workspace, body.file_ids ?? [], fail);

@@ -35,7 +35,7 @@ export const Intake = z.strictObject({
   created_by: z.int(),
   created_at: storedTime(z.number()),
   modified_at: storedTime(z.number()),
-  /** Deleted intakes are kept, and are answered like unknown ones. */
+  /** Deleted intakes are stored, and are answered like unknown ones. */
   deleted_at: storedTime(z.number()).nullable(),
 });
 export type Intake = z.infer<typeof Intake>;
@@ -85,7 +85,7 @@ export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<t
   };
 }
 
-/** Who works on an intake or a task: active users of the workspace. */
+/** Assignees of an intake or a task: active users of the workspace. */
 export async function requireAssignees(
   view: View,
   workspace: Workspace,
@@ -138,7 +138,7 @@ async function unknownIntakes(view: View, workspace: Workspace, ids: readonly nu
   return problems.found;
 }
 
-/** What users were given to do (DECISIONS.md, C27). */
+/** Tasks of users (DECISIONS.md, C27). */
 const UserTask = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -148,7 +148,7 @@ const UserTask = z.strictObject({
   due_at: storedDeadline(z.number()).nullable(),
   priority: z.enum(["LOW", "MEDIUM", "HIGH"]),
   task_category: z.enum(taskCategories),
-  /** What it is about. */
+  /** Its subject. */
   intake_ids: z.array(z.int()),
   assignees: z.array(IntakeAssignee),
   created_by: z.int(),

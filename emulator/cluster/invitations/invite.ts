@@ -11,8 +11,8 @@ import { scheduleReport } from "../reports/report.ts";
 import { nextPersonId } from "../workspace/users.ts";
 
 /**
- * Makes somebody a member of a workspace, inactive until they accept the invitation that is sent to them
- * (DECISIONS.md, R24).
+ * Makes a user a member of a workspace, inactive until they accept the invitation that is sent to them (DECISIONS.md,
+ * R24).
  */
 export async function inviteMember(
   tx: Transaction,
@@ -33,8 +33,8 @@ export async function inviteMember(
   return row;
 }
 
-/** Somebody of the other side to whom a contract goes. */
-type Invited = Pick<Invitation, "email" | "name">;
+/** A recipient of a contract on the other side. */
+type InvitedPerson = Pick<Invitation, "email" | "name">;
 
 /**
  * Invites people to a contract, each once; gives their tokens by address, and whether there is a new one, which the
@@ -43,7 +43,7 @@ type Invited = Pick<Invitation, "email" | "name">;
 export async function inviteCounterparties(
   tx: Transaction,
   { id: contract_id, cluster_id, workspace_id }: Contract,
-  people: readonly Invited[],
+  people: readonly InvitedPerson[],
   at: number,
 ): Promise<{ readonly tokens: ReadonlyMap<string, string>; readonly isNew: boolean }> {
   const tokens = new Map<string, string>();
@@ -51,7 +51,7 @@ export async function inviteCounterparties(
   if (people.length === 0) return { tokens, isNew };
   const workspace = await tx.get(workspaces, workspace_id);
   for (const { email, name } of people) {
-    // The same person is invited to the same contract by the same token, which nobody else can make.
+    // The same person is invited to the same contract by the same token, which cannot be forged.
     const mark = hmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${addressKey(email)}`);
     const token = `counterparty-${mark.slice(0, 24)}`;
     tokens.set(email, token);
@@ -72,14 +72,14 @@ export async function endInvitations(tx: Transaction, { id }: Contract, at: numb
   if (open.length > 0) scheduleReport(tx, "report-invitations", id, at);
 }
 
-/** An invitation that a cluster issued, or one of the seed: those name nobody, and were issued at no time. */
+/** An invitation that a cluster issued, or one of the seed: those have neither a name nor a time. */
 export interface AnyInvitation extends Omit<Invitation, "user_id" | "email" | "name" | "issued_at"> {
   readonly email: string | null;
   readonly name: string | null;
   readonly issued_at: number | null;
 }
 
-/** What whoever asks is told of an invitation: the person who has its token, and the control plane. */
+/** The description of an invitation for the person who has its token, and for the control plane. */
 export const sharedFields = ({ token, kind, state, email, name, cluster_id }: AnyInvitation) => ({
   token,
   kind,

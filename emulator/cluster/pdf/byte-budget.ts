@@ -1,10 +1,10 @@
 import { pdfLimits } from "./limits.ts";
 
 /**
- * Counts the bytes that are asked for in this process, and refuses more than the limit: V8's own limit does not hold
+ * Counts the bytes that are asked for in this process, and rejects more than the limit: V8's own limit does not hold
  * for the memory of typed arrays, which is where packed streams are unpacked to. Must be imported before pdfjs-dist.
  */
-let left = Number.POSITIVE_INFINITY;
+let remainingBytes = Number.POSITIVE_INFINITY;
 
 export class ByteBudgetExceededError extends Error {
   override readonly name = "ByteBudgetExceededError";
@@ -12,15 +12,15 @@ export class ByteBudgetExceededError extends Error {
 
 /** The next file may take as much as any. */
 export const beginBudget = (): void => {
-  left = pdfLimits.memoryMb * 1024 * 1024;
+  remainingBytes = pdfLimits.memoryMb * 1024 * 1024;
 };
 
-/** Whether more was asked for; the parser takes some of its errors for holes in a document, and goes on. */
-export const isOverBudget = (): boolean => left < 0;
+/** Whether more was requested; the parser treats some of its errors as holes in a document, and continues. */
+export const isOverBudget = (): boolean => remainingBytes < 0;
 
 function take(bytes: number): void {
-  left -= bytes;
-  if (left < 0) throw new ByteBudgetExceededError("too many bytes");
+  remainingBytes -= bytes;
+  if (remainingBytes < 0) throw new ByteBudgetExceededError("too many bytes");
 }
 
 const globals = globalThis as unknown as Record<string, new (...given: unknown[]) => object>;
@@ -30,10 +30,10 @@ const arrayTypes = [
   ...[Float32Array, Float64Array, BigInt64Array, BigUint64Array],
 ];
 
-for (const type of bufferTypes) counted(type.name, ([length]) => Number(length) || 0);
-for (const type of arrayTypes) counted(type.name, ([of]) => lengthOf(of) * type.BYTES_PER_ELEMENT);
+for (const type of bufferTypes) countCalls(type.name, ([length]) => Number(length) || 0);
+for (const type of arrayTypes) countCalls(type.name, ([of]) => lengthOf(of) * type.BYTES_PER_ELEMENT);
 
-function counted(name: string, bytes: (given: readonly unknown[]) => number): void {
+function countCalls(name: string, bytes: (given: readonly unknown[]) => number): void {
   const original = globals[name]!;
   const proxy: typeof original = new Proxy(original, {
     construct(target, given, newTarget) {
@@ -44,13 +44,13 @@ function counted(name: string, bytes: (given: readonly unknown[]) => number): vo
   globals[name] = proxy;
 }
 
-/** A view of a buffer takes nothing: the buffer was counted. */
+/** A view of a buffer needs no memory: the buffer was counted. */
 function lengthOf(given: unknown): number {
   if (typeof given === "number") return given;
   if (typeof given !== "object" || given === null || !("length" in given)) return 0;
   return Number(given.length) || 0;
 }
 
-// What would unpack outside of what is counted. The parser does without: it has its own in JavaScript, and pictures
-// are not looked at.
+// Decompressors that bypass the budget. The parser works without: it has its own in JavaScript, and pictures are not
+// read.
 for (const name of ["DecompressionStream", "WebAssembly"]) Reflect.deleteProperty(globals, name);

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { TrueTypeFont } from "./true-type.ts";
 
-/** The fonts of documents: DejaVu Sans, whose licence lets anybody embed it. */
+/** The fonts of documents: DejaVu Sans, whose licence lets anyone embed it. */
 export const fontFiles = { regular: "DejaVuSans.ttf", bold: "DejaVuSans-Bold.ttf" } as const;
 
 let loaded: Promise<{ readonly regular: TrueTypeFont; readonly bold: TrueTypeFont }> | undefined;
@@ -19,7 +19,7 @@ export function loadFonts() {
 const fontOf = async (name: string): Promise<TrueTypeFont> =>
   new TrueTypeFont(await fontFile(name), name.replace(/\.ttf$/, ""));
 
-/** The build writes them beside the bundle, reduced; without it they are read from their package. */
+/** The build writes them next to the bundle, reduced; without it they are read from their package. */
 const fontFile = (name: string): Promise<Buffer> =>
   readFile(new URL(`./fonts/${name}`, import.meta.url)).catch(() =>
     readFile(createRequire(import.meta.url).resolve(`dejavu-fonts-ttf/ttf/${name}`)),

@@ -63,7 +63,7 @@ async function opened(
   read: (document: PDFDocumentProxy) => Promise<PdfReadResult>,
 ): Promise<PdfReadResult> {
   const task = getDocument({
-    // The library wants a plain array, and takes its memory away.
+    // The library needs a plain array, and takes over its memory.
     data: new Uint8Array(file),
     verbosity: VerbosityLevel.ERRORS,
     stopAtErrors: true,

@@ -16,13 +16,13 @@ process.on("message", async (task: PdfTask) => {
   tell(reading, isLimit(reading.problem));
 });
 
-// The parser throws where nobody can catch it, as when a form draws itself.
+// The parser throws errors that cannot be caught, as when a form draws itself.
 process.on("uncaughtException", (error) => tell({ problem: formatParseError(error) }, true));
 
 // Ctrl-C reaches every process of a terminal; the emulator says when this one ends.
 process.on("SIGINT", () => {});
 
-// An emulator that was killed says nothing, and a file that never ends lets nobody here listen: a thread looks.
+// A killed emulator sends no message, and an endless file blocks the event loop here: a thread checks.
 const watch = `
   const parent = require("node:worker_threads").workerData;
   const still = new Int32Array(new SharedArrayBuffer(4));

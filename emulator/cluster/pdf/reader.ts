@@ -38,7 +38,7 @@ export class PdfReader {
     }
   }
 
-  /** Ends the process, or leaves it to the next reader; what waits is told that it is busy. */
+  /** Ends the process, or leaves it to the next reader; waiting callers get a busy error. */
   close(): void {
     this.#isClosed = true;
     if (this.#isReading) this.#process?.end();
@@ -55,7 +55,7 @@ export class PdfReader {
       process.end();
       return { problem: timeLimitMessage };
     }
-    // It may have broken over what an earlier file left behind: none is refused for another.
+    // It may have broken over what an earlier file left behind: none is rejected for another.
     return process.isFit || isFresh ? reading : this.#readNow(task);
   }
 
@@ -107,8 +107,8 @@ interface Waiting {
 }
 
 /**
- * The process of a reader that was closed, for the next one: it takes a third of a second to start, and where each test
- * has an emulator of its own, they follow one another. Nothing waits for it, and it ends with this process.
+ * The process of a closed reader, for the next one: it takes a third of a second to start, and when each test has an
+ * emulator of its own, they follow one another. Nothing waits for it, and it ends with this process.
  */
 let spare: ReadingProcess | undefined;
 
@@ -119,7 +119,7 @@ function acquireIdleProcess(): ReadingProcess | undefined {
   return taken?.isFit ? taken : undefined;
 }
 
-/** Keeps a process that nothing is asked of any more; ends it where another is kept. */
+/** Keeps a process that nothing is asked of any more; ends it where another is stored. */
 function leaveSpare(process: ReadingProcess): void {
   if (spare?.isFit) process.end();
   else spare = process;

@@ -6,7 +6,7 @@ import type { PdfReadResult, PdfTask, WorkerMessage } from "./reading.ts";
 /** The process that reads, seen from here. It holds this one up while something is asked of it. */
 export class ReadingProcess {
   readonly #child: ChildProcess;
-  #onMessage: (message: WorkerMessage | Ended) => void = () => {};
+  #onMessage: (message: WorkerMessage | ReadingFailure) => void = () => {};
   #isFresh = true;
   #hasEnded = false;
 
@@ -16,7 +16,7 @@ export class ReadingProcess {
   constructor() {
     this.#child = fork(fileURLToPath(entry), [], {
       execArgv: [...(isSource ? process.execArgv : []), `--max-old-space-size=${pdfLimits.memoryMb}`],
-      // What debuggers and coverage were told through it is not for this one.
+      // Options of debuggers and coverage are not for this one.
       env: isSource ? process.env : { ...process.env, NODE_OPTIONS: "" },
       serialization: "advanced",
       stdio: ["ignore", "ignore", "ignore", "ipc"],
@@ -42,7 +42,7 @@ export class ReadingProcess {
     return this.#isFresh;
   }
 
-  /** Never rejects; never resolves where the file keeps the process busy for ever. */
+  /** Never rejects; never resolves if the file keeps the process busy forever. */
   async read(task: PdfTask): Promise<PdfReadResult> {
     this.#isFresh = false;
     const answer = this.#nextMessage();
@@ -60,11 +60,11 @@ export class ReadingProcess {
 
   end(): void {
     this.#hasEnded = true;
-    // Nothing milder reaches a process that is busy.
+    // Milder signals do not reach a busy process.
     this.#child.kill("SIGKILL");
   }
 
-  #nextMessage(): Promise<WorkerMessage | Ended> {
+  #nextMessage(): Promise<WorkerMessage | ReadingFailure> {
     this.#child.ref();
     this.#child.channel?.ref();
     return new Promise((resolve) => {
@@ -76,18 +76,18 @@ export class ReadingProcess {
     });
   }
 
-  #end(ended: Ended): void {
+  #end(ended: ReadingFailure): void {
     this.#hasEnded = true;
     this.#onMessage(ended);
   }
 }
 
-interface Ended {
+interface ReadingFailure {
   readonly error: string;
   /** The engine gave up, as it does where its limit of memory is reached. */
   readonly outOfMemory: boolean;
 }
 
-/** In the bundle every file lies in one folder; without it, the loader of TypeScript is handed on. */
+/** In the bundle all files are in one folder; without it, the loader of TypeScript is passed on. */
 const isSource = import.meta.url.endsWith(".ts");
 const entry = new URL(isSource ? "./process.ts" : "./pdf-process.js", import.meta.url);

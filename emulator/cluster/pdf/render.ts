@@ -3,7 +3,7 @@ import { nextTurn } from "../../../src/base/timing.ts";
 import { loadFonts } from "./fonts.ts";
 import type { TrueTypeFont } from "./true-type.ts";
 
-/** What a contract's document says. */
+/** Contents of a contract's document. */
 export interface Sheet {
   readonly title: string;
   readonly subtitle: string;
@@ -16,34 +16,34 @@ export interface Sheet {
 const page = { width: 595, height: 842, margin: 56 } as const;
 const lineHeight = 16;
 
-/** More than any contract has; the rest of what a sheet says is left out, and the last line tells so (DECISIONS.md, E11). */
+/** More than any contract has; the rest of a sheet is omitted, and the last line says so (DECISIONS.md, E11). */
 export const maxPages = 100;
 const leftOut = "The rest is omitted.";
 
-/** More than fit on all pages, of a text; of a title, more than fit on one. */
-const longestText = 1_000_000;
-const longestTitle = 1_000;
+/** More than fit on all pages, of a string; of a title, more than fit on one. */
+const maxTextLength = 1_000_000;
+const maxTitleLength = 1_000;
 
 export interface RenderedPdf {
   readonly bytes: Buffer;
-  /** Characters that the font lacks: a question mark stands in place of each. */
+  /** Characters that the font lacks: a question mark is instead of each. */
   readonly missing: readonly string[];
 }
 
 /**
- * Writes a PDF on A4 pages. The same sheet gives the same bytes. Others have their turn after each page, and no sheet
- * takes more than a moment, however long its texts are.
+ * Writes a PDF on A4 pages. The same sheet gives the same bytes. It yields after each page, and no sheet takes more
+ * than a moment, however long its strings are.
  */
 export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
   const document = await PDFDocument.create();
   const fonts = await loadFonts();
-  // Both are read already: their names are all that is left to tell them apart.
+  // Both are read already: only their names distinguish them.
   document.registerFontkit({ create: (_, name) => (name === "bold" ? fonts.bold : fonts.regular) });
   const regular = await document.embedFont(emptyFile, { subset: true, postscriptName: "regular" });
   const bold = await document.embedFont(emptyFile, { subset: true, postscriptName: "bold" });
   const missing = new Set<string>();
   const printable = (text: string) => withoutMissing(text, fonts.regular, missing);
-  const title = sheet.title.slice(0, longestTitle);
+  const title = sheet.title.slice(0, maxTitleLength);
   document.setTitle(printable(title));
   document.setCreationDate(new Date(sheet.at));
   document.setModificationDate(new Date(sheet.at));
@@ -54,7 +54,7 @@ export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
   let y = page.height - page.margin;
   /** False: all pages are full. */
   const write = async (text: string, font: PDFFont, size: number): Promise<boolean> => {
-    for (const line of wrapped(printable(text.slice(0, longestText)), font, size)) {
+    for (const line of wrapText(printable(text.slice(0, maxTextLength)), font, size)) {
       if (y < page.margin) {
         if (document.getPageCount() === maxPages) {
           current.drawText(leftOut, { x: page.margin, y, size: 11, font: regular });
@@ -81,19 +81,19 @@ export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
 const emptyFile = new Uint8Array();
 
 /** No text shows more than these that the font lacks. */
-const mostMissing = 20;
+const maxMissing = 20;
 
-/** Composed, with a question mark in place of each character that the font lacks. */
+/** Composed, with a question mark instead of each character that the font lacks. */
 function withoutMissing(text: string, font: TrueTypeFont, missing: Set<string>): string {
   return text.normalize("NFC").replace(/[^\x20-\x7e\n]/gu, (character) => {
     if (font.has(character.codePointAt(0)!)) return character;
     if (character === "\t" || character === "\r") return " ";
-    if (missing.size < mostMissing) missing.add(character);
+    if (missing.size < maxMissing) missing.add(character);
     return "?";
   });
 }
 
-function* wrapped(text: string, font: PDFFont, size: number): Generator<string, void> {
+function* wrapText(text: string, font: PDFFont, size: number): Generator<string, void> {
   const widest = page.width - 2 * page.margin;
   for (const paragraph of text.split("\n")) {
     let line = "";

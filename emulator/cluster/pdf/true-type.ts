@@ -74,7 +74,7 @@ export class TrueTypeFont {
     return this.#glyphs.get(codePoint) ?? null;
   }
 
-  /** One glyph for each character, from left to right; what the font lacks must be replaced before. */
+  /** One glyph for each character, from left to right; characters that the font lacks must be replaced before. */
   layout(text: string): { glyphs: Glyph[] } {
     return { glyphs: [...text].map((character) => this.#glyphs.get(character.codePointAt(0)!)!) };
   }
@@ -132,7 +132,7 @@ function* glyphIdsIn(cmap: Buffer): Generator<[codePoint: number, id: number]> {
 /** A font with the glyphs of a document alone. */
 export class FontSubset {
   readonly #font: TrueTypeFont;
-  /** The glyphs of the font, in the order of their new ids; the first stands for what a font lacks. */
+  /** The glyphs of the font, in the order of their new ids; the first replaces missing characters. */
   readonly #ids = [0];
   readonly #newIds = new Map([[0, 0]]);
 
@@ -149,7 +149,7 @@ export class FontSubset {
     return this.#ids.push(id) - 1;
   }
 
-  /** `cmap`: what leads from characters to glyphs, where the part is to be read as a font again. */
+  /** `cmap`: maps characters to glyphs, if the part is to be read as a font again. */
   encode(cmap?: Buffer): Uint8Array {
     const outlines: Buffer[] = [];
     // Grows by the parts of composite glyphs.

@@ -12,14 +12,14 @@ import { describeCompletedAction, type FormProblem, maxTextLength } from "./form
 import type { ContractView, RecipientView } from "./page-model.ts";
 import { formatTime, type PendingAction, uniquePeople } from "./pending-actions.ts";
 
-/** The page of `contract_link`: it acts for nobody. */
+/** The page of `contract_link`, without actions. */
 export function contractPage(about: ContractView): Passthrough {
   const content = html`${facts(about, describePendingActions(about))}
 ${signatories(about)}`;
   return createPageResponse(200, createPage(about.contract.name, content, allowFraming));
 }
 
-/** The page of a person, with what they did and what is theirs to do; `done`: by which form. */
+/** The page of a person, with their past actions and open ones; `done`: the last form. */
 export function personPage(
   about: ContractView,
   to: RecipientView,
@@ -82,14 +82,14 @@ const signatory = (each: Signatory, contract: Contract): Html => {
   return html`<li>${isolateName(each.name)}<br><small>${joinHtml(about, ", ")}</small><br>${stateOf(each, contract)}</li>`;
 };
 
-/** The action that was last asked for; a declined contract keeps it until signature begins again. */
+/** The last requested action; a declined contract keeps it until signature begins again. */
 function stateOf({ action, sent_at }: Signatory, { status }: Contract): Html {
   if (action) return html`${action.is_success ? "Signed" : "Declined"} ${formatTime(action.at)}`;
   if (sent_at !== null && status === "SIGN") return html`Asked to sign ${formatTime(sent_at)}`;
   return html`${status === "SIGN" ? "Signs after others" : "Has not signed"}`;
 }
 
-/** What a person can do whose turn it is: a form for each kind of work, and one for a comment. */
+/** Forms for a person whose turn it is: one for each kind of work, and one for a comment. */
 export function forms({ mine, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
   const works = new Set(mine.map(({ work }) => work));
   const hidden = hiddenFields({ form_token: token });
@@ -109,7 +109,7 @@ export function forms({ mine, token }: RecipientView, typed: OAuthParameters = {
 const signForm = (text: string | undefined): Html => html`${field("Note (optional)", text)}
 <p><button name="act" value="sign">Sign</button></p>`;
 
-/** Nobody can take it back, so it is not the next thing to press. Without a script, a part that opens is what asks. */
+/** It cannot be undone, so it is not the next button to press. Without a script, a part that opens is the question. */
 const declining = (isOpen: boolean, form: Html): Html =>
   html`<details${new Html(isOpen ? " open" : "")}><summary>Decline</summary>
 <p>The contract goes back to its owner. It cannot be signed until it is sent again.</p>
@@ -129,7 +129,7 @@ const field = (label: string, text: string | undefined, required?: "required"): 
   html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxTextLength}" ${required}>
 ${text}</textarea></label></p>`;
 
-/** The document of a contract as it stands; a PDF is shown, anything else kept. Undefined where there is none. */
+/** The present document of a contract; a PDF is shown, others are downloaded. Undefined if there is none. */
 export async function createDocumentResponse(
   contract: Contract,
   { store, blobs }: Pick<ClusterContext, "store" | "blobs">,
@@ -159,7 +159,7 @@ const statusWords: Readonly<Record<ContractStatus, string>> = {
   VOIDED: "Void",
 };
 
-/** A name keeps its own direction of writing, and so does the sentence around it. */
+/** A name has its own direction of writing, and so does the sentence around it. */
 const isolateName = (text: string): Html => html`<bdi>${text}</bdi>`;
 
 /** Whose turn it is, as a sentence. */
@@ -191,7 +191,7 @@ function groups(turns: readonly PendingAction[]): PendingAction[][] {
   return [...found.values()];
 }
 
-/** Of those who are asked to sign all must; of those who may review or approve one is enough. */
+/** All requested signatories must sign; one reviewer or approver is enough. */
 function inWords(turns: readonly PendingAction[]): Html {
   const { work } = turns[0]!;
   const people = uniquePeople(turns);

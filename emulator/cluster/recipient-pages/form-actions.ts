@@ -22,10 +22,10 @@ export interface FormProblem {
   readonly words: string;
 }
 
-/** More than anybody writes into such a field. */
+/** More than anyone writes into such a field. */
 export const maxTextLength = 5_000;
 
-interface Acting {
+interface ActionContext {
   readonly tx: Transaction;
   readonly world: LifecycleContext;
   readonly contract: Contract;
@@ -34,8 +34,11 @@ interface Acting {
   readonly text: string | undefined;
 }
 
-/** What the buttons of the forms do, and whose turn it must be for that; undefined: anybody's who has one. */
-const acts = lookupTable<{ readonly for?: PendingAction["work"]; readonly act: (acting: Acting) => Promise<unknown> }>({
+/** Actions of the forms' buttons, and the turn that each requires; undefined: any person with one. */
+const acts = lookupTable<{
+  readonly for?: PendingAction["work"];
+  readonly act: (acting: ActionContext) => Promise<unknown>;
+}>({
   sign: {
     for: "sign",
     act: ({ tx, world, contract, person, text }) => sign(tx, world, contract, { ...person, note: text }, fail),
@@ -64,7 +67,7 @@ const acts = lookupTable<{ readonly for?: PendingAction["work"]; readonly act: (
   },
 });
 
-/** What does not depend on the contract: undefined where the form is one of the page's. */
+/** Checks that do not depend on the contract: undefined if the form is one of the page's. */
 export function validateForm({ act = "", text }: OAuthParameters): FormProblem | undefined {
   if (acts[act] === undefined) return { status: 400, words: "The form is not from this page." };
   if (act === "comment" && !text?.trim()) return { status: 400, words: "The comment is empty." };
@@ -76,7 +79,7 @@ export function validateForm({ act = "", text }: OAuthParameters): FormProblem |
 
 /**
  * Does what a form says, in the transaction of the caller, if it is that person's turn and the contract is as the page
- * showed it. Throws a Refusal where the move itself is refused.
+ * showed it. Throws a Refusal where the move itself is rejected.
  */
 export async function perform(
   tx: Transaction,
@@ -100,14 +103,14 @@ export async function perform(
   return undefined;
 }
 
-/** The words of a move that was refused, as the contract API says them. */
+/** The words of a move that was rejected, as the contract API says them. */
 export function toFormProblem(error: unknown): FormProblem {
   if (!(error instanceof DeclaredFailureError)) throw error;
   const { status, body } = failures[error.code] as Failure<unknown>;
   return { status, words: (body(error.data) as { readonly detail: string }).detail };
 }
 
-/** What a form did that led to the page: its address says so. */
+/** The form that led to the page, from its URL. */
 const words = lookupTable<string>({
   sign: "You signed this contract.",
   decline: "You declined to sign this contract.",
@@ -124,7 +127,7 @@ export function completedPath(target: string, act: string): string {
   return `${path}?${parameters}`;
 }
 
-/** What a person has just done; where nothing is asked of them any more, the last that they did to a signature. */
+/** A person's last action; if none is open any more, their last one on a signature. */
 export function describeCompletedAction(
   contract: Contract,
   { email }: Recipient,

@@ -6,7 +6,7 @@ import { fullName } from "../contracts/records.ts";
 import { type Contract, compositeId, contracts } from "../contracts/rows.ts";
 import { findMemberByEmail } from "../workspace/users.ts";
 
-/** Somebody who came by a link of their own. */
+/** A person who came by a link of their own. */
 export interface Recipient {
   readonly name: string;
   readonly email: string;
@@ -15,7 +15,7 @@ export interface Recipient {
 /** A contract whose page was asked for, and by whom. */
 export interface OpenedContract {
   readonly contract: Contract;
-  /** Undefined: anybody. */
+  /** Undefined: anyone. */
   readonly person: Recipient | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface ContractLink {
   readonly query: URLSearchParams;
 }
 
-/** What a link opens (DECISIONS.md, C25). */
+/** Target of a link (DECISIONS.md, C25). */
 export async function openLink(
   view: View,
   { cluster, composite, query }: ContractLink,
@@ -45,7 +45,7 @@ export async function openLink(
   return { contract, person: { name: nameOn(contract, email, member), email: addressKey(email) } };
 }
 
-/** As the contract calls the person, else as the workspace does. */
+/** The person's name in the contract, else in the workspace. */
 function nameOn({ signatories, counterparties }: Contract, email: string, member: User | undefined): string {
   const is = (other: string) => addressKey(other) === addressKey(email);
   const contact = counterparties.find(({ poc }) => poc && is(poc.email))?.poc;

@@ -8,18 +8,18 @@ import { personId } from "../workspace/users.ts";
 import type { OpenedContract, Recipient } from "./open-link.ts";
 import { filterActionsFor, listPendingActions, type PendingAction } from "./pending-actions.ts";
 
-/** What the page of a contract says to anybody. */
+/** Public contents of the page of a contract. */
 export interface ContractView {
   readonly contract: Contract;
   /** Names of the entity and of the counterparties. */
   readonly parties: readonly string[];
   readonly owner: string;
   readonly turns: readonly PendingAction[];
-  /** Undefined where there is none. */
+  /** Undefined if there is none. */
   readonly document: { readonly path: string; readonly format: "PDF" | "DOCX" } | undefined;
 }
 
-/** What it says, beside that, to the person whose link was opened. */
+/** Further contents for the person whose link was opened. */
 export interface RecipientView {
   readonly person: Recipient;
   readonly mine: readonly PendingAction[];

@@ -13,11 +13,11 @@ interface NamedPerson {
   readonly email: string;
 }
 
-/** What a contract waits for somebody to do: everybody named may do it, and one who does is enough to review or approve. */
+/** An open action of a contract: everybody named may do it, and one is enough to review or approve. */
 export type PendingAction = NamedPerson &
   ({ readonly work: "sign" | "review" } | { readonly work: "approve"; readonly approval: number });
 
-/** Whose turn it is on a contract, and to do what (DECISIONS.md, C11, C22); nobody's where nothing is asked of anybody. */
+/** Whose turn it is on a contract, and for which action (DECISIONS.md, C11, C22); none if no action is open. */
 export async function listPendingActions(view: View, contract: Contract): Promise<readonly PendingAction[]> {
   switch (contract.status) {
     case "SIGN":
@@ -36,7 +36,7 @@ export async function listPendingActions(view: View, contract: Contract): Promis
   }
 }
 
-/** Those turns that are one person's. */
+/** Turns of one person. */
 export const filterActionsFor = (turns: readonly PendingAction[], email: string): readonly PendingAction[] =>
   turns.filter((turn) => addressKey(turn.email) === addressKey(email));
 
@@ -50,7 +50,7 @@ async function approvalTurns(view: View, contract: Contract): Promise<PendingAct
   return turns;
 }
 
-/** A review of ours that names nobody is the owner's. */
+/** A review of ours without a reviewer is the owner's. */
 export async function listReviewers(view: View, contract: Contract, review: Review): Promise<readonly NamedPerson[]> {
   if (review.by === "counterparty") return listCounterpartyContacts(view, contract);
   const { reviewer_user_id, reviewer_role_id } = review;
@@ -58,7 +58,7 @@ export async function listReviewers(view: View, contract: Contract, review: Revi
   return findMembers(view, contract, owner, reviewer_role_id);
 }
 
-/** Those of the other side: their contacts, and to whom else the contract was sent for review. */
+/** People of the other side: their contacts, and other recipients of the contract's review. */
 export async function listCounterpartyContacts(view: View, contract: Contract): Promise<readonly NamedPerson[]> {
   const contacts = contract.counterparties.flatMap(({ poc }) => (poc ? { name: fullName(poc), email: poc.email } : []));
   const sent = await view.list(emails, { by: "contract", equals: contract.id });
@@ -96,9 +96,9 @@ export function uniquePeople<Person extends NamedPerson>(people: readonly Person
 interface Participant {
   readonly name: string;
   readonly email: string;
-  /** Of their page, at the contract's cluster. */
+  /** URL of their page, at the contract's cluster. */
   readonly path: string;
-  /** What it is their turn to do. */
+  /** Their open actions. */
   readonly turn: readonly PendingAction["work"][];
   /** When they signed, in the round of signatures that is the present one. */
   readonly signedAt: number | null;

@@ -51,7 +51,7 @@ const missing = (why: LinkProblem, { composite }: ContractLink): Passthrough =>
 
 const notTheirs = "This link is incomplete, or was issued for another person or contract. Ask for a new one.";
 
-/** The page as things stand, with what went wrong and what was typed. */
+/** The present page, with the error and the input. */
 function shown(
   { store }: ClusterContext,
   link: ContractLink,

@@ -1,14 +1,14 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import type { ReportSender, RouterClient, SendRouterRequest } from "./report.ts";
 
-/** An operation of the router that takes many texts of one cluster at once. */
+/** An operation of the router that accepts many strings of one cluster at once. */
 export interface BulkOperation {
   readonly method: Parameters<SendRouterRequest>[0];
   readonly path: string;
   readonly body: (texts: readonly string[], clusterId: string) => unknown;
 }
 
-/** Says things by bulk operations, where there is anything to say; whether the router took all of it. */
+/** Reports things by bulk operations, where there is anything to say; whether the router took all of it. */
 export type SendReports = (
   ...said: readonly (readonly [bulk: BulkOperation, texts: readonly string[]])[]
 ) => Promise<boolean>;
@@ -16,37 +16,37 @@ export type SendReports = (
 interface Options {
   readonly line: RouterClient;
   readonly wall: WallClock;
-  /** How long what is to be said together is gathered. */
-  readonly gather: Gathering;
+  /** How long reports are gathered. */
+  readonly gather: GatheringLimits;
   /** One call after the other, so that they come in the same order in every run. */
   readonly inTurn: boolean;
 }
 
-/** What ends gathering: a pause or a time on the wall, or so many who have something to say. */
-interface Gathering {
+/** Limits of gathering: a pause, a time by the wall clock, or this many reports. */
+interface GatheringLimits {
   readonly pauseMs: number;
   readonly longestMs: number;
   readonly most: number;
 }
 
-interface Gathered {
+interface GatheredReport {
   readonly parts: (readonly string[])[];
   addedAt: number;
   readonly isFull: AbortController;
   taken: Promise<boolean>;
 }
 
-/** Says together what comes back to back, for each call to the router costs as much as sending a contract. */
+/** Reports together what comes back to back, for each call to the router costs as much as sending a contract. */
 export class ReportBatcher {
   readonly #options: Options;
   /** Calls that still take more: for as long as their speakers may speak, by cluster, key and operation. */
-  readonly #gathering = new WeakMap<AbortSignal, Map<string, Gathered>>();
+  readonly #gathering = new WeakMap<AbortSignal, Map<string, GatheredReport>>();
 
   constructor(options: Options) {
     this.#options = options;
   }
 
-  /** Says what a cluster has to say. */
+  /** Reports what a cluster has to say. */
   senderFor(speaker: ReportSender): SendReports {
     return async (...said) => {
       if (!this.#options.inTurn) {
@@ -58,7 +58,7 @@ export class ReportBatcher {
     };
   }
 
-  /** Resolves with whether the router took these texts. */
+  /** Resolves with whether the router took these strings. */
   async #send(speaker: ReportSender, bulk: BulkOperation, texts: readonly string[]): Promise<boolean> {
     if (texts.length === 0) return true;
     const together = this.#joinBatch(speaker, bulk);
@@ -66,18 +66,18 @@ export class ReportBatcher {
     together.addedAt = this.#options.wall.monotonicNow();
     if (together.parts.length >= this.#options.gather.most) together.isFull.abort("full");
     const taken = await together.taken;
-    // One of them spoils it for the others, which must not suffer.
+    // One of them fails the others, which must not suffer.
     return taken || together.parts.length === 1 ? taken : this.#call(speaker, bulk, texts);
   }
 
-  #joinBatch(speaker: ReportSender, bulk: BulkOperation): Gathered {
+  #joinBatch(speaker: ReportSender, bulk: BulkOperation): GatheredReport {
     const name = `${speaker.cluster_id} ${speaker.key} ${bulk.method} ${bulk.path}`;
-    const gathering = this.#gathering.get(speaker.signal) ?? new Map<string, Gathered>();
+    const gathering = this.#gathering.get(speaker.signal) ?? new Map<string, GatheredReport>();
     this.#gathering.set(speaker.signal, gathering);
     const open = gathering.get(name);
     if (open) return open;
     const taken = Promise.resolve(false);
-    const fresh: Gathered = { parts: [], addedAt: 0, isFull: new AbortController(), taken };
+    const fresh: GatheredReport = { parts: [], addedAt: 0, isFull: new AbortController(), taken };
     fresh.taken = this.#gather(fresh).then(() => {
       gathering.delete(name);
       return this.#call(speaker, bulk, fresh.parts.flat());
@@ -86,7 +86,7 @@ export class ReportBatcher {
     return fresh;
   }
 
-  async #gather(gathered: Gathered): Promise<void> {
+  async #gather(gathered: GatheredReport): Promise<void> {
     const { wall, gather } = this.#options;
     const end = wall.monotonicNow() + gather.longestMs;
     const { signal } = gathered.isFull;
@@ -104,5 +104,5 @@ export class ReportBatcher {
   }
 }
 
-/** Whether the status of an answer says so; without an answer it is not. */
+/** Whether the status of a response says so; without a response it is not. */
 export const isAccepted = (status: number | undefined): boolean => status !== undefined && status < 300;

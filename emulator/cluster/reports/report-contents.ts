@@ -43,9 +43,12 @@ const tokensEnded = tokens("DELETE", "counter_party");
 const creatorTokensMapped = tokens("POST", "creator");
 const creatorTokensEnded = tokens("DELETE", "creator");
 
-/** What each kind of report says, as it is true now; undefined where there is nothing to say. */
+/** Contents of each kind of report, from the present state; undefined if there is nothing to report. */
 const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Promise<Report | undefined>>> = {
-  /** Who signs a contract, and who is invited to it: one job, since both come true when it is sent (DECISIONS.md, R33). */
+  /**
+   * The signatories of a contract and its invited people: one job, since both are known when it is sent (DECISIONS.md,
+   * R33).
+   */
   "report-signatories": async (view, id) => {
     const contract = await view.get(contracts, id);
     if (!contract) return undefined;
@@ -109,7 +112,7 @@ async function tokensOf(view: View, slice: Slice<"contract" | "user">) {
   return { cluster_id, open, over };
 }
 
-/** An address that another cluster has stays there: nobody is moved by a sign-up (DECISIONS.md, R23). */
+/** An address of another cluster stays there: a sign-up moves no address (DECISIONS.md, R23). */
 async function mapAddress(ask: SendRouterRequest, hash: string, cluster_id: string): Promise<boolean> {
   const known = await ask("GET", `/router/v1/cluster_emails/email/${hash}`);
   if (known !== 404) return isAccepted(known);
@@ -120,21 +123,24 @@ interface ReportWorld {
   readonly clock: Clock;
   readonly wall: WallClock;
   readonly line: RouterClient;
-  /** One thing at a time: no report waits for others. */
+  /** One report at a time: no report waits for others. */
   readonly deterministic: boolean;
-  /** Told when the router refused so often that it is not asked again. */
+  /** Called when the router has rejected so often that the cluster gives up. */
   readonly giveUp: (line: string) => void;
 }
 
-/** A report that the router does not take is made again after so many virtual minutes each time, then given up. */
+/** A report that the router does not take is made again after this many virtual minutes each time, then given up. */
 const backOffMinutes = [1, 2, 4, 8, 16];
 
-/** Nobody notices it, a busy machine sends some contracts meanwhile, and half of the schedule's slots stay free. */
+/**
+ * The delay is not noticeable, a busy machine sends some contracts meanwhile, and half of the schedule's slots stay
+ * free.
+ */
 const gather = { pauseMs: 25, longestMs: 250, most: 32 };
 
 /**
- * What the schedule does with the reports of clusters to the router; the ref of an entry is the id of a contract or a
- * member, and how often it failed.
+ * Handlers of the scheduled reports of clusters to the router; the ref of an entry is the id of a contract or a member,
+ * and the number of its failures.
  */
 export function reportJobHandlers(world: ReportWorld): JobHandlers {
   const { line, wall, deterministic } = world;
@@ -154,7 +160,7 @@ export function reportJobHandlers(world: ReportWorld): JobHandlers {
             const nothing = cluster_id === undefined || content === undefined || key === undefined;
             const taken = nothing || (await report(content, { cluster_id, key, cause: causeOf(entry), signal }));
             const outcome = nothing ? "nothing-to-report" : "reported";
-            return (tx: Transaction) => (taken ? end(tx, entry, outcome) : again(tx, entry, world));
+            return (tx: Transaction) => (taken ? endEntry(tx, entry, outcome) : again(tx, entry, world));
           };
         }),
       ),
@@ -168,7 +174,7 @@ async function keyOf(view: View, clusterId: string): Promise<string | undefined>
   return row?.external_url === null ? row.key : undefined;
 }
 
-async function end(tx: Transaction, entry: ScheduledEntry, outcome: string): Promise<string> {
+async function endEntry(tx: Transaction, entry: ScheduledEntry, outcome: string): Promise<string> {
   if ((await tx.get(schedule, entry.id))?.ref === entry.ref) dequeue(tx, entry);
   return outcome;
 }
@@ -180,7 +186,7 @@ async function again(tx: Transaction, entry: ScheduledEntry, { clock, giveUp }: 
   const minutes = backOffMinutes[failures];
   if (minutes === undefined) {
     giveUp(`the router rejected ${entry.kind} ${id} ${failures + 1} times. It is not retried`);
-    return end(tx, entry, "given-up");
+    return endEntry(tx, entry, "given-up");
   }
   enqueue(tx, { ...entry, ref: formatReportRef(id, failures + 1), due: clock.now() + minutes * 60_000 });
   return "retrying";

@@ -5,7 +5,9 @@ import { sendRequest } from "../../http/outgoing/webhook-sender.ts";
 import type { Cause } from "../../store/cause.ts";
 import type { Transaction } from "../../store/port.ts";
 
-/** What a cluster tells the router; the job reads what is true when it runs, so that a late one tells nothing old. */
+/**
+ * A cluster's report to the router; the job reads the present state when it runs, so that a late one is not outdated.
+ */
 export const reportKinds = [
   "report-signatories",
   "report-invitations",
@@ -21,7 +23,7 @@ export const isReport = (kind: string): kind is ReportKind => isOneOf(reportKind
  * (DECISIONS.md, R33, R34). `id`: of the contract, the member or the installation.
  */
 export function scheduleReport(tx: Transaction, kind: ReportKind, id: number, due: number): void {
-  // Of one contract one at a time, so that no token is mapped by what was true before it ended.
+  // One at a time per contract, so that a token is never mapped by a state before the contract ended.
   enqueue(tx, { due, kind, concurrency_key: `report of ${subjects[kind]} ${id}`, ref: formatReportRef(id, 0) });
 }
 
@@ -40,13 +42,13 @@ export function parseReportRef(ref: string): { readonly id: string; readonly fai
   return { id, failures: Number(failures) };
 }
 
-/** Who speaks, and why. */
+/** The sender, and the reason. */
 export interface ReportSender {
   readonly cluster_id: string;
   /** With which the cluster speaks to the router. */
   readonly key: string;
   readonly cause: Cause | undefined;
-  /** Aborted once nothing may be said any more: the emulator closes, or what is told of is in a state that was left. */
+  /** Aborted once reports must end: the emulator closes, or the contract belongs to a replaced state. */
   readonly signal: AbortSignal;
 }
 
@@ -55,7 +57,7 @@ export interface RouterClient {
   ask(speaker: ReportSender, ...call: Parameters<SendRouterRequest>): ReturnType<SendRouterRequest>;
 }
 
-/** One call to the router; resolves with the status of the answer, undefined when none came in time. */
+/** One call to the router; resolves with the status of the response, undefined if none came in time. */
 export type SendRouterRequest = (
   method: "GET" | "POST" | "DELETE",
   path: string,
@@ -65,7 +67,7 @@ export type SendRouterRequest = (
 interface LineOptions {
   readonly forwarder: Forwarder;
   readonly timeoutMs: number;
-  /** Where the router listens, once it takes requests. */
+  /** Address of the router, once it accepts requests. */
   readonly routerUrl: Promise<string>;
 }
 

@@ -29,7 +29,7 @@ export const storedObjects = rows<StoredObject>({
 
 const StorageKey = z.strictObject({ cluster_id: z.string(), key: z.string() });
 
-/** What signs a cluster's URLs; kept in the state, so that a URL outlives a restart. */
+/** Key that signs a cluster's URLs; in the state, so that a URL outlives a restart. */
 export const storageKeys = rows<z.infer<typeof StorageKey>>({
   name: "storage_keys",
   schema: StorageKey,
@@ -40,7 +40,7 @@ export const storageKeys = rows<z.infer<typeof StorageKey>>({
 /** DECISIONS.md, C5 */
 export const signedUrlSeconds = 15 * 60;
 
-type Signing = Pick<ClusterContext, "cluster" | "clock" | "ids">;
+type SigningContext = Pick<ClusterContext, "cluster" | "clock" | "ids">;
 
 /**
  * A URL that is good for one method on one object, for 15 virtual minutes. A PUT is bound to the object's content
@@ -48,7 +48,7 @@ type Signing = Pick<ClusterContext, "cluster" | "clock" | "ids">;
  */
 export async function signedObjectUrl(
   tx: Transaction,
-  world: Signing,
+  world: SigningContext,
   method: "GET" | "PUT",
   object: Pick<StoredObject, "key" | "filename" | "content_type">,
 ): Promise<SignedUrl> {
@@ -62,7 +62,7 @@ export async function signedObjectUrl(
   });
 }
 
-async function signingKey(tx: Transaction, { cluster, ids }: Signing): Promise<Buffer> {
+async function signingKey(tx: Transaction, { cluster, ids }: SigningContext): Promise<Buffer> {
   const known = await findStorageKey(tx, cluster.id);
   if (known) return known;
   const key = ids.bytes(32);

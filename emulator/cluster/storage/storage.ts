@@ -20,7 +20,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
     refuseCredentials(world);
     const object = await requireSigned("PUT", params.object_key, world);
     const { maxBytes } = putObject.request.body;
-    // What says so at its beginning need not be taken first.
+    // A file that is visibly too large need not be read first.
     if (Number(world.request.headers["content-length"]) > maxBytes) return refuseTooLarge(world, maxBytes);
     try {
       const bytes = verifyUpload(world.request.headers, body, idsOf(world), world.fail);
@@ -50,7 +50,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
   },
 };
 
-/** What the storage's refusals end with. */
+/** End of the storage's rejections. */
 const idsOf = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluster">) => ({
   requestId: ids.pick("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", 16),
   hostId: cluster.id,
@@ -64,7 +64,7 @@ const refuseTooLarge = (
 type Refuse = Fail<"storage-expired" | "storage-signature-mismatch">;
 type StorageCall = ClusterContext & Pick<Call<never, unknown>, "request"> & { readonly fail: Refuse };
 
-/** The object that a signed URL names. The virtual time at which the request came decides (DECISIONS.md, P24). */
+/** The object that a signed URL names. The virtual time of the request's arrival decides (DECISIONS.md, P24). */
 async function requireSigned(method: "GET" | "PUT", key: string, world: StorageCall): Promise<StoredObject> {
   const { request, clock, store, cluster, fail } = world;
   // Any method that is declared nowhere ends here.
@@ -111,11 +111,11 @@ async function extensionOf(contentType: string): Promise<string | undefined> {
   return contentType === "application/octet-stream" ? undefined : extension(contentType) || undefined;
 }
 
-const longest = 255;
+const maxObjectKeyLength = 255;
 
 /**
- * The name under which a file is kept: the last part of a path, without control characters and those that file
- * systems refuse, at most 255 characters, with `usual` as its extension when it has none.
+ * The name under which a file is stored: the last part of a path, without control characters and those that file
+ * systems reject, at most 255 characters, with `usual` as its extension when it has none.
  */
 export function cleanFilename(name: string, usual: string | undefined): string {
   const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
@@ -131,12 +131,14 @@ export function cleanFilename(name: string, usual: string | undefined): string {
   const known = /\.[A-Za-z0-9]{1,10}$/.exec(base)?.[0];
   const extension = known ?? (usual ? `.${usual}` : "");
   const stem = known ? base.slice(0, -known.length) : base;
-  return `${[...stem].slice(0, longest - extension.length).join("")}${extension}`;
+  return `${[...stem].slice(0, maxObjectKeyLength - extension.length).join("")}${extension}`;
 }
 
 /** Beginning and end of a name that is far too long: looking at all of it would only cost time. */
 const endsOf = (name: string): string =>
-  name.length <= 8 * longest ? name : name.slice(0, 4 * longest) + name.slice(-4 * longest);
+  name.length <= 8 * maxObjectKeyLength
+    ? name
+    : name.slice(0, 4 * maxObjectKeyLength) + name.slice(-4 * maxObjectKeyLength);
 
 export const fileHandlers = {
   "files.initialize": async ({ body }, world) => {

@@ -108,7 +108,7 @@ function sha256Claim(headers: Headers): Claim[] {
   return [{ name: "x-amz-content-sha256", checksum: createHash("sha256"), value, encoding: "hex", mismatch }];
 }
 
-/** What sums up bytes as they come. */
+/** Computes checksums of incoming bytes. */
 interface Checksum {
   update(bytes: Uint8Array): unknown;
   digest(): Buffer;
@@ -174,8 +174,8 @@ class ChunkedBodyError extends Error {
 const maxLineBytes = 4096;
 
 /**
- * The bytes that an aws-chunked body carries: `length;chunk-signature=…`, the bytes, and so on until a chunk of none,
- * behind which trailers may stand. The URL authorizes the upload, so signatures of chunks are not checked.
+ * The bytes that an aws-chunked body carries: `length;chunk-signature=…`, the bytes, and so on until an empty chunk,
+ * after which trailers may follow. The URL authorizes the upload, so signatures of chunks are not checked.
  */
 async function* decodeChunked(
   body: AsyncIterable<Uint8Array>,
@@ -207,7 +207,7 @@ class ByteReader {
     this.#pieces = body[Symbol.asyncIterator]();
   }
 
-  /** Up to the next CRLF; at the end of the stream what is left of it. */
+  /** Up to the next CRLF; at the end of the stream the rest of it. */
   async line(): Promise<string> {
     for (;;) {
       const end = this.#rest.indexOf("\r\n");

@@ -4,12 +4,12 @@ import type { ReportFinding } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
 import type { Question } from "../../world/workspaces.ts";
 
-/** What is wrong, by variable, in the words of shape C. */
+/** The problems, by variable, in the words of shape C. */
 export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Checks answers to the attributes of a template or to the questions of an intake form (DECISIONS.md, F11).
- * Unknown keys are accepted; `partial` leaves out the question whether required ones are there. Undefined: all is well.
+ * Checks answers to the attributes of a template or to the questions of an intake form (DECISIONS.md, F11). Unknown
+ * keys are accepted; `partial` omits the question whether required ones are there. Undefined: all is well.
  */
 export function validateAnswers(
   questions: readonly Question[],
@@ -24,17 +24,17 @@ export function validateAnswers(
       const left = partial && !Object.hasOwn(answers, variable);
       if (required && !left) problems.set(variable, ["Field required"]);
     } else {
-      const problem = wrong(question, answer);
+      const problem = describeMismatch(question, answer);
       if (problem !== undefined) problems.set(variable, [problem]);
     }
   }
   return problems.size > 0 ? Object.fromEntries(problems) : undefined;
 }
 
-/** Of one document; more say nothing new. */
+/** Limit per document; further ones add nothing new. */
 const maxFindings = 10;
 
-/** Notes the answers to what is no question: they are kept, and the real service may refuse them. */
+/** Notes responses without a question: they are stored, and the real service may reject them. */
 export function noteUnknownAnswers(
   finding: ReportFinding,
   place: string,
@@ -59,7 +59,7 @@ export function withDefaults(
   return { ...Object.fromEntries(defaults), ...answers };
 }
 
-function wrong({ type, options }: Question, answer: unknown): string | undefined {
+function describeMismatch({ type, options }: Question, answer: unknown): string | undefined {
   const values = options?.map((option) => option.value);
   const known = (value: unknown) => typeof value === "string" && (!values || values.includes(value));
   const oneOf = () => `Value should be one of ${(values ?? []).join(", ")}`;

@@ -19,12 +19,12 @@ const KeyPointer = z.strictObject({
   field_name: z.string(),
   label: z.string(),
   data_type: z.string(),
-  /** Any JSON value; null is none. */
+  /** Any JSON value except null. */
   value: z.unknown(),
 });
 type KeyPointer = z.infer<typeof KeyPointer>;
 
-/** What is recorded on a contract beside its text. */
+/** Data that is recorded on a contract next to its text. */
 export const keyPointers = rows<KeyPointer, "contract">({
   name: "key_pointers",
   schema: KeyPointer,
@@ -127,7 +127,7 @@ type Match =
   | { readonly target: Pick<KeyPointer, "field_name" | "label" | "data_type">; readonly value: unknown }
   | { readonly problem: Readonly<Record<string, readonly string[]>> };
 
-/** The key pointer that a row names by id or by field name, or what is wrong with the row. */
+/** The key pointer that a row names by id or by field name, or the problem of the row. */
 function matched(given: PointerInput, type: ContractType, known: readonly KeyPointer[]): Match {
   const { key_pointer_id, key_pointer_field_name } = given;
   const value = given.value ?? null;
@@ -147,7 +147,7 @@ function matched(given: PointerInput, type: ContractType, known: readonly KeyPoi
   return { target: { field_name: variable, label: display_label, data_type }, value };
 }
 
-/** What is wrong with a value; null, which clears it, is always right. */
+/** The problem of a value; null, which clears it, is always valid. */
 function problemWith(fieldName: string, value: unknown, type: ContractType): readonly string[] | undefined {
   const definition = keyPointerNamed(type, fieldName);
   if (!definition || value === null) return undefined;
@@ -183,7 +183,7 @@ interface Section {
   readonly name: string;
 }
 
-/** What can be recorded on contracts of a type: the common key pointers and the questions of its intake form. */
+/** Fields that can be recorded on contracts of a type: the common key pointers and the questions of its intake form. */
 const keyPointerSections = (
   type: ContractType,
 ): readonly { readonly section: Section; readonly descriptors: readonly Question[] }[] => [

@@ -66,7 +66,7 @@ function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, inclu
   );
 }
 
-/** A question as templates and intake forms show it: what it does not have is left out. */
+/** A question as templates and intake forms show it: absent fields are omitted. */
 export const toAttributeRecord = (question: Question): z.input<typeof Attribute> => ({
   display_label: question.display_label,
   variable: question.variable,

@@ -10,8 +10,8 @@ import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 type Headers = ReceivedRequest["headers"];
 
 /**
- * Says whom the headers client-id, client-secret and user-email name, or refuses (DECISIONS.md, C2 and C4). One
- * authenticator belongs to one listener: it keeps the count of the rate limit.
+ * Returns the caller in the headers client-id, client-secret and user-email, or rejects (DECISIONS.md, C2 and C4). One
+ * authenticator belongs to one listener: it has the count of the rate limit.
  */
 export function apiKeyAuthenticator(
   world: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
@@ -28,13 +28,13 @@ export function apiKeyAuthenticator(
 async function memberOf(view: View, clusterId: string, headers: Headers): Promise<AuthenticatedMember> {
   const clientId = headers["client-id"];
   const secret = headers["client-secret"];
-  // A bearer token alone is refused like no credentials at all.
+  // A bearer token alone is rejected like no credentials at all.
   if (!clientId || !secret) return fail("no-credentials");
 
   const found = await view.list(workspaces, { by: "client", equals: clientId, limit: 1 });
   // A key opens the cluster of its workspace alone.
   const workspace = found.find((row) => row.cluster_id === clusterId);
-  // Compared even when there is nothing to compare with, so that the time does not tell which ids exist.
+  // Compared even without a counterpart, so that the time does not reveal which ids exist.
   const matches = constantTimeEqual(secret, workspace?.client_secret ?? "");
   if (!workspace || !matches) return fail("wrong-credentials");
 
@@ -54,7 +54,7 @@ async function actingUser(view: View, workspace: Workspace): Promise<User> {
   return user;
 }
 
-/** Refuses a key from which Developer Settings was taken in the seed (DECISIONS.md, F3). */
+/** Rejects a key from which Developer Settings was taken in the seed (DECISIONS.md, F3). */
 export function requireDeveloperSettings(
   { workspace }: AuthenticatedMember,
   refuse: Fail<"developer-settings-required">,
@@ -65,8 +65,8 @@ export function requireDeveloperSettings(
 const windowMs = 1_000;
 
 /**
- * Counts requests per workspace over the last second of wall time; `perSecond` 0 is no limit. Like the real
- * framework's throttle, a refused request does not count, and `retry-after` is when the oldest one leaves the window.
+ * Counts requests per workspace over the last second of wall-clock time; `perSecond` 0 is not a limit. Like the real
+ * framework's throttle, a rejected request does not count, and `retry-after` is when the oldest one leaves the window.
  */
 export function rateLimit(perSecond: number, wall: WallClock): (workspaceId: number, fail: Fail<"throttled">) => void {
   if (perSecond <= 0) return () => {};

@@ -35,7 +35,7 @@ function entityRecord(entity: Entity, workspace: Workspace) {
     name,
     reference_id,
     jurisdiction: jurisdictionRecord(workspace, entity.jurisdiction),
-    organization_type: { id: type?.id ?? unlisted, name: entity.type },
+    organization_type: { id: type?.id ?? unlistedId, name: entity.type },
     ...(address && {
       primary_address: {
         // An entity of the seed has one address, so its own number serves.
@@ -52,7 +52,7 @@ function entityRecord(entity: Entity, workspace: Workspace) {
 }
 
 /** Id of a label that a seed uses without listing it. */
-const unlisted = 0;
+const unlistedId = 0;
 
 /** A jurisdiction of the workspace by its code or its name, both of which seeds use. */
 const jurisdictionOf = ({ jurisdictions }: Workspace, text: string) =>
@@ -60,5 +60,5 @@ const jurisdictionOf = ({ jurisdictions }: Workspace, text: string) =>
 
 function jurisdictionRecord(workspace: Workspace, text: string) {
   const found = jurisdictionOf(workspace, text);
-  return found ? { id: found.id, name: found.name, code2: found.iso_code } : { id: unlisted, name: text };
+  return found ? { id: found.id, name: found.name, code2: found.iso_code } : { id: unlistedId, name: text };
 }

@@ -12,7 +12,7 @@ import {
 } from "../../world/workspaces.ts";
 import { freeId } from "./free-id.ts";
 
-/** What every new workspace begins with. Rows refer to each other by their ids here; the copies get ids of their own. */
+/** Contents of every new workspace. Rows refer to each other by their ids here; the copies get ids of their own. */
 export interface StandardSet extends Pick<Workspace, "organization_types" | "jurisdictions"> {
   readonly roles: readonly Role[];
   readonly contract_types: readonly ContractType[];
@@ -20,7 +20,7 @@ export interface StandardSet extends Pick<Workspace, "organization_types" | "jur
   readonly workflows: readonly Workflow[];
 }
 
-/** Gives a workspace its roles, contract types, templates and workflows. */
+/** Returns a workspace its roles, contract types, templates and workflows. */
 export async function addStandardSet(tx: Transaction, set: StandardSet, workspace_id: number): Promise<void> {
   const roleIds = await idsFor(tx, roles, "role", set.roles);
   const typeIds = await idsFor(tx, contractTypes, "contract_type", set.contract_types);

@@ -53,7 +53,7 @@ async function addTrialWorkspace(tx: Transaction, world: ClusterContext, request
   const name = [first_name, last_name].filter(Boolean).join(" ");
   const owner = { name, email: request.email.trim(), designation: job_title };
   const workspace = await addWorkspace(tx, world, { name: company_name, industry, use_case, owner });
-  // Each address is one member: whoever is named twice, or owns the workspace, is not invited again.
+  // Each address is one member: an address that is named twice, or owns the workspace, is not invited again.
   const members = new Set([addressKey(owner.email)]);
   for (const { email, first_name } of request.invited_users) {
     if (members.has(addressKey(email))) continue;

@@ -49,7 +49,7 @@ export async function toOrgUser(view: View, id: number): Promise<z.infer<typeof 
   return { id: user.id, name: user.name, email: user.email, designation: user.designation };
 }
 
-/** An active user of the workspace; undefined for anybody else. */
+/** An active user of the workspace; undefined for anyone else. */
 export async function activeUser(view: View, workspace: Workspace, id: number): Promise<User | undefined> {
   const user = await view.get(users, id);
   return user?.workspace_id === workspace.id && user.is_active ? user : undefined;
@@ -58,7 +58,7 @@ export async function activeUser(view: View, workspace: Workspace, id: number): 
 /** How the framework words a reference to a row that the workspace does not have (DECISIONS.md, C1). */
 export const rowNotFoundMessage = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
 
-/** Somebody who is no member of the workspace, but whom one of its contracts names. */
+/** A person who is not a member of the workspace, but whom one of its contracts names. */
 const Outsider = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),

@@ -106,7 +106,7 @@ const refusedPrefixes = [
 
 const printable = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
-/** The custom headers of a subscription with trimmed names, or what is wrong with each that is refused. */
+/** The custom headers of a webhook with trimmed names, or the problem of each rejected one. */
 function customHeaders(
   given: Readonly<Record<string, string>>,
 ): { readonly headers: Record<string, string> } | { readonly problems: Record<string, string[]> } {

@@ -60,5 +60,5 @@ export async function findUser(view: View, workspace: Workspace, email: string):
   return named.find((user) => user.workspace_id === workspace.id && user.is_active);
 }
 
-/** How a body that names somebody else is refused. */
+/** The rejection of a body that names an unknown user. */
 export const userNotFoundMessage = (email: string): string => `Object with email=${email} does not exist.`;

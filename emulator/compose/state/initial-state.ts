@@ -18,7 +18,7 @@ import type { Settings } from "../../world/settings.ts";
 import { workspaces } from "../../world/workspaces.ts";
 import { applySeed, type Seed } from "./seed.ts";
 
-interface Beginning {
+interface InitialStateOptions {
   readonly store: Store;
   readonly seed: Seed;
   readonly ids: RenewableIds;
@@ -28,10 +28,10 @@ interface Beginning {
   readonly at: number;
 }
 
-/** What writes the seed into an emptied state, with the keys and secrets that were handed out at the start. */
-export async function createSeedWriter(from: Beginning): Promise<(tx: Transaction) => void> {
+/** Writes the seed into an emptied state, with the keys and secrets that were handed out at the start. */
+export async function createSeedWriter(from: InitialStateOptions): Promise<(tx: Transaction) => void> {
   const { store, ids, settings, clock, at } = from;
-  // With --deterministic the same keys are drawn again, and what is drawn next depends on it.
+  // With --deterministic the same keys are drawn again, and later draws depend on it.
   const seed = settings.deterministic ? from.seed : await store.read((view) => withKeptKeys(view, from.seed));
   return (tx) => {
     ids.restart();
@@ -72,9 +72,9 @@ async function withKeptKeys(view: View, seed: Seed): Promise<Seed> {
 }
 
 /**
- * What is to be said at the start when virtual time lies so far behind the wall that whoever checks tokens by their own
- * clock takes every one for expired (DECISIONS.md, P7); undefined while it does not. Ahead is no harm: tokens carry
- * no `nbf`.
+ * The warning at the start that virtual time lies so far behind the wall clock that clients which check tokens by their
+ * own clock take every one for expired (DECISIONS.md, P7); undefined while it does not. Ahead is not a harm: tokens
+ * carry no `nbf`.
  */
 export function formatStaleTimeWarning(clock: Clock, wall: WallClock): string | undefined {
   const now = clock.now();
@@ -99,8 +99,8 @@ export async function referencedBlobs(store: Store): Promise<ReadonlySet<string>
 }
 
 /**
- * The hashes of all uploaded bytes that a snapshot names. Read as text, so that one which is damaged or of another
- * version still keeps them.
+ * The hashes of all uploaded bytes that a snapshot names. Read as a string, so that a damaged snapshot or one of
+ * another version still retains them.
  */
 export async function referencedBlobsOfSnapshots(snapshotStore: SnapshotStore): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
@@ -108,14 +108,14 @@ export async function referencedBlobsOfSnapshots(snapshotStore: SnapshotStore): 
     for await (const block of (await snapshotStore.open(name)) ?? []) {
       const text = Buffer.from(block).toString("latin1");
       for (const [, hash] of text.matchAll(/"sha256":"([0-9a-f]{64})"/g)) named.add(hash!);
-      // What comes then names nothing, and may be long.
+      // Later bytes name nothing, and may be long.
       if (text.includes('\n"mappings": {\n')) break;
     }
   }
   return named;
 }
 
-/** The texts of the history of a state in a file. */
+/** The strings of the history of a state in a file. */
 export async function* readHistoryLines(statePath: string): AsyncGenerator<string, void> {
   const folder = historyFolder(statePath);
   for (const name of await readdir(folder).catch(() => [])) {
@@ -123,14 +123,14 @@ export async function* readHistoryLines(statePath: string): AsyncGenerator<strin
   }
 }
 
-/** The hashes of all uploaded bytes that a history may name: whatever looks like one in its texts. */
+/** The hashes of all uploaded bytes that a history may name: whatever looks like one in its strings. */
 export async function referencedBlobsOfHistory(texts: AsyncIterable<string>): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
   for await (const text of texts) for (const [, hash] of text.matchAll(/"([0-9a-f]{64})"/g)) named.add(hash!);
   return named;
 }
 
-/** Adds every `sha256` within a row, wherever it stands: a place that was forgotten would cost somebody's document. */
+/** Adds every `sha256` within a row, at any depth: a forgotten position would cost a user's document. */
 function addHashes(value: unknown, named: Set<string>): void {
   if (typeof value !== "object" || value === null) return;
   for (const [name, inner] of Object.entries(value)) {

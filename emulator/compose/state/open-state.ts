@@ -31,18 +31,18 @@ export interface OpenedState {
   readonly store: Store;
   readonly blobs: Blobs;
   readonly snapshotStore: SnapshotStore;
-  /** In the order of the seed. */
+  /** Clusters in the order of the seed. */
   readonly clusters: readonly ClusterRow[];
-  /** Of a state that several processes share; undefined where this one has it for itself. */
+  /** Context of a state that several processes share; undefined if this one has it for itself. */
   readonly leadership?: Leadership | undefined;
-  /** What the document says beside the state; undefined where it did not begin with one. */
+  /** Other fields of the document next to the state; undefined if it did not begin with one. */
   readonly kept: Head | undefined;
 }
 
-interface Opening {
+interface OpenStateOptions {
   /** Undefined: in a database, or in memory. */
   readonly file: string | undefined;
-  /** Where the state is in PostgreSQL, and who wants to lead there. */
+  /** The database of a state in PostgreSQL, and the process that competes to lead there. */
   readonly database?: DatabaseOptions | undefined;
   readonly seed: Seed;
   readonly ids: RenewableIds;
@@ -50,11 +50,11 @@ interface Opening {
   readonly report: (line: string) => void;
   /** Whether this process still has the file for itself. */
   readonly isHeld?: (() => Promise<boolean>) | undefined;
-  /** How much is kept at most of what led to the present state. */
+  /** Limit of the stored history that led to the present state. */
   readonly historyBytes?: number | undefined;
-  /** What is written down with each commit, for whoever goes back to it. */
+  /** Metadata that is written with each commit, for a later rewind. */
   readonly moment: () => Moment;
-  /** What it begins with in the place of the seed. */
+  /** Contents that it begins with instead of the seed. */
   readonly origin?: StateSource | undefined;
 }
 
@@ -65,19 +65,19 @@ export type DatabaseOptions = Pick<
 >;
 
 /** Opens the state; a new one begins with the seed, or with a copy of another state. */
-export async function openState(opening: Opening): Promise<OpenedState> {
+export async function openState(opening: OpenStateOptions): Promise<OpenedState> {
   const { origin } = opening;
   if (origin) return openCopy(origin, opening);
   const parts = await openParts(opening);
   return begun(parts, opening).catch(async (error) => {
-    // Whoever waits may lead then.
+    // A waiting process may lead then.
     await parts.store.close().catch(() => {});
     throw error;
   });
 }
 
-/** Goes on with what is there, or begins with the seed. */
-async function begun(parts: Parts, { seed, ids, wall, report }: Opening): Promise<OpenedState> {
+/** Continues with the stored state, or begins with the seed. */
+async function begun(parts: Parts, { seed, ids, wall, report }: OpenStateOptions): Promise<OpenedState> {
   const { store } = parts;
   const known = await clustersOf(store);
   if (known.length > 0) {
@@ -93,7 +93,7 @@ async function begun(parts: Parts, { seed, ids, wall, report }: Opening): Promis
 }
 
 /** Opens a copy of another state, in memory or in a file that has none yet. Nothing is made where it cannot be read. */
-async function openCopy(origin: StateSource, opening: Opening): Promise<OpenedState> {
+async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise<OpenedState> {
   const { file, ids, wall } = opening;
   const { store: copy, kept } = await origin.load(wall);
   const clusters = await clustersOf(copy);
@@ -131,7 +131,7 @@ async function openCopy(origin: StateSource, opening: Opening): Promise<OpenedSt
   return { ...parts, clusters, kept };
 }
 
-/** Whether a file is a state with something in it. Fails with StateFormatError where it is damaged. */
+/** Whether a file is a state with something in it. Fails with StateFormatError if it is damaged. */
 async function holdsState(file: string, wall: WallClock): Promise<boolean> {
   if (!existsSync(file)) return false;
   const { store } = await readStoredState({ path: file, collections, wall });
@@ -152,11 +152,11 @@ const inMemory = (store: Store, uploads?: Pick<Blobs, "open">): Parts => ({
   snapshotStore: memorySnapshotStore(),
 });
 
-/** What a state consists of, where it is kept. */
-async function openParts({ file, database, ...opening }: Opening): Promise<Parts> {
+/** Parts of a state, if it is stored. */
+async function openParts({ file, database, ...opening }: OpenStateOptions): Promise<Parts> {
   const { historyBytes = defaultHistoryBytes } = opening;
   if (database) {
-    // Its client is of use to nobody else.
+    // Its client is of no use to any other caller.
     const { openPostgresStore } = await import("../../store/postgres/open.ts");
     const parts = await openPostgresStore({ ...opening, ...database, collections, historyBytes });
     return { ...parts, collect: (named) => parts.blobs.collect(named, referencedBlobsOfHistory) };
@@ -181,7 +181,7 @@ async function openParts({ file, database, ...opening }: Opening): Promise<Parts
 const uploadFolder = (file: string): string => join(dirname(file), "files");
 
 /** A start does not fail because something is left that is of no use. */
-async function collect(work: () => Promise<number> | undefined, report: Opening["report"]): Promise<void> {
+async function collect(work: () => Promise<number> | undefined, report: OpenStateOptions["report"]): Promise<void> {
   try {
     const length = (await work()) ?? 0;
     if (length > 0) report(`removed ${length} uploaded files that were unreferenced for 30 days`);
@@ -205,11 +205,11 @@ const clustersOf = (store: Store): Promise<readonly ClusterRow[]> =>
 const everyMs = 2_000;
 
 /**
- * Looks now and then whether the files of the state are still there: who removes a folder does not think of the emulator that
- * keeps its state in it. Returns the function that ends it, after a last look.
+ * Checks now and then whether the files of the state still exist: users remove folders without thinking of the emulator
+ * that stores its state there. Returns the function that ends it, after a last look.
  */
 export function watchFiles(store: Store, wall: WallClock): () => Promise<void> {
   if (store.check === undefined) return async () => {};
-  // What cannot be looked at may be there.
+  // A file that cannot be examined may exist.
   return pollEvery(wall, everyMs, () => store.check!().catch(() => {}));
 }

@@ -10,9 +10,9 @@ export { StateLockedError } from "../../store/file/run-file.ts";
 export { StateAccessError, StateFormatError } from "../../store/port.ts";
 
 /**
- * Repairs a damaged state while no emulator uses it: what stands before the damage is kept, damaged files are moved
- * aside. Fails with StateLockedError under a running emulator, with StateFormatError where there is nothing to repair from, and
- * with StateAccessError where the file system refuses.
+ * Repairs a damaged state while no emulator uses it: everything before the damage is retained, damaged files are moved
+ * aside. Fails with StateLockedError under a running emulator, with StateFormatError if there is nothing to repair
+ * from, and with StateAccessError if the file system rejects the write.
  */
 export async function repairState(path: string): Promise<Repair> {
   try {

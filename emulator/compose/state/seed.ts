@@ -31,7 +31,9 @@ import {
 
 const tableNames = Object.keys(mappingTables) as (keyof typeof mappingTables)[];
 
-/** What a seed may leave out is made at the first start: keys, secrets and ids that nobody needs to know beforehand. */
+/**
+ * Parts that a seed may omit are created at the first start: keys, secrets and ids that need not be known beforehand.
+ */
 const generated = {
   cluster: { key: true, destinations: true, external_url: true, position: true },
   workspace: { client_id: true, client_secret: true, hmac_key: true },
@@ -79,7 +81,7 @@ export type Seed = z.infer<typeof Seed>;
 
 export const namedSeeds = { demo, empty } as const;
 
-/** Reads a seed; the message of what is thrown names every field that is wrong, in one line. */
+/** Reads a seed; the error message names every invalid field, in one line. */
 export function parseSeed(value: unknown): Seed {
   const parsed = Seed.safeParse(value);
   if (!parsed.success) throw new Error(`The seed is not valid: ${parsed.error.issues.map(told).join("; ")}`);
@@ -168,7 +170,7 @@ export const seedSchema = (): object => ({
 
 let made: StandardSet | undefined;
 
-/** What a new workspace begins with: that of the first workspace of the demo seed, whatever seed is in use. */
+/** Contents of a new workspace: those of the first workspace of the demo seed, whatever seed is in use. */
 export function standardSet(): StandardSet {
   made ??= setOfDemo();
   return made;

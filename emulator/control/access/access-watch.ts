@@ -8,8 +8,8 @@ type Access = Pick<ControlContext, "store" | "tokens" | "sessions" | "wall"> & {
 };
 
 /**
- * A signal for what goes on for long: aborted when the caller goes away, or may no longer come in, because the token was
- * revoked or the session has ended. `release` ends the watching; so does the caller by going away.
+ * A signal for long responses: aborted when the caller goes away, or loses access, because the token was revoked or the
+ * session has ended. `release` ends the watching; so does the caller by going away.
  */
 export function watchAccess({ caller, request, store, tokens, sessions, wall }: Access) {
   const [ended, released] = [new AbortController(), new AbortController()];
@@ -30,7 +30,7 @@ export function watchAccess({ caller, request, store, tokens, sessions, wall }: 
   return { signal: AbortSignal.any([request.signal, ended.signal]), hasEnded: () => ended.signal.aborted, release };
 }
 
-/** What a stream brings, for as long as the caller is allowed. It is begun at once: nothing that happens now is missed. */
+/** The items of a stream, for as long as the caller is allowed. It is begun at once, so that no event is missed. */
 export async function streamWhileAllowed<T>(
   access: Access,
   follow: (signal: AbortSignal) => AsyncIterable<T> | Promise<AsyncIterable<T>>,

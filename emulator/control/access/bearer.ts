@@ -4,8 +4,8 @@ import type { ControlRole } from "../../../src/api/control-roles.ts";
 export interface Bearer {
   readonly name: string;
   readonly role: ControlRole;
-  /** Undefined: the token of the run file, which is there as long as the emulator is. */
+  /** Undefined: the token of the run file, which exists as long as the emulator. */
   readonly hash: string | undefined;
-  /** The only one that it sees and moves; left out: all of them, and what they share. */
+  /** The only one that it sees and moves; omitted: all of them, and what they share. */
   readonly workspace?: { readonly id: number; readonly name: string } | undefined;
 }

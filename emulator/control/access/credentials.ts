@@ -9,14 +9,14 @@ import { type ControlTokens, findCookie, localToken } from "../../world/control-
 import { consoleCookieName, type Sessions } from "../console/sessions.ts";
 import type { Bearer } from "./bearer.ts";
 
-/** Who calls the control plane: whoever has a token of it, or a browser that was signed in with one. */
+/** The caller of the control plane: a holder of a token of it, or a browser that was signed in with one. */
 export interface ControlCaller {
   readonly token: Bearer;
-  /** The token of its session; undefined for who has the token itself. */
+  /** The token of its session; undefined for a caller that has the token itself. */
   readonly session: string | undefined;
 }
 
-interface Known {
+interface KnownCaller {
   /** The token of the run file. */
   readonly token: string;
   readonly tokens: ControlTokens;
@@ -29,7 +29,7 @@ const local: Bearer = { name: localToken, role: "admin", hash: undefined };
  * A token as a bearer token, or that of a session of the console with its cookie (DECISIONS.md, E7, E13). Never a cookie
  * alone: every port of this machine is sent it. Here, and nowhere else, is seen to it that the role is the one that the operation needs.
  */
-export const controlAuthenticators = (known: Known) =>
+export const controlAuthenticators = (known: KnownCaller) =>
   ({
     "control-token": async ({ headers }, { operation, line }): Promise<ControlCaller> => {
       const given = bearerToken(headers.authorization);
@@ -46,7 +46,7 @@ export const controlAuthenticators = (known: Known) =>
 async function callerOf(
   given: string,
   cookies: string | undefined,
-  { token, tokens, sessions }: Known,
+  { token, tokens, sessions }: KnownCaller,
 ): Promise<ControlCaller | undefined> {
   if (constantTimeEqual(given, token)) return { token: local, session: undefined };
   const opener = sessions.openerOf(given, findCookie(consoleCookieName(given), cookies) ?? "");
@@ -58,26 +58,26 @@ async function callerOf(
   return { token: { name, role, hash, ...bound }, session: undefined };
 }
 
-/** As `tokens.create` makes them, and as those are that the emulator makes for itself. */
+/** As `tokens.create` creates them, and the emulator for itself. */
 const createdTokens = /svc_[\w-]{43}/g;
 const ownTokens = /(?<![\w-])[\w-]{43}(?![\w-])/g;
 const mask = "[redacted]";
 
-/** Takes out of a text whatever opens the control plane: it may have been sent to another place by mistake. */
+/** Takes out of a string whatever opens the control plane: it may have been sent to another place by mistake. */
 export const controlTokenMask =
-  ({ token, sessions }: Pick<Known, "token" | "sessions">) =>
+  ({ token, sessions }: Pick<KnownCaller, "token" | "sessions">) =>
   (text: string): string => {
     const shown = text
       .replace(createdTokens, mask)
       .replace(ownTokens, (run) => (run === token || sessions.endOf(run) ? mask : run))
       .replace(/^(bearer\s+)(\S+)(\s*)$/i, (whole, scheme, given) => (given === token ? `${scheme}${mask}` : whole));
-    // One that somebody chose; a short one may be part of any word.
+    // A token that a user chose; a short one may be part of any word.
     return token.length < 16 ? shown : shown.replaceAll(token, mask);
   };
 /** Whether who was let in would be again. */
 export async function isStillAuthenticated(
   { token, session }: ControlCaller,
-  { tokens, sessions }: Pick<Known, "tokens" | "sessions">,
+  { tokens, sessions }: Pick<KnownCaller, "tokens" | "sessions">,
 ): Promise<boolean> {
   return (session === undefined || sessions.endOf(session) !== undefined) && isValid(token, tokens);
 }

@@ -10,8 +10,8 @@ import type { ControlCaller } from "./credentials.ts";
 import { WorkspaceStore } from "./workspace-store.ts";
 
 /**
- * What a token that is bound to a workspace may ask for, with a store in which there is that workspace alone. All else
- * is about the whole sandbox: its clock, faults, snapshots, console and tokens.
+ * Operations that a token bound to a workspace may request, with a store that contains that workspace alone. All others
+ * are about the whole sandbox: its clock, faults, snapshots, console and tokens.
  */
 const ofWorkspaces: ReadonlySet<string> = new Set([
   "emulator.kept",
@@ -54,12 +54,12 @@ export const guardHandlers = <Handlers extends object>(handlers: Handlers): Hand
 
 function guard(id: string, handler: AnyHandler) {
   return (input: never, call: ControlCall): unknown => {
-    // Nobody who says who they are: a page, a probe.
+    // An unauthenticated caller: a page, a probe.
     if (call.caller === undefined) return handler(input, call as never);
     const { name: token, role, workspace } = call.caller.token;
     if (workspace !== undefined && !isOfWorkspaces(id))
       return fail("whole-sandbox", { token, workspace: workspace.name });
-    const result = handler(input, (workspace === undefined ? call : within(call, workspace.id)) as never);
+    const result = handler(input, (workspace === undefined ? call : scopeCall(call, workspace.id)) as never);
     if (role !== "read" || isAboutCaller(id)) return result;
     return result instanceof Promise ? result.then((one) => maskResult(id, one)) : maskResult(id, result);
   };
@@ -68,7 +68,7 @@ function guard(id: string, handler: AnyHandler) {
 /** A code or a session is the caller's own. */
 const isAboutCaller = (id: string): boolean => id.startsWith("sessions.");
 
-const within = (call: ControlCall, workspace: number): ControlCall =>
+const scopeCall = (call: ControlCall, workspace: number): ControlCall =>
   Object.create(call, { store: { value: new WorkspaceStore(call.store, call.request.cause, workspace) } });
 
 const hiddenSecret = hiddenFrom("the role operate");
@@ -79,10 +79,10 @@ const isSecret = (name: string): boolean =>
     name,
   );
 
-/** Operations whose bytes are whatever somebody sent. */
+/** Operations that return bytes of arbitrary senders. */
 const isRaw = (operation: string): boolean => operation === "clusters.inbox" || operation === "emails.blackhole";
 
-/** What a token of the role read is shown of an operation's result: all of it but secrets. */
+/** The part of an operation's result that a token of the role read sees: all of it but secrets. */
 function maskResult(operation: string, result: unknown): unknown {
   if (result instanceof Reply) return new Reply(result.status, mask(result.body, "", operation), result.headers);
   if (isStream(result)) return masked(operation, result);
@@ -118,7 +118,7 @@ function mask(value: unknown, name: string, operation: string): unknown {
   if (Array.isArray(value)) return value.map((one) => mask(one, name, operation));
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {
-      // What differs between two states goes by the name of the field, with both values below it.
+      // A difference between two states has the name of the field, with both values below it.
       const inherits = isSecret(name) && !Array.isArray(value);
       return [key, mask(inner, inherits ? name : key, operation)];
     }),

@@ -8,10 +8,7 @@ import { longRowsOfWorkspace, rowsOfWorkspace } from "../state/remove-workspace.
 type Row = Readonly<Record<string, unknown>>;
 type Belongs = (row: Row, view: View) => boolean | Promise<boolean>;
 
-/**
- * A store in which there is one workspace: rows of others are not found, whoever looks for them. What is of no workspace is
- * there as always.
- */
+/** A store that contains one workspace: rows of others are never found. Rows of no workspace are there as always. */
 export class WorkspaceStore extends CausedStore {
   readonly #belongs: ReadonlyMap<string, Belongs>;
 
@@ -29,7 +26,7 @@ export class WorkspaceStore extends CausedStore {
   }
 }
 
-/** What says of a collection's rows whether they are the workspace's. */
+/** Decides whether the rows of a collection are the workspace's. */
 function belonging(workspace: number): ReadonlyMap<string, Belongs> {
   const owned = ({ workspace_id }: Row) => workspace_id === workspace;
   const byContract: Belongs = async ({ contract_id }, view) =>
@@ -82,7 +79,7 @@ function scopedTransaction(tx: Transaction, rules: ReadonlyMap<string, Belongs>)
     ...scoped(tx, rules),
     getSync(from, key) {
       const row = tx.getSync(from, key);
-      // Of a collection whose rows name their workspace this is known at once; others are reached through those alone.
+      // For a collection whose rows name their workspace this is known at once; others are reached through those alone.
       return row && (rules.get(from.name)?.(row as Row, tx) ?? true) ? row : undefined;
     },
     put: (into, row) => tx.put(into, row),

@@ -4,11 +4,11 @@ export interface ConsoleAsset {
   readonly name: string;
   readonly type: string;
   readonly bytes: Uint8Array;
-  /** The same for whoever takes brotli: a third of it. */
+  /** The same for browsers that accept brotli: a third of it. */
   readonly compressed: Uint8Array;
 }
 
-/** What the build made of the console: the names stand in the page. */
+/** The build's files of the console: their names are in the page. */
 export interface ConsoleBundle {
   readonly script: string;
   readonly style: string;

@@ -5,7 +5,7 @@ import type { ConsoleBundle } from "./bundle.ts";
 
 import { codeLifeMs, consoleCookieName, sessionLifeMs } from "./sessions.ts";
 
-/** Assets lie beside the page: it is found wherever a proxy puts the emulator. */
+/** Assets lie next to the page: it is found wherever a proxy puts the emulator. */
 const pageOf = ({ script, style, icon }: ConsoleBundle): string =>
   html`<!doctype html>
 <html lang="en">
@@ -69,7 +69,7 @@ export const consoleHandlers = {
   Pick<ControlContext, "readConsole" | "sessions" | "instance" | "store" | "clock" | "wall" | "ids">
 >;
 
-/** Nothing but our own files, which can make no markup of texts; nobody may frame the page, and it sends no form. */
+/** Only our own files, which create no markup from strings; no page may embed it in a frame, and it sends no form. */
 const policy = {
   "default-src": "'none'",
   "script-src": "'self'",
@@ -83,7 +83,7 @@ const policy = {
   "trusted-types": "'none'",
 };
 
-/** What the page of the console is sent with. It is asked for anew each time: the names of its files are in it. */
+/** Headers of the console's page. It is requested again each time: the names of its files are in it. */
 const pageHeaders = {
   "cache-control": "no-store",
   "content-security-policy": Object.entries(policy)

@@ -3,25 +3,25 @@ import { constantTimeEqual, hash } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import type { Bearer } from "../access/bearer.ts";
 
-/** How long a code may be exchanged, wall time: a browser may have to be started first. */
+/** How long a code may be exchanged, wall-clock time: a browser may have to be started first. */
 export const codeLifeMs = 60_000;
 
-/** How long a browser stays signed in, wall time: a working day. */
+/** How long a browser stays signed in, wall-clock time: a working day. */
 export const sessionLifeMs = 12 * 3_600_000;
 
-/** So many of each token wait or go on; beyond that the oldest of that token end, and nobody else's. */
+/** Limit of open sessions per token; beyond it the oldest of that token end, and no others. */
 const maxCodes = 20;
 const maxSessions = 50;
 
 interface Session {
-  /** Hash of the half that the browser keeps from scripts. */
+  /** Hash of the half that the browser hides from scripts. */
   readonly key: string;
   /** Milliseconds of the monotonic clock. */
   readonly until: number;
   readonly opener: Bearer;
 }
 
-/** A session as its browser has it: it takes both halves to use it (DECISIONS.md, E13). */
+/** A session as its browser has it: both halves are required to use it (DECISIONS.md, E13). */
 export interface NewSession {
   /** For the page, which sends it where it means to. */
   readonly token: string;
@@ -35,8 +35,8 @@ export const consoleCookieName = (token: string): string =>
   `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
 
 /**
- * The browsers that are signed in to the console of one emulator, in memory: they are signed out when it ends. Secrets are
- * kept as their hashes, so that looking one up tells nothing by the time it takes.
+ * The browsers that are signed in to the console of one emulator, in memory: they are signed out when it ends. Secrets
+ * are stored as their hashes, so that the time of a lookup reveals nothing.
  */
 export class Sessions {
   readonly #ids: Pick<Ids, "token">;
@@ -61,7 +61,7 @@ export class Sessions {
     return code;
   }
 
-  /** A new session; undefined where the code was used, is too old, or is none. */
+  /** A new session; undefined if the code was used, is too old, or is invalid. */
   begin(code: string): NewSession | undefined {
     const found = this.#codes.get(nameOf(code));
     if (this.#codes.delete(nameOf(code))) this.#notify();
@@ -74,13 +74,13 @@ export class Sessions {
     return { token, key, role: found.opener.role };
   }
 
-  /** The token that a session was opened with; undefined where there is no such session, or that is not its key. */
+  /** The token that a session was opened with; undefined if there is no such session, or that is not its key. */
   openerOf(token: string, key: string): Bearer | undefined {
     const found = this.#open(token);
     return found && constantTimeEqual(nameOf(key), found.key) ? found.opener : undefined;
   }
 
-  /** Until when a session goes on, milliseconds of the monotonic clock; undefined where it does not. */
+  /** Until when a session continues, milliseconds of the monotonic clock; undefined if it does not. */
   endOf(token: string): number | undefined {
     return this.#open(token)?.until;
   }
@@ -124,7 +124,7 @@ export class Sessions {
 
 const nameOf = (secret: string): string => hash("sha256", secret).toString("base64");
 
-/** Of what one token has opened; others keep theirs. */
+/** Ends the sessions of one token; others keep theirs. */
 function dropOldest(all: Map<string, { readonly opener: Bearer }>, of: Bearer["hash"], most: number): void {
   const own = [...all].filter(([, { opener }]) => opener.hash === of);
   for (const [name] of own.slice(0, Math.max(0, own.length - most))) all.delete(name);

@@ -38,7 +38,7 @@ export const activityHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** What is to be told, and of which contract: one is made where none is named and there is none. */
+/** The activity to emit, and its contract: a contract is created if none is named and none exists. */
 async function occurrenceOf(view: Transaction, body: Body, at: number, fail: Fail<Refusals>) {
   const activity = body.activity as Activity;
   const { webhook: id } = body;
@@ -94,9 +94,9 @@ const counterparty = {
 };
 
 /**
- * A draft that an activity can be about where nobody has created a contract yet. Nobody is told that it came to be. It is
- * of the workspace that is named, or has subscribed to the activity, else of the first one with a template that asks for
- * nothing.
+ * A draft that an activity can be about if no contract exists yet. Its creation is not emitted. It belongs to the named
+ * workspace, or to the one that subscribes to the activity, else to the first one with a template without required
+ * fields.
  */
 async function exampleContract(
   tx: Transaction,
@@ -139,7 +139,7 @@ const asksForNothing = ({ signature_capable, archived, attributes, creator_slot,
   attributes.every(({ required, default_value }) => !required || default_value != null) &&
   !(creator_slot?.required && !creator_slot.signatory);
 
-/** So many of the newest are counted. */
+/** This many of the newest are counted. */
 const counted = 10_000;
 
 export const activityListHandlers = {

@@ -68,7 +68,7 @@ async function reviewRecord(view: View, review: Review) {
   const { by, reviewer_user_id, reviewer_role_id, description, requested_at, completed_at } = review;
   return {
     by,
-    ...(await named(view, reviewer_user_id, reviewer_role_id)),
+    ...(await findNames(view, reviewer_user_id, reviewer_role_id)),
     description,
     requested_at: isoMillis(requested_at),
     completed_at: completed_at === null ? null : isoMillis(completed_at),
@@ -78,7 +78,7 @@ async function reviewRecord(view: View, review: Review) {
 const accessRecords = async (view: View, row: Contract) =>
   Promise.all(
     (await accessOf(view, row)).map(async ({ user_id, role_id, permission_name, note, invited_at }) => ({
-      ...(await named(view, user_id, role_id)),
+      ...(await findNames(view, user_id, role_id)),
       permission_name,
       note,
       invited_at: isoMillis(invited_at),
@@ -86,7 +86,7 @@ const accessRecords = async (view: View, row: Contract) =>
   );
 
 /** A user, or a role, by its id. */
-async function named(view: View, userId: number | null, roleId: number | null) {
+async function findNames(view: View, userId: number | null, roleId: number | null) {
   const user = userId === null ? undefined : await view.get(users, userId);
   const role = roleId === null ? undefined : await view.get(roles, roleId);
   return {

@@ -28,22 +28,22 @@ interface MoveInput {
   readonly body: { readonly email?: string | undefined; readonly note?: string | undefined };
 }
 
-/** What people do in the application: each moves the contract by the lifecycle table (DECISIONS.md, E7). */
+/** Actions of users in the application: each moves the contract by the lifecycle table (DECISIONS.md, E7). */
 export const controlContractHandlers = {
   "emulator-contracts.sign": (input, call) =>
-    acted("sign", input, call, (tx, contract) => sign(tx, call, contract, input.body, call.fail)),
+    actAs("sign", input, call, (tx, contract) => sign(tx, call, contract, input.body, call.fail)),
 
   "emulator-contracts.decline": (input, call) =>
-    acted("decline", input, call, (tx, contract) => decline(tx, call, contract, input.body, call.fail)),
+    actAs("decline", input, call, (tx, contract) => decline(tx, call, contract, input.body, call.fail)),
 
   "emulator-contracts.approve": (input, call) =>
-    acted("approve", input, call, async (tx, contract) => {
+    actAs("approve", input, call, async (tx, contract) => {
       const { by, approval, approver } = await personInTurn(tx, contract, "approve", input.body.email);
       return approve(tx, call, contract, { approval, approver, by, note: input.body.note }, call.fail);
     }),
 
   "emulator-contracts.complete-review": (input, call) =>
-    acted("complete-review", input, call, async (tx, contract) => {
+    actAs("complete-review", input, call, async (tx, contract) => {
       const { by } = await personInTurn(tx, contract, "review", input.body.email);
       return transition(tx, call, contract, "complete-review", { by }, call.fail);
     }),
@@ -60,7 +60,7 @@ export const controlContractHandlers = {
 type ControlCall = ContractWorld &
   Pick<Call<FailureCode, unknown>, "request"> & { readonly fail: Fail<"no-such-contract"> };
 
-function acted(
+function actAs(
   verb: ContractVerb,
   { params }: MoveInput,
   { store, fail }: ControlCall,
@@ -83,7 +83,7 @@ const moved = (
   call: ControlCall,
   move: (tx: Transaction, contract: Contract, options: TransitionOptions) => Promise<Contract>,
 ) =>
-  acted(verb, input, call, async (tx, contract) => {
+  actAs(verb, input, call, async (tx, contract) => {
     const { userId: _, ...by } = await resolvePerson(tx, contract, input.body.email);
     return move(tx, contract, { by });
   });
@@ -96,7 +96,7 @@ export async function requireContractById(view: View, id: string, fail: Fail<"no
   return named && row.deleted_at === null ? row : fail("no-such-contract", { id });
 }
 
-/** The member of the contract's workspace with that address, or a person who has nothing but it. */
+/** The member of the contract's workspace with that address, or a person with only that address. */
 export async function resolvePerson(
   view: View,
   contract: Contract,
@@ -110,7 +110,7 @@ export async function resolvePerson(
   return member ? { name: member.name, email: member.email, userId: member.id } : { name: email, email };
 }
 
-/** Who reviews or approves, and which approval it is. */
+/** The reviewer or approver, and the approval. */
 interface PersonInTurn {
   readonly by: Performer;
   readonly approval?: number;
@@ -118,7 +118,7 @@ interface PersonInTurn {
   readonly approver?: number | undefined;
 }
 
-/** Whoever is named; where nobody is, the first of those whose turn it is, else the contract's owner. */
+/** The named user; otherwise the first of those whose turn it is, else the contract's owner. */
 async function personInTurn(
   view: View,
   contract: Contract,

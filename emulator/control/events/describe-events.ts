@@ -21,14 +21,14 @@ export type EventDescription = Without<z.input<(typeof followEvents.responses)[2
 
 type World = Pick<ControlContext, "store" | "clock" | "runner" | "faults" | "snapshots" | "settings" | "clusters">;
 
-/** What the control plane says of each thing that went on, in order; what stands for the present is said once, at the end. */
+/** The control plane's description of each event, in order; entries about the present state come once, at the end. */
 export async function describeEvents(world: World, all: readonly ActivityItem[]): Promise<readonly EventDescription[]> {
   const out: EventDescription[] = [];
   for (const news of all) {
     if (news === "state") out.push({ at: isoMillis(world.clock.now()), event: "state", ref: null });
     else if (typeof news === "string") continue;
     else if ("request" in news) out.push(requestEvent(news.request));
-    else out.push(...(await rowEvents(world, news.rows, isoMillis(news.at))));
+    else out.push(...(await describeRowEvents(world, news.rows, isoMillis(news.at))));
   }
   return [...out, ...(await presentEvents(world, new Set(all)))];
 }
@@ -51,8 +51,8 @@ async function presentEvents(world: World, news: ReadonlySet<ActivityItem>): Pro
   return out;
 }
 
-/** What one transaction did. Each thing is told once, as it was left; what is gone is told no more. */
-async function rowEvents(
+/** Changes of one transaction. Each row is reported once, with its last value; deleted rows are not reported. */
+async function describeRowEvents(
   world: World,
   changes: readonly RowChange[],
   at: string,
@@ -66,14 +66,14 @@ async function rowEvents(
       made,
       at,
     )),
-    ...(await emailEvents(world, [...newest<Email>(changes, emails.name, ({ id }) => id).values()], at)),
+    ...(await describeEmailEvents(world, [...newest<Email>(changes, emails.name, ({ id }) => id).values()], at)),
     ...[...newest<DeviceGrant>(changes, deviceGrants.name, (row) => row.device_code).values()].map((row) =>
       deviceEvent(row, at),
     ),
   ];
 }
 
-async function emailEvents(world: World, rows: readonly Email[], at: string): Promise<EventDescription[]> {
+async function describeEmailEvents(world: World, rows: readonly Email[], at: string): Promise<EventDescription[]> {
   if (rows.length === 0) return [];
   const told = await world.store.read((view) => toEmailRecords(view, rows, world));
   return told.map((email) => ({ at, event: "email", ref: `email:${email.id}`, email }));

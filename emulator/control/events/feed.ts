@@ -11,23 +11,23 @@ type World = Parameters<typeof describeEvents>[0] &
   Parameters<typeof watchActivityItems>[0] &
   Pick<ControlContext, "wall">;
 
-/** Wall milliseconds. */
+/** Wall-clock milliseconds. */
 const limits = {
-  /** A flood is told in as many batches as this allows. */
+  /** A flood is reported in as many batches as this allows. */
   everyMs: 50,
-  /** Proxies take what is silent for longer to be dead. */
+  /** Proxies close connections that are silent for longer. */
   heartbeatMs: 15_000,
-  /** How long it is noted what goes on after the last one has left, who may come back. */
+  /** How long it is noted events after the last one has left, who may come back. */
   patienceMs: 90_000,
-  /** More changes than this in a batch are told to nobody: whoever follows asks for everything anew. */
+  /** A batch with more changes than this is dropped: followers read everything again. */
   atOnce: 4_000,
 };
 
 const heartbeat = new EventFrames(":\n\n");
 
 /**
- * What goes on in one emulator, for all who follow it. Nothing is noted before the first one comes. An id is of one run
- * of the emulator: `5f3a9c1b-17` is its 17th event.
+ * Events in one emulator, for all who follow it. Nothing is noted before the first one comes. An id is of one run of
+ * the emulator: `5f3a9c1b-17` is its 17th event.
  */
 export class Feed implements FollowableEvents {
   readonly #world: World;
@@ -38,7 +38,7 @@ export class Feed implements FollowableEvents {
   #isTelling = false;
   #unlisten: (() => void) | undefined;
   #streams = 0;
-  /** Aborted when somebody comes back. */
+  /** Aborted when a follower comes back. */
   #leaving = new AbortController();
   readonly #closed = new AbortController();
   #wake = () => {};
@@ -51,7 +51,7 @@ export class Feed implements FollowableEvents {
     this.#ring = ring;
   }
 
-  /** How many follow it, and what is kept for those who come back. */
+  /** The number of followers, and the events stored for those who reconnect. */
   get amount() {
     return { streams: this.#streams, ...this.#ring.amount };
   }
@@ -114,7 +114,7 @@ export class Feed implements FollowableEvents {
 
   #enqueue(news: ActivityItem): void {
     this.#weight += typeof news === "object" && "rows" in news ? news.rows.length : 1;
-    // A batch that is too large is told to nobody, and holds nothing either.
+    // A batch that is too large is dropped, and holds no data either.
     if (this.#weight <= limits.atOnce) this.#news.push(news);
     else this.#news = [];
     if (!this.#isTelling) void this.#publish();
@@ -123,7 +123,7 @@ export class Feed implements FollowableEvents {
   async #publish(): Promise<void> {
     this.#isTelling = true;
     while (this.#weight > 0 && this.#unlisten) {
-      // What tells of it may be in the middle of it.
+      // The listener may be in the middle of it.
       await nextTurn();
       const [news, weight] = [this.#news, this.#weight];
       this.#news = [];
@@ -137,7 +137,7 @@ export class Feed implements FollowableEvents {
     this.#isTelling = false;
   }
 
-  /** False where the store is closed, or its disk refuses: nobody is told what may be taken back. */
+  /** False if the store is closed, or its disk rejects writes: changes that may be rolled back are not published. */
   async #add(news: readonly ActivityItem[]): Promise<boolean> {
     try {
       const events = await describeEvents(this.#world, news);
@@ -162,7 +162,7 @@ export class Feed implements FollowableEvents {
     return new EventFrames(frame(`${this.#run}-${this.#ring.last}`, { at, event, ref: null }));
   }
 
-  /** Whether something came in time. */
+  /** Whether an event came in time. */
   async #within(ms: number, next: Promise<void>, signal: AbortSignal): Promise<boolean> {
     const enough = new AbortController();
     const either = AbortSignal.any([enough.signal, signal]);
@@ -178,19 +178,19 @@ export class Feed implements FollowableEvents {
   }
 }
 
-/** As it goes over the wire: the id again, for whoever reads streams by the standard alone. */
+/** As it is sent: with the id again, for readers that follow only the standard. */
 const frame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify({ id, ...event })}\n\n`;
 
 /** An event as it is sent, with its number. */
-interface Numbered {
+interface NumberedEvent {
   readonly number: number;
   readonly text: string;
 }
 
-/** The newest events of an emulator: no more than so many, and no more text than that; the oldest leave first. */
+/** The newest events of an emulator: no more than this many, and no more text than that; the oldest leave first. */
 class EventRing {
   readonly #most: { readonly count: number; readonly length: number };
-  #events: Numbered[] = [];
+  #events: NumberedEvent[] = [];
   #length = 0;
   #last = 0;
   #dropped = 0;
@@ -209,7 +209,7 @@ class EventRing {
     return { count, bytes: this.#length, max_bytes: this.#most.length, dropped: this.#dropped };
   }
 
-  /** `textOf` is told the number of the event. */
+  /** `textOf` gets the number of the event. */
   add(textOf: (number: number) => string): void {
     this.#last += 1;
     const text = textOf(this.#last);
@@ -218,14 +218,14 @@ class EventRing {
     if (this.#events.length > this.#most.count || this.#length > this.#most.length) this.#dropOldest();
   }
 
-  /** Those after a number; undefined where one of them is not here any more, or was never told. */
-  after(number: number): readonly Numbered[] | undefined {
+  /** Events after a number; undefined if one of them is no longer stored, or was never published. */
+  after(number: number): readonly NumberedEvent[] | undefined {
     const oldest = this.#last - this.#events.length + 1;
     if (number < oldest - 1 || number > this.#last) return undefined;
     return this.#events.slice(number + 1 - oldest);
   }
 
-  /** Something is told to nobody: whoever stands before it must learn of that. */
+  /** An event is dropped: earlier followers must learn of that. */
   interrupt(): void {
     this.#dropped += this.#events.length;
     this.#events = [];

@@ -1,10 +1,10 @@
 import type { BufferUsage } from "../../http/byte-bounded-log.ts";
 import type { EventFrames } from "../../http/reply.ts";
 
-/** What goes on in an emulator, as handlers may follow it. */
+/** Events in an emulator, as handlers may follow it. */
 export interface FollowableEvents {
   /** Everything after the event of an id, until the signal is aborted. */
   follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventFrames>;
-  /** How many follow it, and what is kept for those who come back. */
+  /** The number of followers, and the events stored for those who reconnect. */
   readonly amount: BufferUsage & { readonly streams: number };
 }

@@ -10,7 +10,7 @@ import { streamWhileAllowed } from "../access/access-watch.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 import { isControlPlaneRead } from "../requests.ts";
 
-/** Something that went on, before it is put into words. The last three stand for what is there when they are. */
+/** An event before it is put into words. The last three refer to the present state. */
 export type ActivityItem =
   | { readonly request: LoggedRequest }
   | { readonly rows: readonly RowChange[]; readonly at: number }
@@ -19,10 +19,10 @@ export type ActivityItem =
   | "faults"
   | "snapshots";
 
-/** The rows whose changes are told. */
+/** The rows whose changes are published. */
 const told = [deliveries, attempts, contracts, emails, deviceGrants];
 
-/** Tells what goes on from now on, each once it is durable. Returns the function that ends it. */
+/** Publishes events from now on, each once it is durable. Returns the function that ends it. */
 export function watchActivityItems(
   {
     store,
@@ -49,7 +49,7 @@ export function watchActivityItems(
 }
 
 export const eventHandlers = {
-  // What a stream brought last counts before what its address says: a browser repeats the address when it reconnects.
+  // The last id that a stream received counts before the one in its URL: a browser repeats the URL when it reconnects.
   "events.watch": ({ query }, world) => {
     const { feed, request } = world;
     const after = request.headers["last-event-id"] || query.after;

@@ -1,10 +1,10 @@
 import type { LoggedRequest, RequestLog } from "../../http/request-log/request-log.ts";
 import type { DeliveryNotifier, DeliveryUpdate } from "../../webhooks/delivery-notifier.ts";
 
-/** Upper bounds of what is told apart, in milliseconds. */
+/** Upper bounds of the buckets, in milliseconds. */
 export const durationBounds = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000] as const;
 
-/** How answers are told apart; `none`: the connection ended without one. */
+/** Classes of responses; `none`: the connection ended without one. */
 export const statusClasses = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 
 /** How long requests of a service took. */
@@ -14,14 +14,19 @@ export interface Durations {
   sumMs: number;
 }
 
-/** What is counted of a process from its start on. For each request and attempt some additions, however much there is. */
+/**
+ * Counters of a process since its start. Each request and attempt costs a few additions, however large the counters
+ * are.
+ */
 export class Counters {
-  /** By service, then by operation (the empty name: nothing is declared there), a number for each class of status. */
+  /**
+   * By service, then by operation (the empty name: no operation is declared there), a number for each class of status.
+   */
   readonly requests = new Map<string, Map<string, number[]>>();
   readonly durations = new Map<string, Durations>();
-  /** By class of the receiver's answer, or `error`. */
+  /** By class of the receiver's response, or `error`. */
   readonly attempts = new Map<string, number>();
-  /** By what became of them; retries to come are `retrying` each time. */
+  /** By outcome; coming retries are `retrying` each time. */
   readonly outcomes = new Map<string, number>();
 
   constructor(requestLog: RequestLog, deliveries: DeliveryNotifier) {
@@ -30,9 +35,12 @@ export class Counters {
   }
 
   #count({ service, operation = "", status, durationMs }: LoggedRequest): void {
-    const operations = found(this.requests, service, () => new Map<string, number[]>());
-    found(operations, operation, () => statusClasses.map(() => 0))[classOf(status)]! += 1;
-    const durations = found(this.durations, service, () => ({ counts: [...durationBounds.map(() => 0), 0], sumMs: 0 }));
+    const operations = getOrCreate(this.requests, service, () => new Map<string, number[]>());
+    getOrCreate(operations, operation, () => statusClasses.map(() => 0))[classOf(status)]! += 1;
+    const durations = getOrCreate(this.durations, service, () => ({
+      counts: [...durationBounds.map(() => 0), 0],
+      sumMs: 0,
+    }));
     let i = 0;
     while (i < durationBounds.length && durationMs > durationBounds[i]!) i += 1;
     durations.counts[i]! += 1;
@@ -52,7 +60,7 @@ export class Counters {
 /** Servers of others answer with any three digits. */
 const classOf = (status: number): number => Math.min(statusClasses.length - 1, Math.floor(status / 100));
 
-function found<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Value): Value {
+function getOrCreate<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Value): Value {
   const known = all.get(key);
   if (known !== undefined) return known;
   const begun = begin();
@@ -62,7 +70,7 @@ function found<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Value): 
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A value with what tells it from others of its family. */
+/** A value with the labels that distinguish it in its family. */
 export interface Sample {
   readonly labels?: Labels;
   readonly value: number;
@@ -72,7 +80,7 @@ export interface Sample {
 export type Family = {
   readonly name: string;
   readonly help: string;
-  /** The last part of its name, where it has one. */
+  /** The last part of its name, if it has one. */
   readonly unit?: "seconds" | "bytes" | "ratio";
 } & (
   | { readonly type: "counter" | "gauge"; readonly samples: readonly Sample[] }

@@ -17,16 +17,21 @@ import {
 
 export const metricsHandlers = {
   "emulator.metrics": async (_, world) => {
-    const families = [...counted(world.counters), ...(await present(world)), ...standing(world), ...ofProcess()];
+    const families = [
+      ...counted(world.counters),
+      ...(await present(world)),
+      ...standing(world),
+      ...getProcessMetrics(),
+    ];
     const isOpen = takesOpenMetrics(world.request.headers.accept);
     return reply(200, Buffer.from(isOpen ? formatOpenMetrics(families) : formatPrometheusText(families)), {
       "content-type": isOpen ? expositionTypes.openMetrics : expositionTypes.plainText,
       vary: "accept",
     });
   },
-} satisfies ControlHandlers<Scraped & Pick<ControlContext, "wall" | "ids">>;
+} satisfies ControlHandlers<MetricsSource & Pick<ControlContext, "wall" | "ids">>;
 
-type Scraped = Pick<ControlContext, "counters" | "store" | "clock" | "runner" | "requestLog" | "instance">;
+type MetricsSource = Pick<ControlContext, "counters" | "store" | "clock" | "runner" | "requestLog" | "instance">;
 
 function counted({ requests, durations, attempts, outcomes }: Counters): Family[] {
   return [
@@ -71,8 +76,8 @@ function counted({ requests, durations, attempts, outcomes }: Counters): Family[
   ];
 }
 
-/** What is so now: the state is asked how many, and goes through nothing. */
-async function present({ store, runner, requestLog }: Scraped): Promise<Family[]> {
+/** Present values: the state returns counts, without reading the rows. */
+async function present({ store, runner, requestLog }: MetricsSource): Promise<Family[]> {
   const { now, mode, speed, next_due, pending } = await runner.status();
   const unsettled = deliveryOutcomes.filter((outcome) => outcome === "waiting" || outcome === "retrying");
   const waiting = await store.read((view) =>
@@ -108,8 +113,8 @@ async function present({ store, runner, requestLog }: Scraped): Promise<Family[]
   ];
 }
 
-/** Nothing where no store is shared. A standby forwards the scrape, so this is always the leader. */
-function standing({ instance }: Scraped): Family[] {
+/** Empty if no store is shared. A standby forwards the scrape, so this is always the leader. */
+function standing({ instance }: MetricsSource): Family[] {
   const { instance_id, role, leader } = instance.readiness();
   if (role === undefined || leader === undefined) return [];
   return [
@@ -122,10 +127,10 @@ function standing({ instance }: Scraped): Family[] {
   ];
 }
 
-/** One for all emulators of a process. It is begun by the first who asks: nobody else pays for it. */
+/** One for all emulators of a process. The first request starts it: without requests it costs nothing. */
 let delay: IntervalHistogram | undefined;
 
-function ofProcess(): Family[] {
+function getProcessMetrics(): Family[] {
   delay ??= begunDelay();
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
@@ -199,8 +204,8 @@ interface Range {
 }
 
 /**
- * Whether a scraper wants OpenMetrics, and no less than the text format: by the most specific range that fits each
- * (RFC 9110, 12.5.1). Who takes everything alike gets the text, as from exporters of others.
+ * Whether a scraper prefers OpenMetrics to the text format: by the most specific range that fits each (RFC 9110,
+ * 12.5.1). A scraper that accepts everything alike gets the text, as from exporters of others.
  */
 function takesOpenMetrics(accept: string | undefined): boolean {
   const ranges = rangesOf(accept ?? "");
@@ -210,7 +215,7 @@ function takesOpenMetrics(accept: string | undefined): boolean {
   return open >= (plain ?? 0);
 }
 
-/** Of those of the type that take the version, whether they name it or none. */
+/** Ranges of the type that accept the version, whether they name it or none. */
 function weightOf(ranges: readonly Range[], type: string, version?: string): number | undefined {
   const weights = ranges
     .filter((range) => range.type === type && [undefined, version].includes(range.parameters.get("version")))

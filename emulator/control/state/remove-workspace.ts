@@ -23,7 +23,10 @@ import { emails } from "../../world/emails.ts";
 import * as world from "../../world/workspaces.ts";
 import { readWorkspaceRouting } from "./workspace-routing.ts";
 
-/** What goes with a workspace: rows that name it, one of its contracts or one of its people. A test knows all fields. */
+/**
+ * Rows that are removed with a workspace: they name it, one of its contracts or one of its people. A test knows all
+ * fields.
+ */
 export const rowsOfWorkspace = {
   workspace_id: [
     world.users,
@@ -49,11 +52,14 @@ export const rowsOfWorkspace = {
   user_id: [sessions, authorizationCodes, refreshTokens, deviceApprovals],
 } as const satisfies Readonly<Record<string, readonly AnyRows[]>>;
 
-/** The log of deliveries with what waits in the queue, which may be long: it goes after the rest, so many rows in a transaction. */
+/**
+ * The log of deliveries with its waiting entries, which may be long: it is removed after the rest, this many rows in a
+ * transaction.
+ */
 export const longRowsOfWorkspace = [deliveries, webhookEvents, schedule] as const;
 const atOnce = 2_000;
 
-/** How many of what went with it. */
+/** Numbers of removed rows. */
 export interface WorkspaceRemovalResult {
   readonly workspace: world.Workspace;
   readonly contracts: number;
@@ -62,9 +68,9 @@ export interface WorkspaceRemovalResult {
 }
 
 /**
- * Removes a workspace with all that is its own; bytes that nothing names then are collected as others are (DECISIONS.md,
- * E20). `check` refuses, told the workspace, if there is one, and whether it is the last of its cluster. Its key is refused
- * before the log of its deliveries has gone.
+ * Removes a workspace with all its rows; unreferenced bytes are collected as others are (DECISIONS.md, E20). `check`
+ * may reject; it gets the workspace, if it exists, and whether it is the last of its cluster. Its key is rejected
+ * before the log of its deliveries is removed.
  */
 export async function removeWorkspace(
   store: Store,
@@ -98,7 +104,7 @@ async function drop(tx: Transaction, from: AnyRows, field: string, values: Reado
   }
 }
 
-/** Its routing data; what leads to another workspace, too, stays. */
+/** Its routing data; entries that also lead to another workspace stay. */
 async function unmap(tx: Transaction, workspace: world.Workspace): Promise<void> {
   const { cluster_id } = workspace;
   const { signatories: hashes, ...routing } = await readWorkspaceRouting(tx, workspace);
@@ -118,7 +124,7 @@ async function dropLog(store: Store, id: number): Promise<number> {
       (await view.list(webhookEvents)).flatMap((row) => (row.workspace_id === id ? row.id : [])),
     ]);
     if (sent.length + told.length === 0) return count;
-    await inBatches(store, sent, async (tx, key) => {
+    await removeInBatches(store, sent, async (tx, key) => {
       const delivery = await tx.get(deliveries, key);
       if (!delivery) return;
       count += 1;
@@ -126,11 +132,11 @@ async function dropLog(store: Store, id: number): Promise<number> {
       for (const attempt of attemptKeys(delivery)) tx.delete(attempts, attempt);
       tx.delete(deliveries, key);
     });
-    await inBatches(store, told, (tx, key) => tx.delete(webhookEvents, key));
+    await removeInBatches(store, told, (tx, key) => tx.delete(webhookEvents, key));
   }
 }
 
-async function inBatches(
+async function removeInBatches(
   store: Store,
   keys: readonly number[],
   work: (tx: Transaction, key: number) => Promise<void> | void,

@@ -88,24 +88,24 @@ function targetIn({ to, before, steps = 0 }: RewindRequest): RewindTarget {
   return { before: ref?.by === "cause" ? ref.id : before };
 }
 
-/** What the history lacks of what was asked for. */
+/** The part of the request that is missing in the history. */
 function lackingOf({ to, before, steps }: RewindRequest, counted: number | undefined): string {
   if (to !== undefined) return `to ${to}: the history does not include that time`;
   if (before !== undefined) return `to before ${before}: the history does not include it`;
   return `${pluralize(steps ?? 0, "step")}: the history ${counted ? `has ${counted}` : "is empty"}`;
 }
 
-/** False where it is asked to go back before something that nothing follows from. */
+/** False if it is asked to go back before something that nothing follows from. */
 const isOfCause = ({ before }: RewindRequest): boolean => before === undefined || parseTraceRef(before)?.by === "cause";
 
-interface Refusing {
+interface FailSnapshot {
   (code: "no-such-snapshot", data: { name: string; known: string }): never;
   (code: "unusable-snapshot", data: { name: string; reason: string }): never;
 }
 
 /** The declared words for a snapshot that is not there or cannot be used. */
 export const rejectSnapshotError =
-  (fail: Refusing) =>
+  (fail: FailSnapshot) =>
   (error: unknown): never => {
     if (error instanceof SnapshotNotFoundError) {
       return fail("no-such-snapshot", { name: error.wanted, known: error.known.join(", ") || "none" });

@@ -16,7 +16,7 @@ export const stateHandlers = {
     const there = clusterIdsOf(body);
     if (there && there.join() !== here.join())
       fail("foreign-clusters", { here: here.join(", "), there: there.join(", ") });
-    const lacking = alwaysThere.find((name) => rowsOf(body, name).length === 0);
+    const lacking = permanentCollections.find((name) => rowsOf(body, name).length === 0);
     if (Number(body.svc_state) <= formatVersion && lacking) fail("invalid-state", { reason: `it has no ${lacking}` });
     const next = store.beside();
     try {
@@ -49,8 +49,8 @@ export const stateHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** What every seed writes, and nothing takes away: without these no listener could answer. */
-const alwaysThere = [clusterRows.name, appRows.name, clockState.name];
+/** Rows that every seed writes, and nothing removes: without these no listener could answer. */
+const permanentCollections = [clusterRows.name, appRows.name, clockState.name];
 
 const rowsOf = ({ rows }: Readonly<Record<string, unknown>>, name: string): readonly unknown[] =>
   [(rows as Readonly<Record<string, unknown>> | undefined)?.[name] ?? []].flat();

@@ -13,8 +13,9 @@ import { users, type Workspace, workspaces } from "../../world/workspaces.ts";
 export type WorkspaceRouting = Readonly<Record<keyof typeof tables | "signatories", string[]>>;
 
 /**
- * What leads to a workspace and is mapped to its cluster: of its key, its people, whom it has invited, its apps and
- * devices, and who signs its contracts. What leads to another workspace of the cluster, too, is none of it.
+ * Identifiers that lead to a workspace and are mapped to its cluster: of its key, its people, its invitations, its apps
+ * and devices, and the signers of its contracts. Identifiers that also lead to another workspace of the cluster are not
+ * among them.
  */
 export async function readWorkspaceRouting(view: View, workspace: Workspace): Promise<WorkspaceRouting> {
   const { id, cluster_id } = workspace;

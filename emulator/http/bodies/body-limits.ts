@@ -1,19 +1,19 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * How much one body may be made of (DECISIONS.md, E11). Within 64 MiB there is room for more values than the memory of a
- * process, and each name of a member costs microseconds, in which nobody else is served.
+ * Limits on the parts of one body (DECISIONS.md, E11). Within 64 MiB there is room for more values than the memory of a
+ * process, and each name of a member costs microseconds, in which no other request is served.
  */
 export const bodyLimits = { values: 5_000_000, members: 1_000_000, fields: 10_000, parts: 1_000 } as const;
 
 const quote = 0x22;
 const backslash = 0x5c;
-const comma = 0x2c;
+const commaByte = 0x2c;
 const colon = 0x3a;
 const openings = new Uint8Array(256);
 for (const bracket of "[{") openings[bracket.charCodeAt(0)] = 1;
 
-/** In words, what a JSON text has more of than is read; undefined for nearly every one. */
+/** Describes the limit that a JSON text exceeds; undefined for nearly every one. */
 export function exceededBodyLimit(text: string): string | undefined {
   // Each value or member needs two characters at least.
   if (text.length < 2 * bodyLimits.members) return undefined;
@@ -23,7 +23,7 @@ export function exceededBodyLimit(text: string): string | undefined {
     const code = text.charCodeAt(at);
     if (code === quote) at = endOfString(text, at);
     else if (code === colon) members += 1;
-    else if (code === comma || openings[code] === 1) values += 1;
+    else if (code === commaByte || openings[code] === 1) values += 1;
     if (members > bodyLimits.members) return `of more than ${bodyLimits.members} members`;
     if (values > bodyLimits.values) return `of more than ${bodyLimits.values} values`;
   }
@@ -56,12 +56,12 @@ function isMoreThan(most: number, next: (from: number) => number): boolean {
 /** DECISIONS.md, R16 and C24 */
 export const maxBodyBytes = 64 * 1024 * 1024;
 
-/** Of a request, or of what it would make the emulator tell others. */
+/** Of a request, or of the notifications that it would make the emulator send. */
 export class MaxBodyBytesExceededError extends Error {
   override readonly name = "MaxBodyBytesExceededError";
 }
 
-/** The caller went away before its body was complete: there is nobody to answer. */
+/** The caller went away before its body was complete: there is no connection to answer. */
 export class BodyAbortedError extends Error {
   override readonly name = "BodyAbortedError";
 }

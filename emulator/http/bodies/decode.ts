@@ -51,14 +51,14 @@ function form(fields: () => readonly (readonly [string, unknown])[], value: obje
   return { value, source, length, isForm: true };
 }
 
-/** The decoder for a kind of body in a dialect; undefined where the handler gets the bytes or nothing. */
+/** The decoder for a kind of body in a dialect; undefined if the handler gets the bytes or nothing. */
 export function decoderFor(
   body: RequestBody | undefined,
   dialect: Service["dialect"],
   strictBodies: boolean,
 ): DecodeBody | undefined {
   if (body === undefined || body.kind === "raw" || body.kind === "stream") return undefined;
-  // Whoever may send longer documents than is usual may send heavier ones.
+  // Callers that may send longer documents than usual may send more complex ones.
   const mayBeHeavy = body.kind === "json" && body.maxBytes !== undefined;
   const json = dialect === "fastapi" ? jsonOrText : jsonOnly(mayBeHeavy);
   if (body.kind === "json") return json;
@@ -75,14 +75,14 @@ export function decoderFor(
   };
 }
 
-/** FastAPI: what is not sent as JSON reaches validation as one string (DECISIONS.md, P13). */
+/** FastAPI: a body that is not sent as JSON reaches validation as one string (DECISIONS.md, P13). */
 const jsonOrText: DecodeBody = (bytes, type) => {
   if (bytes.length === 0) return nothing;
   if (isJsonType(type)) return readJson(bytes, decodeJsonBytes);
   return plain(readText(bytes, decodeUtf8), bytes.length);
 };
 
-/** Others refuse what is not sent as JSON. */
+/** Others reject a body that is not sent as JSON. */
 const jsonOnly =
   (mayBeHeavy: boolean): DecodeBody =>
   (bytes, type) => {
@@ -146,8 +146,8 @@ class EncodingError extends Error {
 }
 
 /**
- * Decodes JSON bytes as Python's json.loads does: UTF-8, -16 or -32, told by a byte order mark or by the zero bytes
- * among the first four. Fails with EncodingError.
+ * Decodes JSON bytes as Python's json.loads does: UTF-8, -16 or -32, recognized by a byte order mark or by the zero
+ * bytes among the first four. Fails with EncodingError.
  */
 function decodeJsonBytes(bytes: Buffer): string {
   // All of the other encodings show a zero or a byte above 0xEE among the first two bytes.
@@ -159,7 +159,7 @@ function decodeJsonBytes(bytes: Buffer): string {
   return encoding.startsWith("utf-32") ? decodeUtf32(body, encoding === "utf-32le") : decodeUtf16(body, encoding);
 }
 
-/** UTF-8 or nothing: Buffer.toString would put U+FFFD in the place of wrong bytes. */
+/** UTF-8 or nothing: Buffer.toString would put U+FFFD instead of wrong bytes. */
 function decodeUtf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new EncodingError("not UTF-8");
   return bytes.toString("utf8");
@@ -216,7 +216,7 @@ function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
   return Buffer.from(units.buffer, 0, end * 2).toString("utf16le");
 }
 
-/** `application` and `json` of `Application/JSON; charset=utf-8`; undefined when it is no type at all. */
+/** `application` and `json` of `Application/JSON; charset=utf-8`; undefined when it is not a type at all. */
 function mediaType(header: string | undefined): { readonly type: string; readonly subtype: string } | undefined {
   const [type, subtype, ...rest] = (header ?? "").split(";", 1)[0]!.trim().toLowerCase().split("/");
   return type && subtype && rest.length === 0 ? { type, subtype } : undefined;

@@ -4,10 +4,10 @@ import { exceededBodyLimit, exceedsFieldLimit } from "./body-limits.ts";
 import { isMultipartType } from "./decode.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
 
-type Parsed = Pick<ReceivedRequest, "headers" | "body">;
+type RequestParts = Pick<ReceivedRequest, "headers" | "body">;
 
 /** The body as a form, when its type says so and it is one that can be read. */
-export function parseForm({ headers, body }: Parsed): URLSearchParams | undefined {
+export function parseForm({ headers, body }: RequestParts): URLSearchParams | undefined {
   const type = headers["content-type"] ?? "";
   if (!/^\s*application\/x-www-form-urlencoded\b/i.test(type)) return undefined;
   const text = body.toString();
@@ -15,7 +15,7 @@ export function parseForm({ headers, body }: Parsed): URLSearchParams | undefine
 }
 
 /** The text fields of a form of either type, the last of each name; none of a body that cannot be read as one. */
-export function formFields({ headers, body }: Parsed): Readonly<Record<string, string | undefined>> {
+export function formFields({ headers, body }: RequestParts): Readonly<Record<string, string | undefined>> {
   const type = headers["content-type"] ?? "";
   if (!isMultipartType(type)) return Object.fromEntries(parseForm({ headers, body }) ?? []);
   try {
@@ -27,7 +27,7 @@ export function formFields({ headers, body }: Parsed): Readonly<Record<string, s
   }
 }
 
-/** A JSON object, whatever the type of the body says; undefined when it is none, or too much to be read. */
+/** A JSON object, whatever the type of the body says; undefined if it is not one, or too large to be read. */
 export function parseJsonObject(
   body: Buffer | string | null | undefined,
 ): Readonly<Record<string, unknown>> | undefined {

@@ -7,28 +7,28 @@ export interface DecodedBody {
   readonly value: unknown;
   /** The document with its numbers as written; made only when something is to be quoted. */
   readonly source: () => unknown;
-  /** The document with those numbers as written that a double would change; undefined where there are none. */
+  /** The document with those numbers as written that a double would change; undefined if there are none. */
   readonly exact?: () => unknown;
-  /** Its length as a text. */
+  /** Its length as a string. */
   readonly length: number;
   /** Whether its fields came as a form. */
   readonly isForm?: boolean;
 }
 
-/** Of a longer document, numbers are quoted as JavaScript writes them: as written they weigh ten times as much. */
-const longestAsWritten = 1_000_000;
+/** In a longer document, numbers are quoted as JavaScript writes them: as written they weigh ten times as much. */
+const maxExactLength = 1_000_000;
 
 /**
- * Parses JSON text. V8 does the work; the exact parser looks only at what V8 refuses (for CPython's words, or
- * because it is NaN) and at what may break one of Python's limits. Fails with JsonSyntaxError or JsonLimitError.
- * `mayBeHeavy`: from somebody who may send more than is usual.
+ * Parses JSON text. V8 does the work; the exact parser looks only at what V8 rejects (for CPython's words, or because
+ * it is NaN) and at what may break one of Python's limits. Fails with JsonSyntaxError or JsonLimitError. `mayBeHeavy`:
+ * from a caller that may send more than usual.
  */
 export function parseJson(text: string, mayBeHeavy = false): DecodedBody {
   const heavy = mayBeHeavy ? undefined : exceededBodyLimit(text);
   if (heavy !== undefined) throw new JsonLimitError(heavy);
   const value = parsed(text);
   const { length } = text;
-  const source = () => (length > longestAsWritten ? value : parsePythonJson(text));
+  const source = () => (length > maxExactLength ? value : parsePythonJson(text));
   return { value, source, exact: () => exactly(text, value), length };
 }
 

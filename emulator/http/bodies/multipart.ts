@@ -16,21 +16,21 @@ export class MultipartError extends StacklessError {
 const malformed = "Invalid multipart data.";
 const crlf = "\r\n";
 
-/** Of python-multipart. */
-const longestBoundary = 256;
-const mostHeaders = 8;
-const longestHeader = 4_096 + 128;
-/** Of Starlette, in bytes. */
+/** A limit of python-multipart. */
+const maxBoundaryLength = 256;
+const maxHeaders = 8;
+const maxHeaderBytes = 4_096 + 128;
+/** A limit of Starlette, in bytes. */
 const largestField = 1_024 * 1_024;
 
 /**
- * The parts of a `multipart/form-data` body, as python-multipart and Starlette see them: one that has no end is none.
- * Fails with MultipartError.
+ * The parts of a `multipart/form-data` body, as python-multipart and Starlette see them: a part without an end does not
+ * count. Fails with MultipartError.
  */
 export function parseMultipart(body: Buffer, contentType: string): readonly (readonly [string, string | FilePart])[] {
   const boundary = parameterOf(contentType, "boundary");
   if (boundary === undefined) throw new MultipartError("Missing boundary in multipart.");
-  if (boundary.length > longestBoundary) throw new MultipartError(malformed);
+  if (boundary.length > maxBoundaryLength) throw new MultipartError(malformed);
   const parts: (readonly [string, string | FilePart])[] = [];
   const counts = { fields: 0, files: 0 };
   let at = firstPart(body, `--${boundary}`);
@@ -55,7 +55,7 @@ export function parseMultipart(body: Buffer, contentType: string): readonly (rea
   return parts;
 }
 
-/** Where the headers of the first part begin; undefined where there is none. */
+/** Offset of the headers of the first part; undefined if there is none. */
 function firstPart(body: Buffer, delimiter: string): number | undefined {
   const begins = body[0] === 0x0d || body[0] === 0x0a ? body.indexOf("-") : 0;
   const rest = begins < 0 ? "" : body.toString("latin1", begins, begins + delimiter.length + 2);
@@ -70,21 +70,21 @@ function firstPart(body: Buffer, delimiter: string): number | undefined {
 interface Head {
   readonly name: string;
   readonly filename: string | undefined;
-  /** Where the content begins. */
+  /** Offset of the content. */
   readonly end: number;
 }
 
-/** The headers of a part; undefined where the body ends within them. */
+/** The headers of a part; undefined if the body ends within them. */
 function headOf(body: Buffer, begin: number): Head | undefined {
   let at = begin;
   let disposition = "";
   for (let count = 0; body.toString("latin1", at, at + 2) !== crlf; count += 1) {
     const colon = body.indexOf(":", at);
-    const name = body.toString("latin1", at, Math.min(colon < 0 ? body.length : colon, at + longestHeader));
+    const name = body.toString("latin1", at, Math.min(colon < 0 ? body.length : colon, at + maxHeaderBytes));
     const end = colon < 0 ? -1 : body.indexOf("\r", colon);
     const length = (end < 0 ? body.length : end) - at;
     const isWrong = !/^[!#$%&'*+\-.^_`|~\w]*$/.test(name) || (name === "" && colon >= 0);
-    if (isWrong || count >= mostHeaders || length > longestHeader) throw new MultipartError(malformed);
+    if (isWrong || count >= maxHeaders || length > maxHeaderBytes) throw new MultipartError(malformed);
     if (end < 0 || end + 1 === body.length) return undefined;
     if (body[end + 1] !== 0x0a) throw new MultipartError(malformed);
     if (name.toLowerCase() === "content-disposition") disposition = textOf(body.subarray(colon + 1, end));
@@ -97,7 +97,7 @@ function headOf(body: Buffer, begin: number): Head | undefined {
   return { name, filename: parameterOf(disposition, "filename"), end: at + 2 };
 }
 
-/** Where a part ends, and where the next one begins (undefined: it was the last); undefined where the body ends first. */
+/** The end of a part, and the start of the next one (undefined: it was the last); undefined if the body ends first. */
 function endOfPart(body: Buffer, from: number, delimiter: string) {
   for (let at = body.indexOf(delimiter, from, "latin1"); at >= 0; at = body.indexOf(delimiter, at + 1, "latin1")) {
     let after = at + delimiter.length;
@@ -111,7 +111,7 @@ function endOfPart(body: Buffer, from: number, delimiter: string) {
   return undefined;
 }
 
-/** The last parameter of that name of a header such as `form-data; name="a"`; undefined where it has none. */
+/** The last parameter of that name of a header such as `form-data; name="a"`; undefined if it has none. */
 function parameterOf(header: string, name: string): string | undefined {
   let found: string | undefined;
   for (const field of fieldsOf(header)) {
@@ -124,7 +124,7 @@ function parameterOf(header: string, name: string): string | undefined {
   return found;
 }
 
-/** What stands between the semicolons of a header, but for those in quotes. */
+/** The parts between the semicolons of a header, except semicolons in quotes. */
 function fieldsOf(header: string): string[] {
   const fields = [""];
   let isQuoted = false;

@@ -1,6 +1,6 @@
 import { lookupTable } from "../../../src/base/object.ts";
 
-// By hand: errors quote numbers, messages and positions as Python does, and JSON.parse keeps none of the three.
+// By hand: errors quote numbers, messages and positions as Python does, and JSON.parse preserves none of the three.
 
 /** A number as it was written: `1.0`, `1e3`, `-0`, or any length of digits. */
 export class SourceNumber {
@@ -11,7 +11,7 @@ export class SourceNumber {
   }
 }
 
-/** A JSON document that lost nothing: objects keep their order, numbers their digits. */
+/** A JSON document without loss: objects preserve their order, numbers their digits. */
 export type SourceValue =
   | string
   | boolean
@@ -20,7 +20,7 @@ export type SourceValue =
   | readonly SourceValue[]
   | ReadonlyMap<string, SourceValue>;
 
-/** What CPython's decoder says about a document, and the index (UTF-16 units) of the character where it says so. */
+/** The message of CPython's decoder about a document, and the index (UTF-16 units) of the character it is about. */
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";
   readonly at: number;
@@ -60,14 +60,14 @@ const escapes = lookupTable<string>({
   t: "\t",
 });
 
-/** What values are made of as they are read. */
-interface Making<Value> {
+/** Builds values as they are read. */
+interface ValueBuilder<Value> {
   number(text: string): Value;
   object(members: ReadonlyMap<string, Value>): Value;
 }
 
-const asWritten: Making<SourceValue> = { number: (text) => new SourceNumber(text), object: (members) => members };
-const asParsed: Making<unknown> = { number: Number, object: (members) => Object.fromEntries(members) };
+const asWritten: ValueBuilder<SourceValue> = { number: (text) => new SourceNumber(text), object: (members) => members };
+const asParsed: ValueBuilder<unknown> = { number: Number, object: (members) => Object.fromEntries(members) };
 
 /**
  * Parses as CPython 3.11 does (NaN and Infinity included), without losing how numbers were written. Follows
@@ -79,7 +79,7 @@ export const parsePythonJson = (text: string): SourceValue => parse(text, asWrit
 /** The same, as JavaScript's JSON.parse would give it; NaN and Infinity as such. */
 export const parsePlainJson = (text: string): unknown => parse(text, asParsed);
 
-function parse<Value>(text: string, making: Making<Value>): Value {
+function parse<Value>(text: string, making: ValueBuilder<Value>): Value {
   const reader = new Reader(text, making);
   const value = reader.value(reader.afterSpace(0), 0);
   const end = reader.afterSpace(reader.next);
@@ -89,11 +89,11 @@ function parse<Value>(text: string, making: Making<Value>): Value {
 
 class Reader<Value> {
   readonly #text: string;
-  readonly #making: Making<Value>;
+  readonly #making: ValueBuilder<Value>;
   /** Index after the value that was read last. */
   next = 0;
 
-  constructor(text: string, making: Making<Value>) {
+  constructor(text: string, making: ValueBuilder<Value>) {
     this.#text = text;
     this.#making = making;
   }

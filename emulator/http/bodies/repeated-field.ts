@@ -1,8 +1,8 @@
 import type { Fields } from "./form.ts";
 
 /**
- * The parameters of OAuth and OpenID Connect that mean one thing. `audience` and `resource` may come several times (RFC
- * 8693, 2.1; RFC 8707, 2); what nobody here knows is ignored, however often it comes (RFC 6749, 3.1).
+ * The parameters of OAuth and OpenID Connect that have one meaning. `audience` and `resource` may come several times
+ * (RFC 8693, 2.1; RFC 8707, 2); unknown parameters are ignored, however often they come (RFC 6749, 3.1).
  */
 const single: ReadonlySet<string> = new Set([
   ...[

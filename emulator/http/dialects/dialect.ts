@@ -3,15 +3,15 @@ import type { Operation } from "../../../src/api/operation.ts";
 import type { DecodeProblem } from "../bodies/decode.ts";
 import type { HttpResponse } from "../reply.ts";
 
-/** How one service words what the HTTP layer refuses. Pure functions. */
+/** How one service words what the HTTP layer rejects. Pure functions. */
 export interface Dialect {
   /** The fields are not as declared; `problems` in the order path, query, headers, body. */
   invalid(problems: readonly ValidationProblem[], operation: Operation): HttpResponse;
   unreadable(problem: DecodeProblem): HttpResponse;
   tooLarge(): HttpResponse;
-  /** Nothing was kept; `refused` says of which file that is, where others can be written. */
+  /** Nothing was stored; `rejected` names the file, if others can be written. */
   storeFailed(refused?: string): HttpResponse;
-  /** Nothing is declared for this path; `nearest` is what the caller may have meant. */
+  /** Nothing is declared for this path; `nearest` is the path that the caller may have meant. */
   notFound(nearest: Operation | undefined): HttpResponse;
   methodNotAllowed(method: string, allowed: readonly string[]): HttpResponse;
   /** The emulator has a bug in the operation. */
@@ -27,7 +27,7 @@ export const formatOperation = ({ method, path }: Operation): string => `${[meth
 export type RequestPart = "path" | "query" | "header" | "body";
 export type Issue = z.core.$ZodIssue;
 
-/** One thing that is wrong with a request, as zod found it. */
+/** One problem of a request, as zod found it. */
 export interface ValidationProblem {
   readonly part: RequestPart;
   readonly issue: Issue;
@@ -36,7 +36,7 @@ export interface ValidationProblem {
   readonly sent: unknown;
 }
 
-/** The value at a path of what was sent; undefined where there is none. */
+/** The value at a path of the input; undefined if there is none. */
 export function valueAt(sent: unknown, path: readonly PropertyKey[]): unknown {
   let at = sent;
   for (const key of path) {

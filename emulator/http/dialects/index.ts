@@ -6,6 +6,6 @@ import { fastapi } from "./pydantic.ts";
 
 export const dialects: Readonly<Record<Service["dialect"], Dialect>> = { fastapi, platform, control };
 
-/** How what an operation refuses is worded. */
+/** How what an operation rejects is worded. */
 export const dialectOf = ({ service, request: { body } }: Operation): Dialect =>
   isOAuthRequest(body) ? oauth : dialects[service.dialect];

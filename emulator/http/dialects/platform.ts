@@ -72,7 +72,7 @@ function add(fields: Fields, path: readonly string[], message: string): void {
   add(inner, rest, message);
 }
 
-/** What Python's ValueError says: `Expecting value: line 1 column 6 (char 5)`. */
+/** The text of Python's ValueError: `Expecting value: line 1 column 6 (char 5)`. */
 function reasonOf(problem: DecodeProblem): string {
   if (problem.why === "json") {
     const { message, line, column, at } = problem;
@@ -83,7 +83,7 @@ function reasonOf(problem: DecodeProblem): string {
 }
 
 /**
- * The routing service, where the specification declares no schema for a request that OAuth does: what cannot be read is
+ * The routing service, where the specification declares no schema for a request of OAuth: an unreadable request is
  * `invalid_request` (RFC 6749, 5.2; DECISIONS.md, P1).
  */
 export const oauth: Dialect = {
@@ -96,7 +96,7 @@ const invalidRequest = (reason: string) => failureResponse("invalid-request", { 
 
 const noParameters = "The body is neither a form nor a JSON object";
 
-/** All parameters are texts. */
+/** All parameters are strings. */
 const wrongIn = ({ issue: { path } }: ValidationProblem): string =>
   path.length === 0 ? noParameters : `${path.map(String).join(".")} is not a string`;
 

@@ -6,13 +6,16 @@ import { definitionOf, kindOf, schemaAt } from "../validation/schema.ts";
 import { maxProblems } from "../validation/validate.ts";
 import { type Dialect, formatBugMessage, type Issue, type ValidationProblem, valueAt } from "./dialect.ts";
 
-/** What pydantic 2 would say of one problem (DECISIONS.md, P13). By hand: zod checks, and nothing else words it so. */
+/**
+ * The text that pydantic 2 has for one problem (DECISIONS.md, P13). By hand: zod checks, and no library words problems
+ * so.
+ */
 export interface PydanticError {
   readonly type: string;
   readonly path: readonly (string | number)[];
   readonly msg: string;
   readonly ctx?: Readonly<Record<string, unknown>>;
-  /** Quoted in the error; for what is missing, the object it is missing from. */
+  /** Quoted in the error; for a missing field, the object that lacks it. */
   readonly input: unknown;
 }
 
@@ -228,22 +231,24 @@ const itemsOf = (problem: ValidationProblem): ValidationItem[] =>
     ...(ctx && { ctx }),
   }));
 
-/** So many characters of what was sent are quoted with one problem; a real service quotes all (DECISIONS.md, E11). */
-const longestQuote = 65_536;
+/**
+ * At most this many characters of the input are quoted with one problem; a real service quotes all (DECISIONS.md, E11).
+ */
+const maxQuoteLength = 65_536;
 
-/** What an error quotes of the input: nothing as null, and a note in the place of what is too long. */
+/** The quote of the input in an error: null if there is none, and a note if it is too long. */
 const quoted = (input: unknown): unknown =>
-  lengthLeft(input, longestQuote) < 0 ? `(omitted: more than ${longestQuote} characters)` : (input ?? null);
+  subtractLength(input, maxQuoteLength) < 0 ? `(omitted: more than ${maxQuoteLength} characters)` : (input ?? null);
 
-/** What is left of a length once a value is written; below 0 as soon as it does not fit. */
-function lengthLeft(value: unknown, length: number): number {
+/** The rest of a length once a value is written; below 0 as soon as it does not fit. */
+function subtractLength(value: unknown, length: number): number {
   if (typeof value === "string") return length - value.length - 2;
   if (value instanceof SourceNumber) return length - value.text.length;
   if (typeof value !== "object" || value === null) return length - 4;
   let left = length - 2;
   const members = value instanceof Map ? value : Array.isArray(value) ? value.entries() : Object.entries(value);
   for (const [name, member] of members) {
-    left = lengthLeft(member, left - (typeof name === "string" ? name.length + 4 : 1));
+    left = subtractLength(member, left - (typeof name === "string" ? name.length + 4 : 1));
     if (left < 0) break;
   }
   return left;

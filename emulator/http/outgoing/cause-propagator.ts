@@ -5,7 +5,7 @@ import type { Cause } from "../../store/cause.ts";
 /** Names, from one listener of an emulator to another, the request that led to this one. It never leaves the process. */
 const linkHeader = "x-svc-link";
 
-/** What led to a request that another listener sent. */
+/** Cause of a request that another listener sent. */
 export interface CauseLink {
   readonly cause: Cause;
   /** Whether it was sent in a state that was left: nothing of it may reach another one. */
@@ -13,8 +13,8 @@ export interface CauseLink {
 }
 
 /**
- * Connects a request that a listener of this emulator sends to another one of its listeners with what led to it. Each link
- * has a name that nobody can guess, and holds for one request: what comes from elsewhere under such a name is a header like
+ * Connects a request that a listener of this emulator sends to another one of its listeners with its cause. Each link
+ * has a name that cannot be guessed, and is valid for one request: under such a name from elsewhere a header is like
  * any other.
  */
 export class CausePropagator {
@@ -30,7 +30,7 @@ export class CausePropagator {
     this.#own.add(origin);
   }
 
-  /** The name under which a request may be sent there; undefined where somebody else listens. */
+  /** The name under which a request may be sent there; undefined if another program listens. */
   createLink(origin: string, cause: Cause): string | undefined {
     if (!this.#own.has(origin)) return undefined;
     this.#last += 1;
@@ -40,12 +40,12 @@ export class CausePropagator {
     return name;
   }
 
-  /** The request has ended, whether somebody took the link or not. */
+  /** The request has ended, whether its link was used or not. */
   end(name: string): void {
     this.#offered.delete(name);
   }
 
-  /** Another state takes the place of the one in which requests were sent: what is on its way belongs to that. */
+  /** Another state replaces the one in which requests were sent: pending ones belong to that. */
   abandon(): void {
     this.#replaced += 1;
     this.#offered.clear();
@@ -61,11 +61,11 @@ export class CausePropagator {
     return own !== undefined && !this.#offered.has(own);
   }
 
-  /** What led to a request that came; from then on it is as if the header had never been there. */
+  /** Cause of a received request; its header is removed. */
   extractLink({ headers, rawHeaders }: IncomingMessage): CauseLink | undefined {
     if (headers[linkHeader] === undefined) return undefined;
     const isLink = (i: number) => rawHeaders[i]?.toLowerCase() === linkHeader;
-    // A caller may have sent a header of that name, too, which is none of ours.
+    // A caller may have sent a header of that name, too, which is not ours.
     const at = rawHeaders.findIndex((_, i) => i % 2 === 0 && isLink(i) && this.#offered.has(rawHeaders[i + 1] ?? ""));
     if (at < 0) return undefined;
     const [, name = ""] = rawHeaders.splice(at, 2);
@@ -78,5 +78,5 @@ export class CausePropagator {
   }
 }
 
-/** As it is sent. */
+/** Spelling in requests. */
 export const toLinkHeader = (name: string): readonly [header: string, value: string] => [linkHeader, name];

@@ -2,7 +2,7 @@ import type { WallClock } from "../../../src/base/clock.ts";
 
 import { timedOut } from "../../../src/base/timing.ts";
 
-/** Somebody who waits, between those who came before and after. */
+/** A waiting entry, between the earlier and the later ones. */
 class Waiter<Waiting> {
   readonly waiting: Waiting | undefined;
   readonly until: number;
@@ -33,25 +33,25 @@ class Waiter<Waiting> {
 /**
  * Deadlines that are all equally far away when they are set, with one pending sleep for all of them: a timer for each
  * of thousands of requests, nearly none of which is ever late, would be felt. So would a Set: each table that it
- * outgrows goes on pointing at the next, and all that ever stood in one is taken along into the old generation.
+ * outgrows continues pointing at the next, and all that ever stood in one is taken along into the old generation.
  */
 export class Deadlines<Waiting> {
   readonly #wall: WallClock;
   readonly #afterMs: number;
   readonly #late: (waiting: Waiting) => void;
-  /** In the order in which they were set, which is the order in which they come. */
+  /** In the order in which they were set, which is the order in which they expire. */
   readonly #end = new Waiter<Waiting>(undefined, Number.POSITIVE_INFINITY);
   readonly #stop = new AbortController();
   #sleeping = false;
 
-  /** `late` is told of each that did not leave in time. */
+  /** `late` is called with each that did not leave in time. */
   constructor(wall: WallClock, afterMs: number, late: (waiting: Waiting) => void) {
     this.#wall = wall;
     this.#afterMs = afterMs;
     this.#late = late;
   }
 
-  /** Returns the way to leave, which may be used again. */
+  /** Returns the function that removes it; the entry may be used again. */
   enter(waiting: Waiting): () => void {
     const waiter = new Waiter(waiting, this.#wall.monotonicNow() + this.#afterMs);
     waiter.enter(this.#end);
@@ -88,17 +88,20 @@ export class Deadlines<Waiting> {
   }
 }
 
-/** Waits for others, each time for so much wall time at most; with one pending sleep for all who wait equally long. */
+/**
+ * Waits for others, each time for this much wall-clock time at most; with one pending sleep for all who wait equally
+ * long.
+ */
 export class TimeoutPool {
   readonly #wall: WallClock;
-  /** By how long: settings say it, so there are few. */
+  /** Lists by duration: durations come from settings, so there are few. */
   readonly #deadlines = new Map<number, Deadlines<() => void>>();
 
   constructor(wall: WallClock) {
     this.#wall = wall;
   }
 
-  /** What `work` gives, or `late` when that takes longer than `ms`. The work itself goes on. */
+  /** Result of `work`, or `late` if that takes longer than `ms`. The work itself continues. */
   withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
       const leave = this.#deadlinesOf(ms).enter(() => resolve(timedOut));
@@ -112,7 +115,7 @@ export class TimeoutPool {
     });
   }
 
-  /** Nothing is late any more. */
+  /** Removes all deadlines. */
   stop(): void {
     for (const deadlines of this.#deadlines.values()) deadlines.stop();
   }

@@ -2,17 +2,18 @@ import type { Dispatcher } from "undici";
 import { hasNoBody } from "../../../src/base/response-quirks.ts";
 import { Passthrough } from "../reply.ts";
 
-/** What came of sending one request to one server: the head of an answer, or what kept it from one. */
+/** Result of sending one request to one server: the head of a response, or the reason why there is none. */
 export type ForwardOutcome = { readonly answer: Passthrough } | { readonly cause: unknown };
 
 const noBytes = Buffer.alloc(0);
 
-/** So much of an answer may wait for a caller that reads slower than the server sends. */
+/** This much of a response may wait for a caller that reads slower than the server sends. */
 const waitingBytes = 65_536;
 
 /**
- * One forwarded request on its way, told by undici as it goes (see PostExchange for the callbacks). An answer that came
- * whole with its head, as most do, is handed on whole: one write, and no stream, which would cost more than all the rest.
+ * One forwarded request; undici calls it with each step (see PostExchange for the callbacks). A response that came
+ * whole with its head, as most do, is forwarded whole: one write, and no stream, which would cost more than all the
+ * rest.
  */
 export class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #method: string;
@@ -20,7 +21,7 @@ export class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   #waiting = 0;
   #hasHead = false;
-  /** How it ended; undefined: it goes on. */
+  /** How it ended; undefined: it continues. */
   #end: { readonly cause?: unknown } | undefined;
   #abort: ((cause: Error) => void) | undefined;
   #goOn = () => {};
@@ -49,11 +50,11 @@ export class ForwardExchange implements Dispatcher.DispatchHandler {
     // Another answer comes after an informational one.
     if (status < 200) return true;
     this.#hasHead = true;
-    // undici takes a length that no body follows for a broken answer.
+    // undici treats a length without a body as a broken response.
     if (this.#method === "HEAD" || hasNoBody(status)) this.#end = {};
     this.#goOn = goOn;
     const headers = rawHeaders.map((text) => text.toString("latin1"));
-    // Once all that came with the head has been told.
+    // Once everything that came with the head has been delivered.
     queueMicrotask(() => this.#tell({ answer: new Passthrough(status, headers, this.#body()) }));
     return true;
   }
@@ -83,7 +84,7 @@ export class ForwardExchange implements Dispatcher.DispatchHandler {
     return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
   }
 
-  /** As they come; fails where the answer breaks off. Whoever stops reading, or never begins, ends the connection. */
+  /** As they come; fails if the response breaks off. Readers that stop, or never begin, end the connection. */
   #pieces(): AsyncIterable<Uint8Array> {
     const pieces = this.#read();
     const stop = async () => {

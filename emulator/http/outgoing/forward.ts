@@ -12,25 +12,25 @@ import { TimeoutPool } from "./deadlines.ts";
 import { ForwardExchange } from "./forward-exchange.ts";
 import { maxHeadBytes } from "./post-exchange.ts";
 
-/** What of a received request is sent on. */
+/** The parts of a received request that are sent on. */
 export type ForwardableRequest = Pick<
   ReceivedRequest,
   "method" | "target" | "rawHeaders" | "body" | "remoteAddress" | "origin"
 > & {
-  /** Why it is sent: told to the listeners of this emulator, and to nobody else. */
+  /** Cause of the request: only the listeners of this emulator receive it. */
   readonly cause?: Cause | undefined;
 };
 
-/** What came of sending one request to one server. `reason` is a code such as ECONNREFUSED. */
+/** Result of sending one request to one server. `reason` is a code such as ECONNREFUSED. */
 export type ForwardResult =
   | { readonly kind: "answered"; readonly answer: Passthrough }
   | { readonly kind: "unreachable"; readonly reason: string };
 
 /** A request on its way. */
 export interface PendingForward {
-  /** The head of the answer; its body is streamed. Never rejects. */
+  /** The head of the response; its body is streamed. Never rejects. */
   readonly sent: Promise<ForwardResult>;
-  /** Nobody waits for the answer any more. */
+  /** The caller no longer waits for the response. */
   breakOff(): void;
 }
 
@@ -41,7 +41,7 @@ export interface Forwarder {
    * Redirects are not followed.
    */
   send(url: string, request: ForwardableRequest): PendingForward;
-  /** What of that gives `work`, or `late` when that takes longer than `ms` of wall time. The work itself goes on. */
+  /** Result of `work`, or `late` if that takes longer than `ms` of wall-clock time. The work itself continues. */
   within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut>;
   /** Whether this forwarder sent the request itself: somewhere a URL points back at the sender. */
   isOwn(request: Pick<ReceivedRequest, "headers">): boolean;
@@ -49,15 +49,15 @@ export interface Forwarder {
   close(): Promise<void>;
 }
 
-/** The reason to break off with. One for all: it would be made anew, with its stack, for each request. */
+/** The reason to break off with. One for all: it would be made again, with its stack, for each request. */
 const nobodyWaits = new Error("The caller has stopped waiting");
 
-/** What of a request belongs to one connection or one message framing alone. */
+/** Headers of a request that belong to one connection or one message framing alone. */
 const notSent = new Set([
   ...hopByHop,
   // The body is whole already.
   "expect",
-  // Counted anew from the body, which a GET leaves behind.
+  // Counted again from the body, which a GET leaves behind.
   "content-length",
 ]);
 
@@ -65,7 +65,7 @@ interface ForwarderOptions {
   readonly wall: WallClock;
   /** The pseudonym in `via` by which the forwarder knows its own requests again. */
   readonly mark: string;
-  /** Undefined: nobody who receives them is to know what led to them. */
+  /** Undefined: its receivers must not learn its cause. */
   readonly links?: CausePropagator;
 }
 
@@ -106,7 +106,7 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
   };
 }
 
-/** In one pass: this is done for each forwarded request. */
+/** In one pass: this runs for each forwarded request. */
 function headersToSend({ rawHeaders, remoteAddress, origin }: ForwardableRequest, mark: string): string[] {
   let sent: string[] = [];
   let via = "";

@@ -3,19 +3,19 @@ import { mayExpectTls, type TlsFailure, tlsReason, toTlsFailure } from "../../..
 import { lookupTable } from "../../../src/base/object.ts";
 import { hasNoBody } from "../../../src/base/response-quirks.ts";
 
-/** So much of an answer's body is read and kept (DECISIONS.md, P21). */
+/** This much of a response's body is read and kept (DECISIONS.md, P21). */
 export const maxResponseBodyBytes = 65_536;
 
-/** The head of an answer may have so much: four times what Node takes, since others are not so strict. */
+/** Limit of the head of a response: four times Node's, since other clients are less strict. */
 export const maxHeadBytes = 65_536;
 
-/** How a POST ended: with an answer of any status, or with what kept it from one. */
+/** How a POST ended: with a response of any status, or with what kept it from one. */
 export type PostOutcome = { readonly status: number; readonly body: Buffer } | { readonly cause: unknown };
 
 /**
- * One POST on its way, told by undici as it goes. It asks for no stream, which would cost more than all the rest, and
- * reads no more of the answer than is kept. The callbacks are those by which undici 7 itself is told: its newer ones
- * parse the header of every answer, which nobody here reads. undici 8, which has them alone, needs Node 22.
+ * One POST; undici calls it with each step. It uses no stream, which would cost more than all the rest, and reads no
+ * more of the response than is stored. The callbacks are those of undici 7 itself: its newer ones parse the header of
+ * every response, which is not needed here. undici 8, which has only those, needs Node 22.
  */
 export class PostExchange implements Dispatcher.DispatchHandler {
   readonly #tell: (ended: PostOutcome) => void;
@@ -45,7 +45,8 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   onHeaders(status: number): boolean {
     // An informational answer comes before the one that counts, which overwrites it.
     this.#status = status;
-    // What a receiver sends beside a 204 is no part of it: undici takes a length or bytes for a broken answer.
+    // Any data that a receiver sends after a 204 is not part of it: undici treats a length or bytes as a broken
+    // response.
     if (hasNoBody(status)) this.#endWithResponse();
     return true;
   }
@@ -55,7 +56,7 @@ export class PostExchange implements Dispatcher.DispatchHandler {
     this.#size += chunk.length;
     if (this.#size >= maxResponseBodyBytes) {
       this.#endWithResponse();
-      // Ends the connection: a receiver cannot make us read for ever.
+      // Ends the connection: a receiver cannot make us read forever.
       this.#abort?.(new Error("enough was read"));
     }
     return true;
@@ -82,7 +83,7 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** The time for an answer is over. */
+/** The time for a response is over. */
 export class ResponseTimeoutError extends Error {}
 
 const closed = ["connection_reset", "The receiver closed the connection without a response."] as const;
@@ -118,7 +119,7 @@ interface Limits {
   readonly responseTimeoutMs: number;
 }
 
-/** What kept a POST to that origin from being answered. */
+/** The reason why a POST to that origin got no response. */
 export function describeResponseFailure(
   error: unknown,
   origin: string,

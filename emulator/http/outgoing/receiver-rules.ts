@@ -2,7 +2,7 @@ import { BlockList, isIP } from "node:net";
 
 /** Which addresses deliveries may go to. */
 export interface ReceiverRules {
-  /** Hosts beside loopback: `host`, `host:port`, or `*.domain`. */
+  /** Hosts other than loopback: `host`, `host:port`, or `*.domain`. */
   readonly allow: readonly string[];
   /** https alone, and no address of this machine or a private network unless its host is allowed. */
   readonly strict: boolean;
@@ -47,7 +47,10 @@ const isIn = (list: BlockList, address: string): boolean => list.check(address, 
 const leadsInto = (list: BlockList, address: string): boolean =>
   isIn(list, address) || (isIP(address) === 6 && ipv4Within(address).some((within) => isIn(list, within)));
 
-/** What is embedded in it: by NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or at its end. */
+/**
+ * The address embedded in it: by NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or at its
+ * end.
+ */
 function ipv4Within(address: string): readonly string[] {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groupsOf(address);
   const text = (high: number, low: number) => [high >> 8, high & 255, low >> 8, low & 255].join(".");
@@ -86,7 +89,7 @@ export function findForbiddenUrlReason(text: string, rules: ReceiverRules): Forb
   return known || isListed(url, rules) ? undefined : notAllowed(host, host);
 }
 
-/** Why nothing may be sent to the address that the host of a URL stands for. */
+/** The reason why nothing may be sent to the address of the host of a URL. */
 export function findForbiddenAddressReason(
   address: string,
   url: URL,
@@ -117,7 +120,7 @@ const isLocalName = (host: string): boolean => host === "localhost" || host.ends
 
 function isListed(url: URL, { allow }: ReceiverRules): boolean {
   const host = hostOf(url);
-  // `new URL` leaves out the port that a scheme has anyway.
+  // `new URL` omits the port that a scheme has anyway.
   const port = url.port || (url.protocol === "https:" ? "443" : "80");
   return allow.some((entry) => {
     const wanted = entry.toLowerCase();

@@ -29,13 +29,13 @@ export interface PostRequest {
   readonly body: Uint8Array;
 }
 
-/** What came of it: an answer of any status, or the reason why there was none. */
+/** Result of the POST: a response of any status, or the reason why there was none. */
 export type PostResult =
   | { readonly status: number; readonly body: Buffer }
   | { readonly error: { readonly code: string; readonly message: string } };
 
 export interface WebhookSender {
-  /** Why nothing may be sent there; undefined when it may, as far as the URL tells. */
+  /** The reason why nothing may be sent there; undefined if it may, as far as the URL shows. */
   forbidden(url: string): ForbiddenReason | undefined;
   /** Sends once, follows no redirect. Rejects with DeliveryAbortedError, and with nothing else. */
   post(request: PostRequest): Promise<PostResult>;
@@ -47,13 +47,13 @@ export interface WebhookSender {
 export interface WebhookSenderOptions extends ReceiverRules {
   readonly wall: WallClock;
   readonly connectTimeoutMs: number;
-  /** For the whole answer, from the moment a connection was asked for. */
+  /** For the whole response, from the moment a connection was asked for. */
   readonly responseTimeoutMs: number;
-  /** Where names are looked up; default: as the system does. */
+  /** Resolver of names; default: the system's. */
   readonly lookup?: typeof lookup;
 }
 
-/** The emulator ends: nobody knows what came of the POST. */
+/** The emulator ends: the result of the POST is unknown. */
 export class DeliveryAbortedError extends Error {
   override readonly name = "DeliveryAbortedError";
 }
@@ -63,10 +63,10 @@ const targetsKept = 10_000;
 /** The sender of webhooks, with connections that are kept open between attempts. */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const agent = new Agent({
-    // So that no attempt waits for a connection.
+    // Number of connections at which no attempt waits for one.
     connections: maxConcurrent,
     pipelining: 1,
-    // Deadlines watch the whole answer; undici's own would be a timer for each part of it.
+    // Deadlines watch the whole response; undici's own would be a timer for each part of it.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: maxHeadBytes,
@@ -127,8 +127,8 @@ type Target =
 const placeOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` });
 
 /**
- * Resolves a name, checks every address it stands for, and connects to just those: a name cannot mean something else
- * at the check than at the connection. It is not called for literal addresses, which `forbiddenUrl` checks.
+ * Resolves a name, checks every address it has, and connects to just those: a name cannot have another address at the
+ * check than at the connection. It is not called for literal addresses, which `forbiddenUrl` checks.
  */
 function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunction {
   return (hostname, options, callback) => {
@@ -148,7 +148,7 @@ function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunc
   };
 }
 
-/** What came of a request whose answer is read whole. */
+/** Result of a request whose response is read whole. */
 export type SendRequestResult =
   | {
       readonly kind: "answered";
@@ -161,7 +161,7 @@ export type SendRequestResult =
 
 interface AskOptions {
   readonly forwarder: Forwarder;
-  /** From sending to the last byte of the answer. */
+  /** From sending to the last byte of the response. */
   readonly timeoutMs: number;
   /** A longer answer counts as none. */
   readonly maxBytes?: number;
@@ -169,7 +169,7 @@ interface AskOptions {
   readonly whenGone?: ((tell: () => void) => void) | undefined;
 }
 
-/** Sends a request to another server and reads its answer whole, in so much wall time. Never rejects. */
+/** Sends a request to another server and reads its response whole, in this much wall-clock time. Never rejects. */
 export async function sendRequest(
   { forwarder, timeoutMs, maxBytes, whenGone }: AskOptions,
   url: string,
@@ -195,22 +195,22 @@ export async function sendRequest(
   }
 }
 
-/** What came of an export: an answer of any status, or in a word why there was none. */
+/** Result of an export: a response of any status, or in a word why there was none. */
 export type ExportResult = { readonly status: number; readonly body: Buffer } | { readonly reason: string };
 
-/** Where somebody collects what an emulator tells of itself. */
+/** Collector of an emulator's spans. */
 export interface Collector {
   readonly origin: string;
   /** Sends one document of JSON. Never rejects. */
   post(body: string): Promise<ExportResult>;
-  /** Ends its connection; what is under way has no answer. */
+  /** Ends its connection; pending requests get no response. */
   close(): Promise<void>;
 }
 
 interface CollectorOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** For the whole answer, wall time. */
+  /** For the whole response, wall-clock time. */
   readonly timeoutMs: number;
   readonly wall: WallClock;
 }

@@ -3,7 +3,7 @@ import { registry } from "../../../src/api/registry.ts";
 import { decodeUrlText, isSecretName, redactText, redactUrl, secretPlaces } from "../../../src/api/secrets.ts";
 
 /** Headers that are shown; of all others only the name, for they may hold credentials or signatures. */
-const shown: ReadonlySet<string> = new Set([
+const shownParameters: ReadonlySet<string> = new Set([
   "accept",
   "accept-charset",
   "accept-encoding",
@@ -59,7 +59,7 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
     const given = rawHeaders[i + 1]!;
-    const value = !shown.has(name)
+    const value = !shownParameters.has(name)
       ? redacted
       : name === "referer"
         ? redactUrl(given, { mask: redacted, allParameters: true })
@@ -71,7 +71,7 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
 
 const mask = "[redacted]";
 
-/** A JSON body without the values that go by the name of a secret, and without credentials in its texts. */
+/** A JSON body without the values that go by the name of a secret, and without credentials in its strings. */
 export function redactBody(value: unknown, name = ""): unknown {
   if (typeof value === "string") return isSecretName(name) ? mask : redactText(value);
   if (Array.isArray(value)) return value.map((one) => redactBody(one, name));
@@ -86,7 +86,7 @@ export function redactBody(value: unknown, name = ""): unknown {
  */
 export function redactTarget(target: string, operation: string | undefined): string {
   const declared = declaredOf(operation);
-  // Credentials, and places behind which a secret stands.
+  // Credentials, and positions after which a secret follows.
   const [, path = "", query = ""] = /^([^?#]*)(\?[^#]*)?/s.exec(redactUrl(target)) ?? [];
   return shownPath(path, declared) + shownQuery(query, declared);
 }
@@ -98,16 +98,16 @@ export function redactReceiverUrl(url: string): string {
   return origin + inPath(path, (segment) => !looksIssued(segment, false)) + query;
 }
 
-interface Declared {
+interface DeclaredNames {
   readonly query: ReadonlySet<string>;
   /** Its path has a hash of an e-mail address, which looks like a key. */
   readonly hasHash: boolean;
 }
 
-const known = new Map<string | undefined, Declared | undefined>([[undefined, undefined]]);
+const known = new Map<string | undefined, DeclaredNames | undefined>([[undefined, undefined]]);
 
 /** Undefined: nothing is declared of such requests, or the little that holds for all. */
-function declaredOf(operation: string | undefined): Declared | undefined {
+function declaredOf(operation: string | undefined): DeclaredNames | undefined {
   if (!known.has(operation)) {
     const found = (registry as readonly Operation[]).find(({ id }) => id === operation && id !== "catch-all");
     known.set(
@@ -121,12 +121,12 @@ function declaredOf(operation: string | undefined): Declared | undefined {
   return known.get(operation);
 }
 
-function shownPath(path: string, declared: Declared | undefined): string {
+function shownPath(path: string, declared: DeclaredNames | undefined): string {
   if (declared) return inPath(path, (segment) => !looksIssued(segment, declared.hasHash));
   return inPath(path, (segment, before) => isPlain(segment) && !isSecretName(before) && !secretPlaces.has(before));
 }
 
-/** Leaves what may be shown. A slash may be encoded: the router takes it for one. */
+/** Keeps the parts that may be shown. A slash may be encoded: the router accepts it as one. */
 function inPath(path: string, isShown: (segment: string, before: string) => boolean): string {
   let before = "";
   return path
@@ -141,7 +141,7 @@ function inPath(path: string, isShown: (segment: string, before: string) => bool
     .join("");
 }
 
-function shownQuery(query: string, declared: Declared | undefined): string {
+function shownQuery(query: string, declared: DeclaredNames | undefined): string {
   return query
     .split(/([?&;])/)
     .map((pair, i) => {
@@ -167,7 +167,7 @@ const words =
 /** The letters of user codes (device-grant.ts): no word has eight of them. */
 const userCode = /^[b-df-hj-np-tv-xz]{4}-?[b-df-hj-np-tv-xz]{4}$/i;
 
-/** What is issued has 16 characters of base64url or more, or is a user code. */
+/** Issued secrets have 16 characters of base64url or more, or are a user code. */
 function looksIssued(text: string, mayBeHash: boolean): boolean {
   if (text.length < 8 || uuid.test(text) || (mayBeHash && /^[\da-f]{64}$/i.test(text))) return false;
   if (userCode.test(text)) return true;
@@ -177,7 +177,7 @@ function looksIssued(text: string, mayBeHash: boolean): boolean {
 const plain =
   /^(?:[a-z]{1,20}(?:[._-][a-z]{1,20}){0,3}|[A-Z][a-z]{1,19}|v\d{1,3}(?:\.\d{1,3})?|\d{1,9}|[A-Z]-\d{1,9})$/;
 
-/** A text without what looks like a token or key of the emulator. */
+/** A string without what looks like a token or key of the emulator. */
 export const redactTokens = (text: string): string =>
   text.replace(/[\w-]{16,}/g, (run) => (looksIssued(run, false) ? mask : run));
 
@@ -187,7 +187,7 @@ const isPlain = (text: string): boolean =>
 
 let literalSegments: ReadonlySet<string> | undefined;
 
-/** Whatever stands in a declared path. */
+/** Whatever is in a declared path. */
 function literals(): ReadonlySet<string> {
   literalSegments ??= new Set((registry as readonly Operation[]).flatMap(({ path }) => path.split("/")));
   return literalSegments;

@@ -1,45 +1,45 @@
 import { type BufferUsage, ByteBoundedLog, estimateStringBytes, estimateStringsBytes } from "../byte-bounded-log.ts";
 
-/** A note that something was accepted which the real service may refuse. */
+/** A note that something was accepted which the real service may reject. */
 export interface Finding {
   readonly code: string;
   readonly detail?: string | undefined;
 }
 
-/** One request that a listener received, and what came of it. Secrets are still in it: see redact.ts. */
+/** One request that a listener received, and its outcome. Secrets are still in it: see redact.ts. */
 export interface LoggedRequest {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly id: number;
   /** `router`, or the id of the cluster whose listener it was. */
   readonly listener: string;
   readonly service: string;
-  /** Undefined where nothing is declared for the path. */
+  /** Undefined if nothing is declared for the path. */
   readonly operation: string | undefined;
   readonly method: string;
   readonly target: string;
   readonly rawHeaders: readonly string[];
-  /** JSON that was sent, where it is short. */
+  /** JSON that was sent, if it is short. */
   readonly body?: Buffer | undefined;
   readonly status: number;
   /** Code of the declared failure that was answered. */
   readonly failure: string | undefined;
   /** Name of who called, where the credentials say so. */
   readonly caller: string | undefined;
-  /** What made another listener of this emulator send it. */
+  /** The request to another listener of this emulator that made it send this one. */
   readonly cause?: string | undefined;
   readonly findings: readonly Finding[];
   /** The scripted trouble that it met, in a few words, and what scripted it. */
   readonly fault?: string | undefined;
   /** Virtual milliseconds. */
   readonly at: number;
-  /** Wall milliseconds. */
+  /** Wall-clock milliseconds. */
   readonly wallAt: number;
   readonly durationMs: number;
   /** The state that it was of has been left since: another request may have its number. */
   left?: true;
 }
 
-/** What an entry holds beside its texts: an estimate. */
+/** Estimated size of an entry without its strings. */
 const entryBytes = 250;
 
 /** Requests received, in memory, in the order in which they were answered, the oldest dropped first. One log serves all listeners of an emulator. */

@@ -4,7 +4,7 @@ import type { BoundOperation } from "../bind.ts";
 import type { RequestTarget } from "./path.ts";
 import { type FoundRoute, type Routes, routesOf } from "./routes.ts";
 
-/** The operation that takes a request, with the values of its parameters. */
+/** The operation that accepts a request, with the values of its parameters. */
 export interface Match extends Pick<FoundRoute, "params"> {
   readonly bound: BoundOperation;
   /** The path as the service spells it, where another was asked for (DECISIONS.md, C3). */
@@ -17,14 +17,14 @@ export class OperationTable {
   readonly all: readonly BoundOperation[];
   readonly #routes: Routes;
   readonly #catchAll: BoundOperation | undefined;
-  /** The methods that it takes. */
+  /** The methods that it accepts. */
   readonly #caught: ReadonlySet<string>;
   readonly #lenientSlashes: boolean;
   readonly #isControl: boolean;
 
   /**
-   * `isControl`: whatever can be read takes HEAD, too (RFC 9110, 9.1), and probes OPTIONS, which HAProxy asks them by
-   * where it is told no method. The services do not (DECISIONS.md, P16).
+   * `isControl`: every readable path accepts HEAD, too (RFC 9110, 9.1), and OPTIONS of probes, which HAProxy uses by
+   * default. The services do not (DECISIONS.md, P16).
    */
   constructor(
     all: readonly BoundOperation[],
@@ -68,7 +68,7 @@ export class OperationTable {
     return this.all[0]?.operation.service;
   }
 
-  /** The methods that something takes at every path, if anything does; else all that there are. */
+  /** The methods that are accepted at every path, if there are any; else all declared methods. */
   get methods(): readonly string[] {
     return this.#catchAll ? methodsOf(this.#catchAll) : methodsOf(...this.all);
   }

@@ -46,8 +46,8 @@ export const hasDotSegments = (path: string): boolean => /(?:^|[/\\])\.{1,2}(?:[
 const mayBeControl = /emulator|[^\x21-\x24\x26-\x7e]/i;
 
 /**
- * Whether a path leads to the control plane, or might for somebody who reads it less exactly than this listener does: with
- * escapes, in any case, with empty or dot segments, parameters or backslashes. Only the exact spelling is served.
+ * Whether a path leads to the control plane, or might for a server that reads it less exactly than this listener does:
+ * with escapes, in any case, with empty or dot segments, parameters or backslashes. Only the exact spelling is served.
  */
 export function isControlPath(path: string): boolean {
   if (path.startsWith("/_emulator/")) return true;

@@ -1,32 +1,35 @@
 import type { Operation } from "../../../src/api/operation.ts";
 
-/** What lies below one place in a path: literal segments, and what takes any other that is not empty. */
+/**
+ * The branches below one position in a path: literal segments, and the parameter that accepts any other segment that is
+ * not empty.
+ */
 interface RouteNode {
   readonly literal: Map<string, RouteNode>;
   parameter: RouteNode | undefined;
   /** The operations whose path ends here, in the order of declaration. */
   readonly ends: Route[];
-  /** Those whose last parameter begins here and takes slashes. */
+  /** Routes whose last parameter begins here and accepts slashes. */
   readonly rests: Route[];
 }
 
 interface Route {
-  /** Where its operation stands in the list. */
+  /** Index of its operation in the list. */
   readonly at: number;
   readonly methods: readonly string[];
-  /** Of its parameters, from left to right. */
+  /** Its parameters, from left to right. */
   readonly names: readonly string[];
 }
 
 export interface FoundRoute {
-  /** Where the operation stands in the list. */
+  /** Index of the operation in the list. */
   readonly at: number;
   readonly params: Readonly<Record<string, string>>;
 }
 
 const nowhere = (): RouteNode => ({ literal: new Map(), parameter: undefined, ends: [], rests: [] });
 
-/** The path of the operation that takes what nothing else does. */
+/** The path of the operation that accepts all other paths. */
 export const catchAllPath = "/{full_path}";
 
 const routesByFirst = new WeakMap<Operation, Routes[]>();
@@ -43,14 +46,14 @@ export function routesOf(operations: readonly Operation[]): Routes {
 }
 
 /**
- * A list of operations by method and decoded path, the catch-all aside. A literal segment wins over a
- * parameter wherever the rest of the path allows it, and that over one that takes slashes. By hand: Fastify's own table
- * has the same rules, but adding an operation to it costs more than serving one.
+ * A list of operations by method and decoded path, the catch-all aside. A literal segment wins over a parameter if the
+ * rest of the path allows it, and a parameter over one that accepts slashes. By hand: Fastify's own table has the same
+ * rules, but adding an operation to it costs more than serving one.
  */
 export class Routes {
   readonly #operations: readonly Operation[];
   readonly #root = nowhere();
-  /** For a GET that asks for events: where the operation at `<path>/events` stands. */
+  /** For a GET of events: the index of the operation at `<path>/events`. */
   readonly streams: ReadonlyMap<number, number>;
 
   constructor(operations: readonly Operation[]) {
@@ -65,14 +68,14 @@ export class Routes {
     return own.length === operations.length && own.every((operation, at) => operation === operations[at]);
   }
 
-  /** The operation that takes a request, with the values of its parameters. */
+  /** The operation that accepts a request, with the values of its parameters. */
   find(method: string, path: string): FoundRoute | undefined {
     const values: string[] = [];
     const route = path[0] === "/" ? findIn(this.#root, path, 1, method, values) : undefined;
     return route && { at: route.at, params: paramsOf(route, values) };
   }
 
-  /** Where the operations of a path stand, whatever their method, in the order of declaration. */
+  /** Indexes of the operations of a path, whatever their method, in the order of declaration. */
   allAt(path: string): readonly number[] {
     const routes: Route[] = [];
     if (path[0] === "/") collect(this.#root, path, 1, routes);
@@ -134,7 +137,7 @@ function withMethod(routes: readonly Route[], method: string): Route | undefined
   return undefined;
 }
 
-/** Where the next slash is; at the end of the path, where none comes. */
+/** Index of the next slash, or the end of the path. */
 function endOfSegment(path: string, from: number): number {
   const slash = path.indexOf("/", from);
   return slash < 0 ? path.length : slash;
@@ -157,8 +160,9 @@ function collect(node: RouteNode, path: string, from: number, into: Route[]): vo
 }
 
 /**
- * Values of parameters by name; inherits nothing. What Object.create(null) makes is a table to V8, which after a garbage
- * collection finds anew, for each request, how to write into it: that costs more than all the rest of a look-up.
+ * Values of parameters by name; inherits nothing. What Object.create(null) makes is a table to V8, which after a
+ * garbage collection finds again, for each request, how to write into it: that costs more than all the rest of a
+ * look-up.
  */
 const Params = function Params() {} as unknown as new () => Record<string, string>;
 Params.prototype = Object.create(null);

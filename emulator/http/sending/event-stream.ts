@@ -1,7 +1,7 @@
 import { ByteBoundedLog } from "../byte-bounded-log.ts";
 import { EventFrames } from "../reply.ts";
 
-/** Stands in a stream of events for so many that its reader was too slow to be told: it looks again for itself. */
+/** Replaces this many events in a stream whose reader was too slow: the reader has to read the state again. */
 export class Resync {
   readonly missed: number;
 
@@ -21,8 +21,8 @@ function frameOf(item: unknown): string {
 }
 
 /**
- * What a stream of events tells until the signal is aborted: all that `take` gives, which is asked at the start and
- * again whenever `watch` rings, and never before the reader has what it gave before. `watch` returns what ends it.
+ * Streams events until the signal is aborted: all that `take` returns, which is called at the start and again whenever
+ * `watch` rings, and never before the reader has read the previous ones. `watch` returns the function that ends it.
  */
 export async function* follow<Item>(
   signal: AbortSignal,
@@ -52,10 +52,10 @@ export async function* follow<Item>(
   }
 }
 
-/** So much waits for one reader at most: some thousand requests. */
+/** At most this much waits for one reader: some thousand requests. */
 const backlogBytes = 2 ** 20;
 
-/** What happened while a reader was busy, where nothing else keeps it: the oldest is dropped first. */
+/** Events that happened while a reader was busy, if they are stored nowhere else: the oldest is dropped first. */
 export class Backlog<Item> {
   #kept = new ByteBoundedLog<Item>(backlogBytes);
 

@@ -5,7 +5,7 @@ import type { WallClock } from "../../../src/base/clock.ts";
 import { onNextTurn } from "../../../src/base/timing.ts";
 import { Deadlines } from "../outgoing/deadlines.ts";
 
-/** As long as a body may take to come. */
+/** The longest time that a body may take to arrive. */
 export const unreadResponseTimeoutMs = 120_000;
 
 interface Whole {
@@ -14,22 +14,22 @@ interface Whole {
 }
 
 /**
- * Sends the answers of one listener, and sees that they are read: what nobody takes is held in memory for as long as
- * somebody waits.
+ * Sends the responses of one listener, and checks that they are read: an unread response is held in memory for as long
+ * as its caller waits.
  */
 export class ResponseWriter {
   readonly #unread: Deadlines<ServerResponse>;
   #whole: Whole[] = [];
   #isLast = false;
 
-  /** Whoever takes nothing of an answer for `unreadMs` of wall time is cut off. */
+  /** Cuts off callers that read nothing of a response for `unreadMs` of wall-clock time. */
   constructor(wall: WallClock, unreadMs: number) {
     this.#unread = new Deadlines(wall, unreadMs, (response) => response.destroy());
   }
 
   /**
-   * Ends an answer, whose head is written, with the others that are made in the same turn of the event loop. To wake whoever
-   * reads costs the system more than a short answer costs us, and a program that is awake takes the next one, too.
+   * Ends a response, whose head is written, with the others that are created in the same turn of the event loop. Waking
+   * a reader costs the system more than a short response costs us, and a program that is awake reads the next one, too.
    */
   end(response: ServerResponse, body: string | Uint8Array | undefined): void {
     if (this.#whole.length === 0) onNextTurn(() => this.#endAll());
@@ -54,7 +54,7 @@ export class ResponseWriter {
     response.once("close", this.#unread.enter(response));
   }
 
-  /** Resolves when more may be written, or when nobody is left to read it. */
+  /** Resolves when more may be written, or when there is no reader left. */
   async waitForDrain(response: ServerResponse): Promise<void> {
     const leave = this.#unread.enter(response);
     const gone = new AbortController();
@@ -63,19 +63,19 @@ export class ResponseWriter {
     try {
       await once(response, "drain", { signal: gone.signal });
     } catch {
-      // The caller went away; whoever writes sees it.
+      // The caller went away; the writer notices.
     } finally {
       leave();
       response.off("close", close);
     }
   }
 
-  /** Whether nothing else may come on the connection of an answer. */
+  /** Whether nothing else may come on the connection of a response. */
   get isLast(): boolean {
     return this.#isLast;
   }
 
-  /** The listener closes: nobody is cut off any more, and no connection is kept for what may come. */
+  /** The listener closes: callers are no longer cut off, and connections are no longer held open. */
   stop(): void {
     this.#isLast = true;
     this.#unread.stop();
@@ -85,14 +85,18 @@ export class ResponseWriter {
 /** How many requests of a connection wait for the answers to those before them. */
 const waiting = new WeakMap<Socket, number>();
 
-/** Node resumes a connection whenever an answer is taken, and whenever a body is read: while requests wait, it stays paused. */
+/**
+ * Node resumes a connection whenever a response is taken, and whenever a body is read: while requests wait, it stays
+ * paused.
+ */
 function pauseAgain(this: Socket): void {
   this.pause();
 }
 
 /**
- * Resolves when a request is the first on its connection that has no answer yet. Of those that were sent ahead, answers
- * would be made and kept. No more is read until none of them waits, so no more wait than one read of the socket brings.
+ * Resolves when a request is the first on its connection that has no response yet. Of those that were sent ahead,
+ * answers would be made and kept. No more is read until none of them waits, so no more wait than one read of the socket
+ * brings.
  */
 export async function waitForPipelineTurn({ socket }: IncomingMessage, response: ServerResponse): Promise<void> {
   const before = waiting.get(socket) ?? 0;

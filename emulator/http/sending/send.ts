@@ -2,19 +2,19 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpResponse } from "../reply.ts";
 import type { ResponseWriter } from "./response-writer.ts";
 
-/** What a stranger uploaded or sent must never be taken for a page of the emulator. */
+/** Unauthenticated uploads and requests must never be taken for a page of the emulator. */
 export const noSniffHeader = ["x-content-type-options", "nosniff"] as const;
 
 /**
- * For what a browser could take for a page although it is none of ours: it is shown in an origin of its own, without
- * scripts, so that nothing that a fault scripts or somebody uploads acts as whoever is signed in (DECISIONS.md, E13).
+ * For a response that a browser could take for a page of ours: it is shown in an origin of its own, without scripts, so
+ * that scripted faults and uploads cannot act as the signed-in user (DECISIONS.md, E13).
  */
 export const sandboxHeader = ["content-security-policy", "sandbox"] as const;
 
 /** Types that can hold scripts. */
 const isMarkup = (type: string): boolean => /html|xml|svg/i.test(type);
 
-/** Whether a browser would run what stands in it, as a page without any policy. */
+/** Whether a browser would run its contents, as a page without any policy. */
 function isForeignPage(headers: readonly string[]): boolean {
   let found = false;
   for (let i = 0; i < headers.length; i += 2) {
@@ -28,7 +28,7 @@ function isForeignPage(headers: readonly string[]): boolean {
 const noBytes = Buffer.alloc(0);
 
 /**
- * Writes an answer. A whole body is at the socket at the end of this turn of the event loop; a streamed one when the
+ * Writes a response. A whole body is at the socket at the end of this turn of the event loop; a streamed one when the
  * promise resolves. A stream that fails ends the connection, so that the caller sees that something is missing.
  * `truncated` announces the whole and sends half.
  */
@@ -79,7 +79,7 @@ async function pump(
   truncated: boolean,
   departures: ResponseWriter,
 ): Promise<void> {
-  // Whoever waits for a listener of events learns at once that it is connected. Not by flushHeaders, which writes
+  // Clients that wait for a listener of events learn at once that it is connected. Not by flushHeaders, which writes
   // the head as UTF-8: another server's header bytes must stay as they are.
   response.write(noBytes);
   try {
@@ -95,7 +95,7 @@ async function pump(
   }
 }
 
-/** Lets the source of a streamed body know that nobody wants it. */
+/** Notifies the source of a streamed body that its reader has gone. */
 async function abandon(body: HttpResponse["body"]): Promise<void> {
   if (body === undefined || typeof body === "string" || body instanceof Uint8Array) return;
   await body[Symbol.asyncIterator]().return?.();
@@ -120,7 +120,7 @@ export const createPreflightResponse = (origin: string): HttpResponse =>
 
 /**
  * A response that pages of this origin may read, undefined: of none. The CORS headers of a cluster are replaced, since
- * browsers refuse two. Cookies are never allowed.
+ * browsers reject two. Cookies are never allowed.
  */
 export function withCors(
   answer: HttpResponse,
@@ -132,5 +132,5 @@ export function withCors(
   return { ...answer, headers: [...headers, ...allowed, "vary", "origin"] };
 }
 
-/** Clients read why a token was refused, and when to try again. */
+/** Clients read why a token was rejected, and when to try again. */
 const exposed = ["access-control-expose-headers", "retry-after, www-authenticate"];

@@ -10,24 +10,27 @@ import type { ForwardedInfo } from "../trusted-proxies.ts";
 
 /*
  * A standby forwards everything to the leader: byte for byte, bodies and responses as they come. In a moment without a
- * leader a request waits. It is sent again only where nothing can have been done: nothing listens there, what listens
- * there says that it does not lead, or the request only reads.
+ * leader a request waits. It is sent again only if it cannot have had an effect: nothing listens there, the process
+ * there answers that it does not lead, or the request only reads.
  */
 
 /** How long a request waits for a leader, and how often it is looked. */
 const patienceMs = 10_000;
 const lookMs = 50;
 
-/** So much of a body is kept, to be sent again; a response that is not longer is passed back once all of it is there. */
+/**
+ * This much of a body is stored, to be sent again; a response that is not longer is passed back once all of it is
+ * there.
+ */
 const replayBytes = 1 << 20;
 
 /** Shorter than a listener keeps idle connections open, so that none ends just when it is used. */
 const agent = new Agent({ keepAlive: true, timeout: 30_000 });
 
-/** Where a listener of the leader is. */
+/** Address of a listener of the leader. */
 export interface LeaderListener {
   readonly url: string;
-  /** A secret of the leader's term, which whoever reads its database knows. */
+  /** A secret of the leader's term, which readers of its database know. */
   readonly key: string;
 }
 
@@ -37,9 +40,9 @@ interface Options {
   readonly name: string;
   readonly arrivals: RequestBodyReader;
   readonly departures: ResponseWriter;
-  /** What a trusted proxy said of the request. */
+  /** A trusted proxy's headers about the request. */
   readonly told: ForwardedInfo | undefined;
-  /** The leader's listener of that name; undefined: nobody leads now. */
+  /** The leader's listener of that name; undefined: there is no leader. */
   readonly leader: () => LeaderListener | undefined;
 }
 
@@ -70,7 +73,7 @@ export async function forwardToLeader(
   respondNotLeading(request, response, name);
 }
 
-/** A body whose start is kept, so that it can be sent again; the rest is read once, as it comes. */
+/** A body whose start is stored, so that it can be sent again; the rest is read once, as it comes. */
 class Body {
   readonly #pieces: AsyncGenerator<Uint8Array, void> | undefined;
   readonly #start: Uint8Array[] = [];
@@ -172,7 +175,7 @@ function attempt(
   });
 }
 
-/** As it comes: what ends in the middle ends so for the caller, too. */
+/** A response that ends in the middle ends in the middle for the caller, too. */
 function pass(response: IncomingMessage, to: ServerResponse): void {
   writeHead(response, to);
   to.flushHeaders();
@@ -209,10 +212,10 @@ const notLeadingHeader = "x-svc-not-leading";
 
 /** A request that another process of the store forwarded. */
 export interface ForwardedRequest {
-  /** Of the term to which it was sent. */
+  /** The term to which it was sent. */
   readonly key: string;
   readonly remoteAddress: string;
-  /** What a trusted proxy said to the process that was asked. */
+  /** A trusted proxy's headers to the process that received the request. */
   readonly told: ForwardedInfo | undefined;
 }
 
@@ -278,6 +281,6 @@ function refuse(request: IncomingMessage, response: ServerResponse, { name, code
   response.writeHead(503, [...noSniffHeader, ...headers, ...json]).end(body);
 }
 
-/** `expect` is answered by this process; a length is counted again, or said once more. */
+/** `expect` is answered by this process; a length is counted or repeated. */
 const notForwarded = new Set(["expect", "content-length", forwardedHeader, notLeadingHeader]);
 const isNotForwarded = (name: string): boolean => notForwarded.has(name);

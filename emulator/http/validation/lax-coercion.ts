@@ -14,10 +14,10 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ...["false", "f", "no", "n", "off", "0"].map((word) => [word, false] as const),
 ]);
 
-/** Reads one string as pydantic would; what cannot be read stays a string, for validation to refuse. */
+/** Reads one string as pydantic would; an unreadable one stays a string, for validation to reject. */
 export type CoerceString = (text: string) => unknown;
 
-/** By kind of schema (`kindOf`); any other kind takes the text as it is. */
+/** By kind of schema (`kindOf`); any other kind accepts the text as it is. */
 export const stringCoercers = lookupTable<CoerceString>({
   int: (text) => (integer.test(text) ? Number(text.replaceAll("_", "")) : text),
   number: (text) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text),
@@ -34,12 +34,12 @@ export function coerceLax(schema: z.ZodType, body: unknown, issues: readonly Iss
   for (const { code, path } of issues) {
     if (code !== "invalid_type") continue;
     const kind = kindOf(schemaAt(schema, path));
-    read = replaced(read ?? body, path, (value) => otherType(kind, value), own) ?? read;
+    read = replaced(read ?? body, path, (value) => coerceOtherType(kind, value), own) ?? read;
   }
   return read;
 }
 
-function otherType(kind: string, value: unknown): unknown {
+function coerceOtherType(kind: string, value: unknown): unknown {
   if (typeof value === "string") return stringCoercers[kind]?.(value) ?? value;
   if (typeof value === "boolean" && (kind === "int" || kind === "number")) return Number(value);
   if (kind === "boolean" && (value === 0 || value === 1)) return value === 1;
@@ -69,15 +69,15 @@ function replaced(
   return copy;
 }
 
-/** Notes what a valid request holds that the real service may refuse (DECISIONS.md, E1). */
+/** Notes what a valid request holds that the real service may reject (DECISIONS.md, E1). */
 export type RelaxedChecks = (params: unknown, decoded: DecodedBody | undefined, finding: ReportFinding) => void;
 
 type Walk = (value: unknown, place: string, note: ReportFinding) => void;
 
-/** Of one request; more say nothing new. */
+/** Limit per request; further ones add nothing new. */
 const maxFindings = 10;
 
-/** Of bodies that may be forms none: OAuth ignores parameters that it does not know (RFC 6749, 3.2). */
+/** For bodies that may be forms, none: OAuth ignores unknown parameters (RFC 6749, 3.2). */
 export function relaxedChecksOf({ request, service }: Operation): RelaxedChecks {
   const { params, body } = request;
   const isControl = service.dialect === "control";
@@ -128,11 +128,11 @@ function fieldsWalk(shape: Readonly<Record<string, z.ZodType>>, isClosed: boolea
   };
 }
 
-const longestName = 100;
+const maxNameLength = 100;
 
 /** `counter_party_details[0].organisation_name is unknown: did you mean organization_name?` */
 export function formatUnknownField(place: string, name: string, known: Iterable<string>): string {
-  const near = name.length <= longestName ? findNearest(name, known) : undefined;
-  const shown = place.length > 2 * longestName ? `…${place.slice(-longestName)}` : place;
+  const near = name.length <= maxNameLength ? findNearest(name, known) : undefined;
+  const shown = place.length > 2 * maxNameLength ? `…${place.slice(-maxNameLength)}` : place;
   return near === undefined ? `${shown} is unknown` : `${shown} is unknown. Did you mean ${near}?`;
 }

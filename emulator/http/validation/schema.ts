@@ -10,7 +10,7 @@ interface Definition {
   readonly shape?: Readonly<Record<string, z.ZodType>>;
   readonly element?: z.ZodType;
   readonly valueType?: z.ZodType;
-  /** What fields that are not declared may be; undefined: they are dropped. */
+  /** Schema of fields that are not declared; undefined: they are dropped. */
   readonly catchall?: z.ZodType;
   readonly options?: readonly z.ZodType[];
   readonly format?: string;
@@ -28,7 +28,7 @@ export function unwrap(schema: z.ZodType): z.ZodType {
   return schema;
 }
 
-/** Where in a schema an issue's path leads; undefined past unions and open objects. */
+/** The schema at an issue's path; undefined past unions and open objects. */
 export function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
   let at: z.ZodType | undefined = schema;
   for (const key of path) {
@@ -40,7 +40,7 @@ export function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.Zod
   return at && unwrap(at);
 }
 
-/** `int`, `number`, `boolean`, `array`, `string`, …: what a value of the schema is. */
+/** `int`, `number`, `boolean`, `array`, `string`, …: the kind of a value of the schema. */
 export function kindOf(schema: z.ZodType | undefined): string {
   if (!schema) return "unknown";
   const { type, format } = definitionOf(unwrap(schema));
@@ -54,14 +54,14 @@ export const acceptsAnyStrings = (schema: z.ZodObject): boolean =>
     return type === "string" && !checks?.length && !check;
   });
 
-/** Gives a value that was validated the numbers of the same document as it was written, where anything may stand. */
+/** Replaces the numbers of a validated value by those of the document as it was written, where any value is allowed. */
 type KeepNumbers = (value: unknown, exact: unknown) => unknown;
 
-/** Undefined where the schema says of every number what it is. */
+/** Undefined if the schema says of every number what it is. */
 export function numberKeeper(schema: z.ZodType): KeepNumbers | undefined {
   const { type, shape, element, valueType } = definitionOf(unwrap(schema));
   if (type === "unknown" || type === "any") return withWrittenNumbers;
-  if (shape) return keeperOfFields(shape);
+  if (shape) return createFieldKeeper(shape);
   const keep = element ? numberKeeper(element) : type === "record" && valueType ? numberKeeper(valueType) : undefined;
   if (!keep) return undefined;
   return (value, exact) => {
@@ -71,7 +71,7 @@ export function numberKeeper(schema: z.ZodType): KeepNumbers | undefined {
   };
 }
 
-function keeperOfFields(shape: Readonly<Record<string, z.ZodType>>): KeepNumbers | undefined {
+function createFieldKeeper(shape: Readonly<Record<string, z.ZodType>>): KeepNumbers | undefined {
   const keepers = Object.entries(shape).flatMap(([name, field]) => {
     const keep = numberKeeper(field);
     return keep ? [[name, keep] as const] : [];

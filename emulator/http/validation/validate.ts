@@ -9,7 +9,7 @@ import { type Issue, type RequestPart, type ValidationProblem, valueAt } from ".
 import { type CoerceString, coerceLax, stringCoercers } from "./lax-coercion.ts";
 import { acceptsAnyStrings, definitionOf, kindOf, numberKeeper, schemaAt, unwrap } from "./schema.ts";
 
-/** What a handler is given, before its type is known. */
+/** Input of a handler, before its type is known. */
 export interface Input {
   params: unknown;
   query: unknown;
@@ -17,7 +17,7 @@ export interface Input {
   body: unknown;
 }
 
-/** What came, in parts. */
+/** The input, in parts. */
 export interface RequestParts {
   readonly params: Fields;
   /** Without the question mark. */
@@ -26,7 +26,7 @@ export interface RequestParts {
   readonly decoded: DecodedBody | undefined;
 }
 
-/** Checks every part of a request and puts the values into `input`; the answer lists what is wrong, in wire order. */
+/** Checks every part of a request and puts the values into `input`; the response lists the problems, in wire order. */
 export type ValidateRequest = (sent: RequestParts, input: Input) => readonly ValidationProblem[];
 
 type Check = (sent: RequestParts, input: Input, problems: ValidationProblem[]) => void;
@@ -37,7 +37,7 @@ const none: readonly ValidationProblem[] = [];
 export const acceptsAnything = ({ request: { params, query, headers, body } }: Operation): boolean =>
   params !== undefined || query !== undefined || headers !== undefined || (body !== undefined && "schema" in body);
 
-/** For an operation that takes anything. */
+/** For an operation that accepts anything. */
 export function validatorFor({ request, service }: Operation): ValidateRequest {
   const checks: Check[] = [];
   if (request.params) checks.push(paramsCheck(request.params));
@@ -71,7 +71,7 @@ function fieldsCheck(
   const target = partOfInput[part];
   return (sent, input, problems) => {
     let fields = pick(sent);
-    // Of the headers only those that are declared; the others are the protocol's business.
+    // Only declared headers; the others are the protocol's business.
     if (part === "header") fields = Object.fromEntries(names.map((name) => [name, fields[name]]));
     const values = read(fields);
     const parsed = schema.safeParse(values);
@@ -85,9 +85,9 @@ function fieldsCheck(
   };
 }
 
-/** No document of this length has more problems than are told. */
+/** No document of this length has more problems than are listed. */
 const shortDocument = 1_000;
-/** So often a long document is read again, with what was a number or a truth in quotes (DECISIONS.md, E11). */
+/** At most this many times a long document is read again, with a number or a boolean in quotes (DECISIONS.md, E11). */
 const laxReadings = 10;
 
 function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
@@ -127,7 +127,7 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
     }
     const sent = decoded?.value === undefined ? value : decoded.source();
     if (decoded?.isForm && dialect === "fastapi") dropBlanks(schema, sent as Map<string, unknown>);
-    for (const issue of inWireOrder(schema, sent, parsed.error.issues)) {
+    for (const issue of sortInWireOrder(schema, sent, parsed.error.issues)) {
       problems.push({ part: "body", issue, schema, sent });
     }
   };
@@ -135,14 +135,14 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
 
 type Form = Readonly<Record<string, string | undefined>>;
 
-/** A declared field of a form that came empty did not come; names of nobody's stay (DECISIONS.md, R1). */
+/** A declared field of a form that is empty counts as absent; undeclared names stay (DECISIONS.md, R1). */
 function withoutBlanks(schema: z.ZodType, form: Form): Form {
   const kept = new Map(Object.entries(form));
   dropBlanks(schema, kept);
   return lookupTable(Object.fromEntries(kept));
 }
 
-/** Of a declared field that was repeated, the last value counts. */
+/** For a declared field that was repeated, the last value counts. */
 function dropBlanks(schema: z.ZodType, form: Map<string, unknown>): void {
   for (const name of Object.keys(definitionOf(unwrap(schema)).shape ?? {})) {
     const last = [form.get(name)].flat().at(-1);
@@ -163,7 +163,7 @@ function stringCoercerFor(schema: z.ZodObject): (fields: Fields) => Record<strin
   });
   return (given) => {
     const out: Record<string, unknown> = Object.create(null);
-    // Names that nobody declares come along: the schema says whether they matter.
+    // Undeclared names stay: the schema decides whether they matter.
     for (const name of Object.keys(given)) out[name] = lastOf(given[name]);
     for (const { name, list, read } of fields) {
       const value = given[name];
@@ -178,7 +178,7 @@ function stringCoercerFor(schema: z.ZodObject): (fields: Fields) => Record<strin
  * Issues of the keys of a dictionary in the order in which those were sent: an object has names that look like numbers
  * before all others. `sent`: the document, whose objects are maps.
  */
-function inWireOrder(schema: z.ZodType, sent: unknown, issues: readonly Issue[]): readonly Issue[] {
+function sortInWireOrder(schema: z.ZodType, sent: unknown, issues: readonly Issue[]): readonly Issue[] {
   if (issues.length < 2) return issues;
   const placed = new Map<unknown, { readonly first: number; readonly rank: ReadonlyMap<unknown, number> }>();
   const keys = issues.map((issue, at) => {
@@ -200,12 +200,12 @@ const isDictionary = (schema: z.ZodType, path: readonly PropertyKey[]): boolean 
   return at !== undefined && definitionOf(at).type === "record";
 };
 
-/** So many problems of one list are looked for; a real service tells them all (DECISIONS.md, E11). */
+/** At most this many problems of one list are searched; a real service lists them all (DECISIONS.md, E11). */
 export const maxProblems = 1_000;
 
 /**
- * The same schema, which looks for no more problems in a list once it has found so many: of a list of millions of wrong
- * values, the problems alone are more than the memory holds. It refuses and accepts the same values.
+ * The same schema, which looks for no more problems in a list once it has found this many: of a list of millions of
+ * wrong values, the problems alone are more than the memory holds. It rejects and accepts the same values.
  */
 export function limitProblems(schema: z.ZodType): z.ZodType {
   const { type, shape, element, valueType, innerType, options } = definitionOf(schema);

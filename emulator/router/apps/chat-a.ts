@@ -12,7 +12,7 @@ import { verifyFresh } from "./mailer.ts";
 
 type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 
-/** What an event or a form of chat_a says, of which only this matters. */
+/** The relevant fields of an event or a form of chat_a. */
 interface Message {
   /** Its team, then its enterprise: the first that is mapped decides. */
   readonly teams: readonly (string | undefined)[];

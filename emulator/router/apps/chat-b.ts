@@ -37,7 +37,7 @@ async function publishedKey(
   return (await store.read(publicChatBKeys)).find((key) => key.kid === kid);
 }
 
-/** Where an activity names its tenant, in the order that decides. */
+/** Fields in which an activity names its tenant, in order of precedence. */
 function tenantsOf(activity: Readonly<Record<string, unknown>>): Identifier[] {
   const named = [stringAt(activity, "channelData", "tenant", "id"), stringAt(activity, "conversation", "tenantId")];
   return named.flatMap((id) => (id === undefined ? [] : [{ table: "external_integrations", key: `CHAT_B:${id}` }]));
@@ -47,7 +47,7 @@ export const chatBHandlers = {
   "chat-b.messaging": receiveActivity,
 } satisfies RouterHandlers;
 
-/** Clocks may differ by so much (DECISIONS.md, P11). */
+/** Clocks may differ by this much (DECISIONS.md, P11). */
 const skewSeconds = 5 * 60;
 const algorithms = ["RS256", "RS384", "RS512"];
 
@@ -62,10 +62,10 @@ const emulatorIssuers = new Set(
 
 interface TokenCheck {
   readonly authorization: string | undefined;
-  /** Undefined: the body is none. */
+  /** Undefined: the body is not one. */
   readonly activity: Readonly<Record<string, unknown>> | undefined;
   readonly app: Pick<Apps["chat_b"], "app_id" | "issuer">;
-  /** Wall time: the tokens of real issuers carry it (DECISIONS.md, P24). */
+  /** Wall-clock time: the tokens of real issuers carry it (DECISIONS.md, P24). */
   readonly nowMs: number;
   keyOf(kid: string): Promise<IssuerKey | undefined>;
 }
@@ -75,7 +75,7 @@ interface TokenCheck {
  * the times, who the token is from and for, and that it was made for this activity. The reason is for the request log.
  */
 async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
-  // The scheme is compared as the vendor's own library does: `bearer` is refused.
+  // The scheme is compared as the vendor's own library does: `bearer` is rejected.
   const [, token] = /^Bearer (\S+)$/.exec(check.authorization ?? "") ?? [];
   if (token === undefined) return createInvalidVerdict("no bearer token");
   const signed = await signedBy(token, check);

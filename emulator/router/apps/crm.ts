@@ -96,7 +96,10 @@ export const crmBHandlers = {
   },
 } satisfies RouterHandlers;
 
-/** The owner of what a CRM names in a target's query; what names no owner belongs to the first (DECISIONS.md, R28, R29). */
+/**
+ * The owner of the object that a CRM names in a target's query; without an owner it belongs to the first cluster
+ * (DECISIONS.md, R28, R29).
+ */
 async function crmOwner(call: Pick<RouterCall, "store" | "clusters">, target: string): Promise<Cluster> {
   const [owner] = await findOwners(call, identifiersOf({ target, headers: {}, body: Buffer.alloc(0) }));
   return owner ?? call.clusters[0]!;

@@ -2,15 +2,15 @@ import type { IssuerKey } from "../../world/apps.ts";
 import { type ClusterRequestContext, requestCluster } from "../proxied/request-cluster.ts";
 
 interface KeySet {
-  /** Wall time at which it was asked for. */
+  /** Wall-clock time at which it was asked for. */
   readonly at: number;
   /** Undefined: the issuer could not be asked. */
   readonly keys: Promise<readonly IssuerKey[] | undefined>;
 }
 
-/** As long as the bot-framework's own libraries keep what an issuer published (DECISIONS.md, P11). */
+/** As long as the bot-framework's own libraries cache an issuer's keys (DECISIONS.md, P11). */
 const lifetimeMs = 24 * 60 * 60 * 1_000;
-/** A key that is not known may be new, but whoever sends unknown ones must not make us ask each time. */
+/** An unknown key may be new, but clients that send unknown ones must not make us fetch keys each time. */
 const pauseMs = 10_000;
 
 /** The published keys of issuers that are not ours, by the URL of their metadata. */
@@ -35,7 +35,7 @@ export class IssuerKeys {
     const set = { at: this.#asking.wall.monotonicNow(), keys: this.#ask(metadataUrl) };
     this.#sets.set(metadataUrl, set);
     const keys = await set.keys;
-    // What could not be read is asked for again by whoever comes next.
+    // A failed fetch is repeated by the next caller.
     if (!keys && this.#sets.get(metadataUrl) === set) this.#sets.delete(metadataUrl);
     return keys;
   }

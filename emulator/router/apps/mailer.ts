@@ -36,7 +36,7 @@ export const blackholeMails = rows<BlackholeMail>({
   indexes: {},
 });
 
-/** Anybody may send mail here, so only the newest is kept: so many, and so many bytes in base64. */
+/** Anyone may send mail here, so only the newest is stored: this many, and this many bytes in base64. */
 export const blackholeLimits = { count: 1_000, bytes: 16 * 1024 * 1024 } as const;
 
 const weight = ({ body_base64, content_type }: BlackholeMail): number =>
@@ -73,8 +73,8 @@ export const billingHandlers = {
 } satisfies RouterHandlers;
 
 /**
- * Verifies a signature that must be fresh by the virtual clock. Real senders sign with wall time, so one that only the
- * wall clock finds fresh holds too, with a finding, unless `--strict=signatures` (DECISIONS.md, P24).
+ * Verifies a signature that must be fresh by the virtual clock. Real senders sign with wall-clock time, so one that
+ * only the wall clock finds fresh holds too, with a finding, unless `--strict=signatures` (DECISIONS.md, P24).
  */
 export function verifyFresh<V extends { readonly ok: true } | { readonly ok: false; readonly reason: string }>(
   { clock, wall, settings, finding }: Pick<RouterCall, "clock" | "wall" | "settings" | "finding">,

@@ -43,7 +43,7 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
     expires_in: lifetimeSeconds,
     interval: intervalSeconds,
   };
-  // RFC 8628, 3.2: who has the device code gets the tokens.
+  // RFC 8628, 3.2: a holder of the device code gets the tokens.
   return reply(200, codes, noStoreHeaders);
 };
 
@@ -54,12 +54,12 @@ async function freeUserCode(tx: Transaction, ids: RouterContext["ids"]): Promise
   }
 }
 
-/** In characters (DECISIONS.md, E11). */
-const longestName = 1_000;
+/** Number of characters (DECISIONS.md, E11). */
+const maxNameLength = 1_000;
 
 /** DECISIONS.md, R31 */
 const createOAuthClient: RouterHandler<"device-grant.create-client"> = async ({ body }, { store, ids, fail }) => {
-  if (body.client_name.length > longestName) return fail("client-name-too-long");
+  if (body.client_name.length > maxNameLength) return fail("client-name-too-long");
   const client = { client_id: `cli_${ids.token(12)}`, client_name: body.client_name };
   await store.transaction("device-grant.create-client", async (tx) => {
     // The oldest may be in use: none is dropped.

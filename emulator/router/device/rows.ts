@@ -10,13 +10,13 @@ export const DeviceGrant = z.strictObject({
   user_code: z.string(),
   client_id: z.string(),
   status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
-  /** Whose person decides, or has decided; null while nobody has looked. */
+  /** Cluster of the person who decides, or has decided; null until a person opens the page. */
   cluster_id: z.string().nullable(),
   /** Virtual milliseconds. */
   expires_at: storedDeadline(z.int()),
   /** Seconds; grows by 5 for good with each early poll. */
   interval: z.int(),
-  /** Virtual and wall milliseconds. */
+  /** Virtual and wall-clock milliseconds. */
   last_poll: z.strictObject({ at: storedTime(z.int()), wall_at: storedTime(z.int()) }).nullable(),
   /** The cluster is being asked for the tokens. */
   claimed: z.boolean(),
@@ -42,7 +42,7 @@ export async function findGrantByUserCode(view: View, userCode: string): Promise
   return found;
 }
 
-/** What a person, or the cluster for them, says about a user code. */
+/** A person's decision about a user code, or the cluster's for them. */
 export interface Decision {
   readonly status: DeviceGrant["status"];
   readonly cluster_id: string;
@@ -85,10 +85,10 @@ export async function removeGrants(tx: Transaction, cluster: string, userCodes: 
 /** How long an expired grant still says that it has expired, instead of being unknown. */
 const keptMs = 24 * 60 * 60 * 1_000;
 
-/** Virtual time may stand still, and nothing expires: so many grants are kept at most. */
+/** Virtual time may stand still, and nothing expires: at most this many grants are stored. */
 export const maxGrants = 100_000;
 
-/** Drops what expired long ago, and the oldest of more than anybody needs. */
+/** Drops what expired long ago, and the oldest of more than anyone needs. */
 export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
   const expired = await tx.list(deviceGrants, { by: "expires_at", to: now - keptMs });
   const excess = (await tx.count(deviceGrants)) - expired.length - maxGrants;
@@ -100,8 +100,8 @@ export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
 }
 
 /**
- * A user code as the table user_codes keeps it: people type it in any case and with or without punctuation
- * (RFC 8628, 6.1; DECISIONS.md, R30).
+ * A user code as the table user_codes stores it: people type it in any case and with or without punctuation (RFC 8628,
+ * 6.1; DECISIONS.md, R30).
  */
 export const userCodeKey = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g, "");
 

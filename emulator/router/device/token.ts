@@ -12,8 +12,8 @@ import { type ClusterResponse, requestCluster } from "../proxied/request-cluster
 import { type DeviceGrant, deviceGrants } from "./rows.ts";
 
 type Tokens = z.infer<typeof TokenResponse>;
-type Refused = Extract<Polled, { kind: "refused" }>["code"];
-type Answer = { readonly tokens: Tokens } | { readonly refused: Refused | "token-cluster-down" };
+type PollError = Extract<PollResult, { kind: "refused" }>["code"];
+type Answer = { readonly tokens: Tokens } | { readonly refused: PollError | "token-cluster-down" };
 
 export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ body }, call) => {
   const client = await call.store.read((view) => view.get(oauthClients, body.client_id));
@@ -33,12 +33,12 @@ async function noteUnproven({ request, store, finding }: RouterCall, client_id: 
 }
 
 /**
- * Hands out the tokens of a device grant, or refuses. At the first poll after AUTHORIZED `request` is forwarded to the
+ * Hands out the tokens of a device grant, or rejects. At the first poll after AUTHORIZED `request` is forwarded to the
  * cluster, outside any transaction; meanwhile the grant is claimed. A cluster that is down leaves the code as good as
  * it was (DECISIONS.md, R30).
  */
 export async function issueDeviceTokens(
-  call: RouterCall<Refused | "token-cluster-down">,
+  call: RouterCall<PollError | "token-cluster-down">,
   deviceCode: string,
   clientId: string,
   request: ForwardableRequest,
@@ -55,11 +55,11 @@ export async function issueDeviceTokens(
   return "refused" in answer ? call.fail(answer.refused) : answer.tokens;
 }
 
-function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<Polled> {
+function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<PollResult> {
   const { store, clock, wall, settings } = call;
   return store.transaction("device-grant.poll", async (tx) => {
     const at = clock.now();
-    // Wall time would make two equal runs differ.
+    // Wall-clock time would make two equal runs differ.
     const wall_at = settings.deterministic ? at : Math.floor(wall.now());
     const polled = checkPoll(await tx.get(deviceGrants, deviceCode), clientId, { at, wall_at });
     if (polled.grant) tx.put(deviceGrants, polled.grant);
@@ -74,8 +74,8 @@ async function tokensFor(call: RouterCall, grant: DeviceGrant, request: Forwarda
   return answerFrom(call, cluster.id, await requestCluster(call, cluster, own));
 }
 
-/** What the cluster itself may refuse with; its other words for "no" all mean that the code is of no use. */
-const refusals = lookupTable<Refused>({
+/** Errors that the cluster itself may return; all its other rejections mean that the code is invalid. */
+const refusals = lookupTable<PollError>({
   authorization_pending: "authorization-pending",
   slow_down: "authorization-pending",
   access_denied: "access-denied",
@@ -111,18 +111,18 @@ function tokensIn(body: Readonly<Record<string, unknown>>) {
   return { tokens: TokenResponse.safeParse({ scope: "", ...Object.fromEntries(rest) }).data, dropped };
 }
 
-/** By how much an early poll makes the interval longer, in seconds (RFC 8628, 3.5). */
+/** Seconds that an early poll adds to the interval (RFC 8628, 3.5). */
 const slowDownBy = 5;
 
 interface Now {
   /** Virtual milliseconds. */
   readonly at: number;
-  /** Wall milliseconds. */
+  /** Wall-clock milliseconds. */
   readonly wall_at: number;
 }
 
-/** What a poll comes to: an error, or the question to the cluster. `grant` is the row as it is to be kept. */
-type Polled =
+/** Result of a poll: an error, or the request to the cluster. `grant` is the row to store. */
+type PollResult =
   | {
       readonly kind: "refused";
       readonly code: Extract<
@@ -135,9 +135,9 @@ type Polled =
 
 /**
  * Checks a poll in the order of DECISIONS.md, P2: unknown code, wrong client, expired, early, denied, pending,
- * authorized. Whoever polls while the cluster is being asked already is told to wait.
+ * authorized. A poll during a request to the cluster has to wait.
  */
-export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: Now): Polled {
+export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: Now): PollResult {
   if (!grant || grant.client_id !== clientId || grant.redeemed) return { kind: "refused", code: "invalid-grant" };
   if (grant.expires_at <= now.at) return { kind: "refused", code: "expired-token" };
 
@@ -153,8 +153,8 @@ export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now:
 }
 
 /**
- * Whether less than the interval has passed since the last poll, on the clock that went further: clients sleep in wall
- * time, while virtual time may stand still (DECISIONS.md, P3).
+ * Whether less than the interval has passed since the last poll, on the clock that went further: clients sleep in
+ * wall-clock time, while virtual time may stand still (DECISIONS.md, P3).
  */
 function isEarly({ last_poll, interval }: DeviceGrant, { at, wall_at }: Now): boolean {
   if (!last_poll) return false;

@@ -11,7 +11,7 @@ interface Bulk<Body> {
 }
 type BulkCall = RouterCall<"unknown-cluster" | "foreign-cluster-key">;
 
-/** Maps a list in one transaction; the last writer wins and is told how many it took over (DECISIONS.md, R9). */
+/** Maps a list in one transaction; the last writer wins and learns how many it took over (DECISIONS.md, R9). */
 const maps =
   <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
   async ({ body }: Bulk<Body>, call: BulkCall) => {

@@ -45,7 +45,7 @@ export type SignatoryMapping = z.infer<typeof SignatoryMapping>;
 export const signatories = rows<SignatoryMapping, "hash", string>({
   name: "signatories",
   schema: SignatoryMapping,
-  // The same hash and cluster again is the same row. A line break cannot stand in a cluster id.
+  // The same hash and cluster again is the same row. A line break cannot be in a cluster id.
   key: (row) => signatoryKey(row.cluster, row.signatory_hash),
   indexes: { hash: (row) => row.signatory_hash },
 });

@@ -17,8 +17,8 @@ const own = {
 /** RFC 8628, 3.4. The router redeems device codes itself, whatever grants the cluster knows. */
 export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** What a configuration means that names no grants (RFC 8414, 2). */
-const usualGrants = ["authorization_code", "implicit"];
+/** The meaning of a configuration that names no grants (RFC 8414, 2). */
+const defaultGrants = ["authorization_code", "implicit"];
 
 /**
  * A cluster's OpenID configuration with the router's URLs: its issuer, its own endpoints, and every other endpoint of
@@ -33,7 +33,7 @@ export function createDiscoveryDocument(
   const bases = [clusterUrl, ...(typeof theirs === "string" ? [theirs.replace(/\/$/, "")] : [])];
   const moved = Object.entries(rest).map(([name, value]) => [name, movedTo(publicUrl, name, value, bases)]);
   const ours = Object.entries(own).map(([name, path]) => [name, `${publicUrl}${path}`]);
-  const allGrants = [...new Set([...(Array.isArray(grants) ? grants : usualGrants), deviceGrantType])];
+  const allGrants = [...new Set([...(Array.isArray(grants) ? grants : defaultGrants), deviceGrantType])];
   return { issuer: publicUrl, ...Object.fromEntries([...moved, ...ours]), grant_types_supported: allGrants };
 }
 
@@ -50,7 +50,7 @@ const ofOAuth: ReadonlySet<string> = new Set([
   ]),
 ]);
 
-/** Whether the metadata of an OAuth server stands there: the path of the issuer is appended (RFC 8414, 3.1). */
+/** Whether the metadata of an OAuth server is there: the path of the issuer is appended (RFC 8414, 3.1). */
 export function isServerMetadata(path: string, issuer: string): boolean {
   const wellKnown = "/.well-known/oauth-authorization-server";
   return path === wellKnown || path === wellKnown + trimTrailing(new URL(issuer).pathname, "/");

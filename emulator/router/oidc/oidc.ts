@@ -20,14 +20,14 @@ type AskingCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
 const fresh = { "cache-control": "no-store" };
 
-/** Clients wait for keys before they answer anybody: a cluster that hangs must not keep them (DECISIONS.md, R35). */
+/** Clients wait for keys before they answer anyone: a cluster that hangs must not block them (DECISIONS.md, R35). */
 const identityTimeoutMs = 2_000;
 
 /** An emulated cluster never hangs, but makes its first key when it is asked for it. */
 const identityTimeoutOf = ({ settings }: AskingCall, { external }: Cluster): number =>
   external ? Math.min(identityTimeoutMs, settings.upstreamTimeoutMs) : settings.upstreamTimeoutMs;
 
-/** Asks every cluster anew; what one that is down would have said is left out (DECISIONS.md, P5). */
+/** Asks every cluster again; keys of a cluster that is down are omitted (DECISIONS.md, P5). */
 const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   refuseLoop(call);
   const request = await withOwnCredentials(call, "several");
@@ -44,7 +44,7 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
 
 const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, await configurationOf(call), fresh);
 
-/** What an OAuth client that knows nothing of OpenID asks for (RFC 8414; DECISIONS.md, R35). */
+/** Metadata for an OAuth client without OpenID Connect (RFC 8414; DECISIONS.md, R35). */
 export const authorizationServer = async (call: AskingCall): Promise<Passthrough> =>
   createRouterResponse(createAuthorizationServerMetadata(await configurationOf(call)), fresh);
 
@@ -119,7 +119,7 @@ export const oidcHandlers = {
 /** A JSON Web Key of some kind. */
 type Jwk = { readonly kty: string } & Readonly<Record<string, unknown>>;
 
-/** Members of private keys (RFC 7518, 6). Clients refuse a key set that holds one. */
+/** Members of private keys (RFC 7518, 6). Clients reject a key set that holds one. */
 const secret = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 /** The public keys of several sets; the same key once, since two of one id are ambiguous to every client. */

@@ -5,16 +5,16 @@ import type { Cluster } from "../../world/clusters.ts";
 import type { CallToAll } from "../context.ts";
 import { withOwnCredentials } from "./credentials.ts";
 
-/** What came of asking one cluster. */
+/** Result of the request to one cluster. */
 interface ClusterResult {
   readonly cluster: Cluster;
   readonly sent: ForwardResult | typeof timedOut;
 }
 
 /**
- * Sends the whole request to several clusters at once and aborts none while the caller is there. Gives the first status below 400 that comes in
- * time; else the lowest status, ties in seed order. On a manual clock or under --deterministic all are awaited, and
- * seed order decides between successes too (DECISIONS.md, R13).
+ * Sends the whole request to several clusters at once and aborts none while the caller waits. Returns the first status
+ * below 400 that comes in time; else the lowest status, ties in seed order. On a manual clock or under --deterministic
+ * all are awaited, and seed order decides between successes too (DECISIONS.md, R13).
  */
 export async function broadcast(
   call: CallToAll,
@@ -32,7 +32,7 @@ export async function broadcast(
   });
 
   const early = call.inSeedOrder() ? undefined : await firstSuccess(results);
-  const chosen = early ?? best(await Promise.all(results));
+  const chosen = early ?? pickBest(await Promise.all(results));
   for (const other of results) {
     void other.then((one) => one.cluster !== chosen?.cluster && drop(call, one, "not the first"));
   }
@@ -40,9 +40,9 @@ export async function broadcast(
   return chosen ? call.fail("cluster-timeout", { cluster: chosen.cluster.id }) : call.fail("no-cluster-reachable");
 }
 
-type Answered = ClusterResult & { readonly sent: Extract<ForwardResult, { kind: "answered" }> };
-const isAnswered = (one: ClusterResult): one is Answered => one.sent !== timedOut && one.sent.kind === "answered";
-const isSuccess = (one: ClusterResult): one is Answered => isAnswered(one) && one.sent.answer.status < 400;
+type AnsweredResult = ClusterResult & { readonly sent: Extract<ForwardResult, { kind: "answered" }> };
+const isAnswered = (one: ClusterResult): one is AnsweredResult => one.sent !== timedOut && one.sent.kind === "answered";
+const isSuccess = (one: ClusterResult): one is AnsweredResult => isAnswered(one) && one.sent.answer.status < 400;
 
 /** Whichever success comes first; undefined when none comes. */
 const firstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
@@ -51,7 +51,7 @@ const firstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<Clust
   );
 
 /** The best of all outcomes in seed order: a success, the lowest status, a cluster that is late, nothing. */
-function best(all: readonly ClusterResult[]): ClusterResult | undefined {
+function pickBest(all: readonly ClusterResult[]): ClusterResult | undefined {
   const answered = all.filter(isAnswered);
   return (
     answered.find(isSuccess) ??
@@ -61,7 +61,7 @@ function best(all: readonly ClusterResult[]): ClusterResult | undefined {
   );
 }
 
-/** Lets an answer that nobody gets run out, and notes it. */
+/** Reads an unused response to its end, and logs it. */
 function drop({ finding }: CallToAll, { cluster, sent }: ClusterResult, why: string): void {
   if (sent === timedOut) return;
   if (sent.kind === "unreachable") {
@@ -77,26 +77,28 @@ async function runOut(body: Passthrough["body"]): Promise<void> {
   try {
     for await (const _ of body);
   } catch {
-    // It broke off; nobody waits for it.
+    // It broke off; it is no longer awaited.
   }
 }
 
 /**
- * A browser that shows the answer does so in an origin of its own, with scripts and forms: on the router's the page of
- * a back end that we do not run could read the console's session (DECISIONS.md, E13).
+ * A browser that shows the response does so in an origin of its own, with scripts and forms: on the router's the page
+ * of a back end that we do not run could read the console's session (DECISIONS.md, E13).
  */
 const apart = [
   "content-security-policy",
   "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts allow-top-navigation",
 ] as const;
 
-/** What no browser ever takes for a page. */
+/** Types that no browser treats as a page. */
 const json = /^application\/json\s*(?:;\s*charset\s*=\s*"?[\w-]+"?\s*)?$/i;
 
-/** The answer of a cluster as it is handed on: as it came, but a page of an external one is kept from our origin. */
+/**
+ * The response of a cluster as it is forwarded: unchanged, but a page of an external cluster gets an origin of its own.
+ */
 export function sandboxExternalPage({ external }: Pick<Cluster, "external">, answer: Passthrough): Passthrough {
   if (!external || isJson(answer.rawHeaders)) return answer;
-  // One more policy: browsers keep to it and to those of the cluster.
+  // One more policy: browsers apply it and those of the cluster.
   return new Passthrough(answer.status, [...answer.rawHeaders, ...apart], answer.body);
 }
 

@@ -5,7 +5,9 @@ import type { CallToAll, CallToOne, ForwardCall } from "../context.ts";
 import { broadcast, sandboxExternalPage } from "./broadcast.ts";
 import { withOwnCredentials } from "./credentials.ts";
 
-/** Sends the request as it came to its owners, or to all of `others` when it has none, and gives the answer to hand on. */
+/**
+ * Sends the unchanged request to its owners, or to all of `others` if it has none, and returns the response to forward.
+ */
 export function forwardTo(
   call: ForwardCall,
   owners: readonly Cluster[],
@@ -16,7 +18,7 @@ export function forwardTo(
   return forwardToAll(call, owner ? owners : others, timeoutMs);
 }
 
-/** Sends the request as it came to all of these, and gives the answer to hand on (DECISIONS.md, R13). */
+/** Sends the unchanged request to all of these, and returns the response to forward (DECISIONS.md, R13). */
 export function forwardToAll(
   call: CallToAll,
   clusters: readonly Cluster[],
@@ -26,7 +28,7 @@ export function forwardToAll(
   return broadcast(call, clusters, timeoutMs);
 }
 
-/** Sends the request as it came to this cluster, and gives the answer to hand on (DECISIONS.md, R12). */
+/** Sends the unchanged request to this cluster, and returns the response to forward (DECISIONS.md, R12). */
 export async function forwardToOne(
   call: CallToOne,
   cluster: Cluster,
@@ -45,7 +47,7 @@ export async function forwardToOne(
   return sandboxExternalPage(cluster, sent.answer);
 }
 
-/** An answer of the router itself, where a cluster's is declared. */
+/** A response of the router itself, where a cluster's is declared. */
 export const createRouterResponse = (body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>
   new Passthrough(
     200,

@@ -7,7 +7,7 @@ import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { Settings } from "../../world/settings.ts";
 
-/** What a cluster said to a question of the router's own; `body` is undefined when `whole` is no JSON object. */
+/** A cluster's response to a request of the router's own; `body` is undefined if `whole` is not a JSON object. */
 export type ClusterResponse =
   | {
       readonly kind: "answered";
@@ -17,16 +17,16 @@ export type ClusterResponse =
     }
   | Exclude<SendRequestResult, { kind: "answered" }>;
 
-/** What a question to a cluster is sent with. */
+/** Parts of a request to a cluster. */
 export interface ClusterRequestContext {
   readonly forwarder: Forwarder;
   readonly wall: WallClock;
   readonly settings: Pick<Settings, "upstreamTimeoutMs" | "publicUrl">;
-  /** Of the caller for whom it is asked: nothing is once they have left. */
+  /** Signal of the caller: no request is sent once they have left. */
   readonly request?: Pick<ReceivedRequest, "onDisconnect">;
 }
 
-/** More than any answer of an identity route needs; the rest of a longer one is not read. */
+/** More than any response of an identity route needs; the rest of a longer one is not read. */
 const maxAnswerBytes = 1024 * 1024;
 
 /** Asks one cluster, in the time that a forwarded request may take, or `timeoutMs`. */
@@ -38,7 +38,7 @@ export async function requestCluster(
 ): Promise<ClusterResponse> {
   const whenGone = asking && ((tell: () => void) => asking.onDisconnect(tell));
   const options = { forwarder, timeoutMs, maxBytes: maxAnswerBytes, whenGone };
-  // The answer is read here, so it must not be compressed for the caller.
+  // The response is read here, so it must not be compressed for the caller.
   const result = await sendRequest(options, url, withoutHeaders(request, ["accept-encoding"]));
   if (result.kind !== "answered") return result;
   const { kind, status, rawHeaders, body } = result;

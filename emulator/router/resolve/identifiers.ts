@@ -9,7 +9,7 @@ import type { RouterCall } from "../context.ts";
 import { userCodeKey } from "../device/rows.ts";
 import type { MappingTable } from "../mapping/tables.ts";
 
-/** One thing in a request that may tell whose it is, by the table that would know. */
+/** A value in a request that may identify its owner, by the table that maps it. */
 export interface Identifier {
   /** `cluster`: the id itself. `prefix`: a token that begins with it. `signatories`: perhaps several clusters. */
   readonly table: MappingTable | "cluster" | "prefix" | "signatories";
@@ -20,7 +20,7 @@ export interface Identifier {
 const defaultIntegration = "CHAT_B";
 
 /**
- * Everything in a request that may tell whose it is, in the order in which it decides: by kind, and for each kind in
+ * All values in a request that may identify its owner, in the order in which they decide: by kind, and for each kind in
  * the query, then at the top of a JSON or form body, then in a header (DECISIONS.md, R14).
  */
 export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Generator<Identifier> {
@@ -73,15 +73,15 @@ function* ownersOfToken(token: string): Generator<Identifier> {
   if (claim !== undefined) yield { table: "cluster", key: claim };
 }
 
-/** An invite token of which nobody says whether it is a creator's or a counterparty's. */
+/** An invite token that may be a creator's or a counterparty's. */
 export function* listInviteTokenIdentifiers(token: string): Generator<Identifier> {
   yield { table: "creator_tokens", key: token };
   yield { table: "counterparty_tokens", key: token };
 }
 
 /**
- * Every value that a request carries under a name: in the query, then at the top of its body, then in a header. `list`: all
- * that stand under it, where it is the name of a list.
+ * All values of a name in a request: in the query, then at the top of its body, then in a header. `list`: a name whose
+ * value is a list, all of whose items count.
  */
 interface Fields {
   (name: string): readonly string[];

@@ -21,9 +21,9 @@ type Refusals =
   | "cluster-timeout";
 
 /**
- * Completes a signup: its cluster creates the workspace, the router maps what belongs to it. The signup is claimed
- * while the cluster is asked, and good again if that fails; what the cluster refuses is passed on (DECISIONS.md, R24,
- * E4).
+ * Completes a signup: its cluster creates the workspace, the router maps its identifiers. The signup is claimed during
+ * the request to the cluster, and valid again if that fails; rejections of the cluster are forwarded (DECISIONS.md,
+ * R24, E4).
  */
 export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ body }, call) => {
   const { store } = call;
@@ -42,7 +42,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
     store,
     signup,
     async (tx) => {
-      // Somebody may have mapped the address while the cluster was asked.
+      // The address may have been mapped during the request to the cluster.
       if (await isEmailTaken(tx, call, signup)) return null;
       if (client_id !== null) tx.map(mappingTables.cluster_clients, cluster.id, [client_id]);
       tx.map(mappingTables.cluster_emails, cluster.id, [emailHash(signup.email)]);
@@ -59,7 +59,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
 };
 
 /**
- * Says whether the signup has its workspace now. Nothing happens when the state was replaced while the cluster was
+ * Reports whether the signup has its workspace now. Nothing happens when the state was replaced while the cluster was
  * asked: the signup is not of this state.
  */
 const endClaim = (
@@ -83,7 +83,7 @@ const claim = (
   call.store.transaction("trial.complete", async (tx) => {
     const { clusters, fail } = call;
     const signup = await findSignupByToken(tx, token);
-    // One that another caller is completing will be used in a moment.
+    // A signup that another caller is completing will be used in a moment.
     if (!signup || signup.workspace || signup.claimed) return fail("unknown-signup-token");
     const cluster =
       clusterAt(clusters, cluster_location) ?? fail("unknown-cluster-location", { location: cluster_location ?? "" });
@@ -92,7 +92,7 @@ const claim = (
     return { signup, cluster };
   });
 
-/** By id, then by label, which is the name of the region; the first one when nothing is said. */
+/** By id, then by label, which is the name of the region; the first one by default. */
 const clusterAt = (clusters: readonly Cluster[], location: string | null | undefined): Cluster | undefined =>
   location === undefined || location === null
     ? clusters[0]
@@ -105,7 +105,7 @@ const answersIn = ({ token: _, ...body }: Form): TrialAnswers => ({
   invited_users: body.invited_users ?? [],
 });
 
-/** What an emulated cluster is asked with; one that we do not run gets the request as it came. */
+/** Request to an emulated cluster; an external one gets the unchanged request. */
 function requestOf(
   { request }: RouterCall,
   cluster: Cluster,

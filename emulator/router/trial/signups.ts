@@ -5,7 +5,7 @@ import { rows, type View } from "../../store/port.ts";
 import type { RouterContext } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 
-/** What was said when a signup was completed. */
+/** Data of a completed signup. */
 const TrialAnswers = z.strictObject({
   first_name: z.string(),
   last_name: z.string().nullable(),
@@ -27,7 +27,7 @@ const TrialSignup = z.strictObject({
   account_details: dictionary(z.unknown()).nullable(),
   /** A cluster is creating the workspace. */
   claimed: z.boolean(),
-  /** The id is null where a back end that is not ours did not tell it. */
+  /** The id is null if an external back end did not return it. */
   workspace: z.strictObject({ cluster_id: z.string(), workspace_id: z.int().nullable() }).nullable(),
   /** Null until its workspace exists. */
   answers: TrialAnswers.nullable(),

@@ -12,7 +12,7 @@ import { findSignupByEmail, isEmailTaken, type TrialSignup, trialSignups, trialS
 const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => {
   await checkCaptcha(call, body.captcha);
   return call.store.transaction("trial.signup", async (tx) =>
-    shown(await pending(tx, call, { email: body.email, oauth_provider: null, account_details: null })),
+    toShownSignup(await pending(tx, call, { email: body.email, oauth_provider: null, account_details: null })),
   );
 };
 
@@ -38,7 +38,7 @@ async function pending(
   const known = await findSignupByEmail(tx, signup.email);
   if (known?.workspace || (await isEmailTaken(tx, world, known ?? signup))) world.fail("account-exists");
   const made = known
-    ? // Whoever comes back by way of a provider is known better than before.
+    ? // A user who comes back from a provider is better identified than before.
       { ...known, ...(signup.oauth_provider && signup), email: known.email }
     : {
         id: tx.next("trial_signup"),
@@ -54,14 +54,14 @@ async function pending(
   return made;
 }
 
-/** Whoever signs up by e-mail goes on with the token in it; no page of the emulator asks for it. */
+/** A user who signs up by e-mail continues with the token in it; no page of the emulator asks for it. */
 async function sendTrialEmail(tx: Transaction, at: number, { email, token }: TrialSignup): Promise<void> {
   sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: at });
   await evictOldestTrials(tx);
 }
 
 /** TrialSignupDomainModel */
-const shown = ({ id, token, email, oauth_provider, account_details }: TrialSignup) => ({
+const toShownSignup = ({ id, token, email, oauth_provider, account_details }: TrialSignup) => ({
   id,
   token,
   email,
@@ -86,7 +86,7 @@ const finishTrialOAuth: RouterHandler<"trial.oauth-callback"> = ({ query }, call
       (await redeemProviderCode(tx, provider, query.code)) ?? call.fail("unknown-provider-code");
     tx.delete(trialStates, state);
     const account_details = { provider, email, name };
-    return shown(await pending(tx, call, { email, oauth_provider: provider, account_details }));
+    return toShownSignup(await pending(tx, call, { email, oauth_provider: provider, account_details }));
   });
 
 export const trialHandlers = {

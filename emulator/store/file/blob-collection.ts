@@ -36,10 +36,10 @@ interface Note {
   readonly unnamed_since: Readonly<Record<string, string>>;
 }
 
-interface Collecting {
+interface BlobCollectionOptions {
   /** The state's file, by its real path. */
   readonly path: string;
-  /** Where its uploads are. */
+  /** Folder of its uploads. */
   readonly folder: string;
   readonly wall: WallClock;
   /** The hashes that are named. Asked only where there is something to collect. */
@@ -47,7 +47,7 @@ interface Collecting {
 }
 
 /** Removes uploaded bytes that nothing names any more, and gives their hashes. Call it only while nothing is served. */
-export async function collectBlobs({ path, folder, wall, named }: Collecting): Promise<readonly string[]> {
+export async function collectBlobs({ path, folder, wall, named }: BlobCollectionOptions): Promise<readonly string[]> {
   const kept = (await readdir(folder)).filter(isBlobName);
   if (kept.length === 0) return [];
   const note = await readNote(join(folder, unreferencedNote));
@@ -73,7 +73,7 @@ export async function collectBlobs({ path, folder, wall, named }: Collecting): P
   return removed;
 }
 
-/** Undefined where there is none yet. Fails over a file that is none: it is somebody else's, and stays. */
+/** Undefined if there is none yet. Fails if another file has its name: that belongs to the user, and stays. */
 async function readNote(path: string): Promise<Note | undefined> {
   const text = await readFile(path, "utf8").catch((error) => {
     if (isMissing(error)) return undefined;
@@ -110,16 +110,16 @@ function isOfState(name: string, path: string, folder: string): boolean {
 /** Whether a file in the folder can hold uploaded bytes: only a hash is a name, so that no path leads out of it. */
 const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 
-/** Beside the uploads: since when which of them are named by nothing (blob-collection.ts). */
+/** Next to the uploads: since when which of them are named by nothing (blob-collection.ts). */
 const unreferencedNote = "svc-unnamed.json";
 
-/** What an upload is called, with an end of its own, until its hash is known. */
+/** The name of an upload, with a suffix of its own, until its hash is known. */
 const unfinished = "upload";
 
 /**
- * Uploaded bytes in a folder (`files/` beside the state), one file per content, named by its SHA-256. What an
- * interrupted upload has left is removed here, and nothing else, for people keep files of their own anywhere. Call it
- * only while holding the run file.
+ * Uploaded bytes in a folder (`files/` next to the state), one file per content, named by its SHA-256. Remains of
+ * interrupted uploads are removed here, and nothing else, for users store files of their own anywhere. Call it only
+ * while holding the run file.
  */
 export async function openFileBlobs(options: { readonly folder: string; readonly disk?: Disk }): Promise<Blobs> {
   const { folder, disk = systemDisk } = options;
@@ -131,7 +131,7 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
   }
   return {
     async put(bytes, maxBytes) {
-      // Somebody may have removed it since.
+      // It may have been removed since.
       await makeFolderDurably(disk, folder).catch((cause) => {
         throw failure(cause);
       });
@@ -147,7 +147,7 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
   };
 }
 
-/** Uploaded bytes in a folder that may be somebody else's, or not be there. */
+/** Uploaded bytes in a folder that may be a user's, or may not exist. */
 export const readBlobs = (folder: string): Pick<Blobs, "open"> => ({
   async open(sha256) {
     const path = join(folder, sha256);
@@ -155,6 +155,6 @@ export const readBlobs = (folder: string): Pick<Blobs, "open"> => ({
   },
 });
 
-/** What the disk refuses has a declared answer; what is wrong with the bytes that come in is the caller's. */
+/** An error of the disk has a declared response; invalid bytes of an upload are the caller's error. */
 const failure = (cause: unknown): FileWriteError =>
   new FileWriteError(`The upload cannot be written: ${describeFsError(cause) ?? (cause as Error).message}`, { cause });

@@ -8,8 +8,8 @@ import { documentEnd, formatVersion } from "./document.ts";
 import { DocumentReader } from "./document-reader.ts";
 
 /*
- * A sealed document is one as the store exports it, and its last member is a checksum of all bytes before that line: no
- * damage goes unseen, and where the checksum fits, a row that does not is no damage.
+ * A checksummed document is one as the store exports it, and its last member is a checksum of all bytes before that
+ * line: no damage goes unseen, and if the checksum fits, an invalid row is not damage.
  */
 
 /** Seals what `export` gives. */
@@ -78,8 +78,9 @@ async function* buffers(blocks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
 }
 
 /**
- * The last member of a base is a checksum of all bytes before that line. One byte is taken for a 0 whatever it is:
- * the one that says whether the state was closed, which is changed in place. One byte is written whole or not at all.
+ * The last member of a checkpoint is a checksum of all bytes before that line. One byte is taken for a 0 whatever it
+ * is: the one that says whether the state was closed, which is changed in place. One byte is written whole or not at
+ * all.
  */
 const opening = `{\n"svc_state": ${formatVersion},\n"closed": `;
 const closedAt = Buffer.byteLength(opening);
@@ -89,7 +90,7 @@ const closedMark = (isClosed: boolean): Buffer => Buffer.from(isClosed ? "1" : "
 export const lastMember = (checksum: number): string => `"checksum": "crc32:${toHex(checksum)}"${documentEnd}`;
 const lastMemberLength = lastMember(0).length;
 
-/** Takes the bytes of a base, block by block, and tells whether the checksum at their end is theirs. */
+/** Reads the bytes of a checkpoint, block by block, and verifies the checksum at their end. */
 class DocumentChecksum {
   #value = 0;
   #started = false;
@@ -110,14 +111,16 @@ class DocumentChecksum {
   }
 }
 
-/** The first bytes of a base, made to say that the state is closed. */
+/** The first bytes of a checkpoint, made to say that the state is closed. */
 export function withClosedMark(first: Buffer): Buffer {
   const marked = Buffer.from(first);
   closedMark(true).copy(marked, closedAt);
   return marked;
 }
 
-/** Says in the base, durably, whether the state is closed: then it holds everything, and no journal follows it. */
+/**
+ * Reports in the checkpoint, durably, whether the state is closed: then it holds everything, and no journal follows it.
+ */
 export async function markClosed(disk: Disk, path: string, isClosed: boolean): Promise<void> {
   const file = await disk.open(path, "write");
   try {

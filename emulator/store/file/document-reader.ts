@@ -17,9 +17,9 @@ type Section =
   | { readonly mapping: MappingTable };
 
 /**
- * Reads what `documentSlices` wrote, whole lines at a time, without ever holding the document as one text. It takes
- * the text by its lines: one row per line, tables closed by a line that begins with a bracket. On anything else it
- * fails with StateFormatError, `line` says where, and `state` holds what came before.
+ * Reads what `documentSlices` wrote, whole lines at a time, without ever holding the document as one string. It reads
+ * the document by its lines: one row per line, tables closed by a line that begins with a bracket. On anything else it
+ * fails with StateFormatError, `line` is its line, and `state` holds everything before it.
  */
 export class DocumentReader {
   readonly state: State;
@@ -34,18 +34,18 @@ export class DocumentReader {
 
   readonly #isSealed: boolean;
 
-  /** `isSealed`: a checksum tells whether it is as it was written, so that rows of this very version need no look. */
+  /** `isSealed`: a checksum proves that it is as it was written, so that rows of this very version need no check. */
   constructor(collections: readonly Collection[], { isSealed = false } = {}) {
     this.state = new State(collections);
     this.#isSealed = isSealed;
   }
 
-  /** From the versions that the head names; also for what is read after the document. */
+  /** From the versions that the head names; also for data that is read after the document. */
   get upgrade(): Upgrade {
     return this.#upgrade ?? currentVersions(this.state.collections);
   }
 
-  /** True once the sections are closed: what follows is the container's. */
+  /** True once the sections are closed: the rest is the container's. */
   get ended(): boolean {
     return this.#section === "end";
   }
@@ -87,7 +87,7 @@ export class DocumentReader {
   }
 
   #owners(body: string, table: MappingTable): void {
-    // Between a key and its value stands `":"`, which cannot be in a key: a quote in a key follows a backslash. So
+    // A key and its value are separated by `":"`, which cannot be in a key: a quote in a key follows a backslash. So
     // the lines become one flat list of strings, which the engine parses several times faster than an object.
     const pairs = this.#parse(body, (lines) => `[${lines.replaceAll('":"', '","')}]`);
     if (pairs.length % 2 === 1 || !pairs.every((part) => typeof part === "string")) {
@@ -97,7 +97,9 @@ export class DocumentReader {
     this.line += pairs.length / 2;
   }
 
-  /** Parses lines in one go; when that fails, one by one, so that `line` is right and what is good is handed over. */
+  /**
+   * Parses lines in one go; when that fails, one by one, so that `line` is right and the valid ones are handed over.
+   */
   #parse(body: string, wrap: (lines: string) => string): unknown[] {
     try {
       return JSON.parse(wrap(withoutComma(body)));

@@ -91,7 +91,7 @@ export function parseState(document: unknown, collections: readonly Collection[]
   return state;
 }
 
-/** Whoever has edited the document may have forgotten its sequences: the next number would be that of another row. */
+/** A user who edited the document may have forgotten its sequences: the next number would be that of another row. */
 function goOnBehind(state: State, table: RowTable): void {
   for (const [sequence, numbersIn] of Object.entries(table.declaration.numbers ?? {})) {
     let last = state.sequences.get(sequence) ?? 0;
@@ -100,7 +100,7 @@ function goOnBehind(state: State, table: RowTable): void {
   }
 }
 
-/** Fails with StateFormatError where a row that another one needs is not there. */
+/** Fails with StateFormatError if a row that another one needs is not there. */
 function checkReferences(state: State, table: RowTable): void {
   const { name, key, refersTo } = table.declaration;
   if (refersTo === undefined) return;
@@ -112,7 +112,7 @@ function checkReferences(state: State, table: RowTable): void {
   }
 }
 
-/** The largest number that anything may have: so many more can be counted exactly behind it. */
+/** The largest number that anything may have: this many more can be counted exactly behind it. */
 const maxNumber = 2 ** 52;
 
 /** The member "collections" of a head. Fails with StateFormatError. */
@@ -124,7 +124,7 @@ export function parseVersions(value: unknown): Versions {
   return versions as Versions;
 }
 
-/** As `addRow`, for a row that this very version of svc has written: what it fits is not looked at again. */
+/** As `addRow`, for a row that this very version of svc has written: it is not validated again. */
 export function addOwnRow(state: State, collection: string, row: unknown, where: string): void {
   const table = tableOf(state, collection, where);
   try {
@@ -193,22 +193,22 @@ export function requireFormat(found: unknown, by?: string): void {
   throw new StateFormatError(message, { repairable: false });
 }
 
-/** How every state begins, in whatever form it is kept. */
+/** How every state begins, in whatever form it is stored. */
 const beginningOfAny = /^\s*\{\s*"svc_state":/;
 
-/** How a document begins that was exported: what a state file says of its journals is not in it. */
+/** The beginning of an exported document: it lacks the journal fields of a state file. */
 const beginning = /^\s*\{\s*"svc_state":\s*\d+,\s*"written_by":/;
 
 /** How a snapshot begins (document-head.ts). */
 const beginningOfSnapshot = /^\s*\{\s*"svc_state":\s*\d+,\s*"snapshot":\s*\{/;
 
-/** Whether a file holds an exported state, by its first bytes; false where it cannot be read. */
+/** Whether a file holds an exported state, by its first bytes; false if it cannot be read. */
 export const isExported = (disk: Disk, path: string): Promise<boolean> => begins(disk, path, beginning);
 
 /** Whether a file holds a snapshot, in the same way. */
 export const isSnapshot = (disk: Disk, path: string): Promise<boolean> => begins(disk, path, beginningOfSnapshot);
 
-/** Whether a file can be one of ours, damaged or not, in the same way; true where it cannot be read. */
+/** Whether a file can be one of ours, damaged or not, in the same way; true if it cannot be read. */
 export const isState = (disk: Disk, path: string): Promise<boolean> => begins(disk, path, beginningOfAny, true);
 
 async function begins(disk: Disk, path: string, how: RegExp, unread = false): Promise<boolean> {

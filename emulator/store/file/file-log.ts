@@ -28,22 +28,22 @@ interface Options {
   readonly generation: number;
   /** The last generation that a file was ever made for. */
   readonly newest: number;
-  /** Earlier journals that the base does not hold, and their bytes. */
+  /** Earlier journals that the checkpoint does not hold, and their bytes. */
   readonly behind: readonly number[];
   readonly behindBytes: number;
   readonly baseBytes: number;
-  /** The generation that follows the base. */
+  /** The generation that follows the checkpoint. */
   readonly baseGeneration: number;
-  /** What was left behind, and what will be. */
+  /** Former files, and files to come. */
   readonly files: HistoryFiles;
-  /** What each line says beside its changes. */
+  /** Fields of each line in addition to its changes. */
   readonly moment: () => Moment;
   readonly wall: WallClock;
   /** Whether this process still has the state for itself. */
   readonly isHeld: () => Promise<boolean>;
-  /** The journal is compacted when it is longer than this and than the base. */
+  /** The journal is compacted when it is longer than this and than the checkpoint. */
   readonly compactAfterBytes: number;
-  /** Told when a compaction fails, when nothing can be written any more, and when it can again. */
+  /** Called when a compaction fails, when writing fails, and when it works again. */
   readonly report: (message: string) => void;
 }
 
@@ -56,8 +56,8 @@ interface NextJournal {
 type Inspect = <T>(work: (state: State) => T) => Promise<T>;
 
 /**
- * When it is closed, a larger state keeps its journals, which the next start reads: a process that is told to end may take
- * less time than a base does, and be cut off with half of one.
+ * On close, a larger state retains its journals, which the next start reads: a process that has to end may have less
+ * time than a checkpoint takes, and be cut off with half of one.
  */
 const maxBytesAtClose = 16 * 2 ** 20;
 
@@ -76,7 +76,7 @@ export class FileLog implements CommitLog {
   readonly history: History | undefined;
   #emptyLength = 0;
   readonly #compaction: Compaction;
-  /** Whoever changes which base counts: one at a time. */
+  /** Changes of the current checkpoint: one at a time. */
   readonly #renaming = new Mutex();
   #failed: () => void = () => {};
   readonly #own = new FileIdentityWatch();
@@ -124,7 +124,7 @@ export class FileLog implements CommitLog {
     this.#emptyLength = options.emptyLength;
   }
 
-  /** Tells how to look at the state while no transaction is open; before anything else. */
+  /** Sets how to read the state while no transaction is open; call it before anything else. */
   attach(inspect: Inspect): void {
     this.#inspect = inspect;
   }
@@ -167,7 +167,7 @@ export class FileLog implements CommitLog {
     }
   }
 
-  /** Fails where somebody has removed or replaced a file of the state: what is written there would be in none, or in theirs. */
+  /** Fails if a file of the state was removed or replaced: writes would be lost, or end up in another file. */
   async check(): Promise<void> {
     if (this.failure) return;
     const leave = await this.#renaming.acquire();
@@ -183,9 +183,9 @@ export class FileLog implements CommitLog {
   }
 
   /**
-   * Makes the log write again after a failure; `state` is what was committed durably, and does not change meanwhile.
-   * Where only a write failed, the journal goes on behind its last durable line. Else a new base takes the place of
-   * everything: what a file holds after a failed fdatasync is not certain, what the memory holds is.
+   * Makes the log write again after a failure; `state` is the durable state, and does not change meanwhile. If only a
+   * write failed, the journal continues behind its last durable line. Otherwise a new checkpoint replaces everything:
+   * the contents of a file after a failed fdatasync are uncertain, those of the memory are certain.
    */
   async retryWrite(state: State): Promise<boolean> {
     await this.#compaction.ended();
@@ -200,7 +200,7 @@ export class FileLog implements CommitLog {
         this.#isCut = false;
       } else if (this.#journal.intact) {
         await probeWritable(this.#options.disk, this.#options.path);
-        // What is cut back must not grow by that.
+        // A journal that is cut back must not grow by that.
         if ((await this.#journalSize()) < this.#journal.length) {
           this.#isDisturbed = true;
           this.#isCut = true;
@@ -236,7 +236,7 @@ export class FileLog implements CommitLog {
     }
   }
 
-  /** Whether the base holds everything. */
+  /** Whether the checkpoint holds everything. */
   get #clean(): boolean {
     return this.#behind.length === 0 && this.#journal.length <= this.#emptyLength;
   }
@@ -255,7 +255,7 @@ export class FileLog implements CommitLog {
     return { reason: `${found.path} ${reason}`, isGone };
   }
 
-  /** Somebody who puts an older copy in place of the journal, or cuts it off, writes on the same file. */
+  /** A user who puts an older copy over the journal, or cuts it off, writes to the same file. */
   async #verify(file: DiskFile, length: number): Promise<void> {
     if ((await file.size()) === length) return;
     this.#isDisturbed = true;
@@ -280,7 +280,7 @@ export class FileLog implements CommitLog {
     );
   }
 
-  /** Writes a base while transactions go on. */
+  /** Writes a checkpoint while transactions continue. */
   async #compact(mayGoOn: () => void): Promise<void> {
     const next = await this.#nextGeneration();
     let begun = false;
@@ -313,17 +313,17 @@ export class FileLog implements CommitLog {
     }
   }
 
-  /** A whole new base, and a journal that follows it. */
+  /** A whole new checkpoint, and a journal that follows it. */
   async #rewriteAll(state: State): Promise<void> {
     const leave = await this.#renaming.acquire();
-    // What a name leads to that nobody of us has written is not kept.
+    // A file that no svc process has written is not retained.
     const adapter = this.#createCheckpointFile(this.#isDisturbed ? { durable: async () => {} } : {});
     try {
       const next = await this.#nextGeneration();
       try {
         await new Low<Checkpoint>(adapter, { generation: next.number, state }).write();
       } catch (cause) {
-        // Once it is in place it goes on in that journal, even if it is not certain to stay there.
+        // Once it is in place it continues in that journal, even if it is not certain to stay there.
         if (adapter.renamed) this.#behind.push(next.number);
         else await this.#discard(next);
         throw cause;
@@ -366,13 +366,13 @@ export class FileLog implements CommitLog {
     await this.#options.disk.remove(journalPath(this.#options.path, next.number)).catch(() => {});
   }
 
-  /** The journals that the new base holds go to what was left before, or away. */
+  /** The journals that the new checkpoint holds go to what was left before, or away. */
   async #archivePrevious(baseGeneration: number, baseBytes: number): Promise<void> {
     const { files } = this.#options;
     this.#baseGeneration = baseGeneration;
     this.#baseBytes = baseBytes;
     this.#behindBytes = 0;
-    // Those that come back after a crash go at the next start.
+    // Files that come back after a crash are removed at the next start.
     for (const generation of this.#behind.splice(0)) await files.retainJournal(generation);
     await files.trim();
   }

@@ -7,7 +7,7 @@ import { readLines } from "../../../src/files/read-lines.ts";
 import { FileWriteError } from "../port.ts";
 import { byName, isSameName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 
-/** The folder beside a state in which its named documents lie: its own, for several states may share a folder. */
+/** The folder next to a state in which its named documents lie: its own, for several states may share a folder. */
 export const snapshotFolder = (statePath: string): string => `${statePath}${folderSuffix}`;
 
 const folderSuffix = ".snapshots";
@@ -69,13 +69,13 @@ async function* blocksOf(disk: Disk, path: string): AsyncGenerator<Uint8Array, v
   for await (const { bytes } of readLines(disk, path)) yield bytes;
 }
 
-/** What the document in a file of that name is called; undefined for a file that holds none. */
+/** The name of the document in a file of that name; undefined for a file without one. */
 function nameIn(file: string): string | undefined {
   const name = file.endsWith(suffix) ? file.slice(0, -suffix.length) : "";
   return isSnapshotName(name) ? name : undefined;
 }
 
-/** What is no regular file is none of ours. */
+/** Anything but a regular file belongs to the user. */
 const listed = (disk: Disk, folder: string): Promise<string[]> =>
   disk.listFiles(folder).catch((error) => {
     if (isMissing(error)) return [];

@@ -31,15 +31,18 @@ export interface FileStoreOptions {
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
   readonly disk?: Disk;
-  /** The journal is compacted when it is longer than this and than the base. */
+  /** The journal is compacted when it is longer than this and than the checkpoint. */
   readonly compactAfterBytes?: number;
-  /** How much is kept at most of what led to the present state; left out: nothing. */
+  /** Limit of the stored history of the present state; omitted: none is stored. */
   readonly historyBytes?: number | undefined;
-  /** What is written down with each commit. */
+  /** Metadata of each commit. */
   readonly moment?: () => Moment;
-  /** Whether this process still has the state for itself; left out: it has. */
+  /** Whether this process still has the state for itself; omitted: it has. */
   readonly isHeld?: (() => Promise<boolean>) | undefined;
-  /** Told what a person should know: what was left out at the start, a disk that takes nothing, and that it does again. */
+  /**
+   * Called with messages for the user: skipped data at the start, a disk that rejects writes, and that it accepts them
+   * again.
+   */
   readonly report?: (message: string) => void;
 }
 
@@ -89,28 +92,28 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   return store;
 }
 
-interface Followed {
+interface JournalStatus {
   readonly generation: number;
   readonly closed: boolean;
   readonly size: number;
   readonly position: LogPosition;
-  /** Journals that the journal to come goes on from. */
+  /** Journals that the journal to come continues from. */
   readonly journals: readonly JournalContent[];
-  /** Generations that are now in the base, and lead back to the one before it. */
+  /** Generations that are now in the checkpoint, and lead back to the one before it. */
   readonly behind: readonly number[];
 }
 
 /**
- * The base that is there; or a new one, at the first start (with it, a journal without a state file is known to be
- * damage) and where rows are of an earlier version: what is written next is in the form of today. What was written in
- * another version of rows stays as history, which says in which.
+ * The existing checkpoint; or a new one, at the first start (with it, a journal without a state file is known to be
+ * damage) and if rows are of an earlier version: later writes are in the present form. Rows of another version stay as
+ * history, which names its version.
  */
 async function baseToFollow(
   disk: Disk,
   { path, collections }: FileStoreOptions,
   found: RecoveredState,
   files: HistoryFiles,
-): Promise<Followed> {
+): Promise<JournalStatus> {
   const { state, base, journals, outdated, newest } = found;
   const position = found.position ?? startPosition;
   if (base && !outdated) return { ...base, position, journals, behind: [] };
@@ -126,7 +129,7 @@ async function baseToFollow(
 async function openJournal(
   disk: Disk,
   path: string,
-  { generation, journals, position }: Followed,
+  { generation, journals, position }: JournalStatus,
   { newest }: RecoveredState,
 ) {
   const last = journals.at(-1);
@@ -144,7 +147,7 @@ async function openJournal(
     newest,
     behind: earlier.map((journal) => journal.header?.generation ?? 0),
     behindBytes: earlier.reduce((sum, journal) => sum + journal.length, 0),
-    // One without transactions holds no more than its first line.
+    // A journal without transactions has only its first line.
     emptyLength: last.transactions > 0 ? 0 : last.length,
   };
 }
@@ -192,14 +195,14 @@ async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> 
   throw new StateFormatError(`${message}. Nothing was changed. ${next}`, { cause, repairable });
 }
 
-const room = "Free disk space, or choose a file on another disk with the option file.";
+const diskFullHint = "Free disk space, or choose a file on another disk with the option file.";
 const mayNot =
   "Grant this user read and write access, choose another file with the option file, or use the option ephemeral.";
 
-/** What to do about what the system refuses at a start. */
+/** Hints for errors of the system at a start. */
 const remedies = lookupTable<string>({
-  ENOSPC: room,
-  EDQUOT: room,
+  ENOSPC: diskFullHint,
+  EDQUOT: diskFullHint,
   EROFS: "Choose another file with the option file, or use the option ephemeral.",
   EISDIR: "Choose a file with the option file.",
   ENOTDIR: "Choose a file in a folder with the option file.",
@@ -216,7 +219,7 @@ export function explainUnusable(path: string, error: unknown): never {
   const { code = "", path: at } = cause as NodeJS.ErrnoException;
   const remedy = remedies[code];
   if (remedy === undefined) throw error;
-  // Its folder cannot be made, for something of that name is there.
+  // Its folder cannot be created, since a file has that name.
   const why = isFsError(cause) ? fsErrorReason(cause) : "its folder is a file";
   const where = at === undefined || at === path ? "" : ` (${code} at ${at})`;
   throw new StateAccessError(`The state ${path} cannot be opened: ${why}${where}. ${remedy}`, { cause });

@@ -10,20 +10,20 @@ import { isState } from "./document.ts";
 import { journalGenerations, journalPath } from "./journal/journal-file.ts";
 import { type JournalContent, Replay } from "./journal/journal-reader.ts";
 
-/** What the files of a state hold, and what to do before it may be written to. */
+/** Contents of the files of a state, and the steps before it may be written to. */
 export interface RecoveredState {
   readonly state: State;
   /** Undefined when there is no base yet. */
   readonly base: (Pick<LoadedCheckpoint, "generation" | "closed"> & { readonly size: number }) | undefined;
   /** Whether rows in the files are of an earlier version. */
   readonly outdated: boolean;
-  /** Where the chain of the journals ends; undefined when there is no base yet. */
+  /** The end of the chain of the journals; undefined if there is no checkpoint yet. */
   readonly position: LogPosition | undefined;
-  /** Journals that the base does not hold, in the order of their replay; what is written next follows the last. */
+  /** Journals that the checkpoint does not contain, in the order of their replay; the next write follows the last. */
   readonly journals: readonly JournalContent[];
-  /** Files that hold nothing any more: unfinished bases, empty journals. */
+  /** Files that hold nothing any more: unfinished checkpoints, empty journals. */
   readonly leftovers: readonly string[];
-  /** Generations of journals that the base holds. */
+  /** Generations of journals that the checkpoint holds. */
   readonly behind: readonly number[];
   /** The last generation that there is a file of. */
   readonly newest: number;
@@ -32,7 +32,7 @@ export interface RecoveredState {
 /** Reads base and journals, and changes nothing. Fails with StateFormatError on damage, and with NotAStateFileError. */
 export async function recover(disk: Disk, path: string, collections: readonly Collection[]): Promise<RecoveredState> {
   const generations = await journalGenerations(disk, path);
-  // With a journal beside it, it is ours, whatever became of its first line. Without, nothing of it could be kept.
+  // With a journal next to it, it is ours, whatever became of its first line. Without, nothing of it could be stored.
   if (generations.length === 0 && !(await isState(disk, path))) throw new NotAStateFileError(path);
   const names = await disk.list(dirname(path));
   const leftovers = names
@@ -66,7 +66,7 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   };
 }
 
-/** A file that is no state of an emulator, but somebody's: nothing of it is touched. */
+/** A user's file that is not the state of an emulator: nothing of it is touched. */
 export class NotAStateFileError extends StateFormatError {
   constructor(path: string) {
     super(`${path} is not an emulator state file`, { repairable: false });
@@ -74,8 +74,9 @@ export class NotAStateFileError extends StateFormatError {
 }
 
 /**
- * The generations that must be there, since they were made durable before anything named them: the base's own unless
- * it was closed, and those in which another one goes on. Fails with StateFormatError when one is not there, or empty.
+ * The generations that must be there, since they were made durable before anything named them: the checkpoint's own
+ * unless it was closed, and those in which another one continues. Fails with StateFormatError when one is not there, or
+ * empty.
  */
 export function requireSuccessorJournals(
   path: string,
@@ -92,10 +93,10 @@ export function requireSuccessorJournals(
   return new Set(due.map(([generation]) => generation));
 }
 
-/** More than any one line of usual size, so that what is free is not used up by the next write. */
+/** Larger than any one line of usual size, so that the next write does not use up the free space. */
 const bytesToTry = 256 * 1024;
 
-/** Writes a file beside the state, durably, and removes it. Fails with the system's error. */
+/** Writes a file next to the state, durably, and removes it. Fails with the system's error. */
 export async function probeWritable(disk: Disk, path: string): Promise<void> {
   const temporary = temporaryName(path);
   const file = await disk.create(temporary);

@@ -13,9 +13,9 @@ import { Replay } from "./journal/journal-reader.ts";
 import { recover, requireSuccessorJournals } from "./recovery.ts";
 
 /**
- * Keeps what stands before the damage: of the state file the rows up to the damaged line, of the journals the
- * transactions up to the damaged one. Damaged files and journals after them are moved aside, never deleted. Call it only
- * while holding the run file. Fails with StateFormatError when there is no state file, or one of another version.
+ * Retains everything before the damage: of the state file the rows up to the damaged line, of the journals the
+ * transactions up to the damaged one. Damaged files and journals after them are moved aside, never deleted. Call it
+ * only while holding the run file. Fails with StateFormatError if there is no state file, or one of another version.
  */
 export async function repairFile(options: {
   readonly path: string;
@@ -39,7 +39,7 @@ export async function repairFile(options: {
   const aside: string[] = [];
   // A second name first and the new file after it: whatever happens in between, the damaged bytes are still there.
   for (const file of found.setAside) aside.push(await secondName(disk, file));
-  // A crash may keep a later rename and forget an earlier name of the same folder.
+  // A crash may preserve a later rename and lose an earlier name of the same folder.
   await disk.syncFolder(dirname(path));
   const generation = Math.max(found.generation, ...generations) + 1;
   const position = () => found.position ?? startPosition;
@@ -78,7 +78,7 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
     } catch (cause) {
       if (!(cause instanceof StateFormatError) || !cause.repairable) throw cause;
       damage.push(cause.message);
-      // What comes after the damage may build on what is lost.
+      // Changes after the damage may depend on lost ones.
       dropped.push(...journals.splice(0));
       setAside.push(journal, ...dropped);
     }
@@ -95,7 +95,10 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
   return { state: reader.state, generation, transactions, position, damage, dropped, setAside };
 }
 
-/** Of a base that may be damaged there: then its journals are taken from the oldest on, wherever they begin. */
+/**
+ * For a checkpoint that may be damaged at that position: then its journals are read from the oldest on, wherever they
+ * begin.
+ */
 function headAsFarAsKnown(reader: DocumentReader, oldest: number) {
   try {
     return parseCheckpointHead(reader.head);

@@ -5,7 +5,7 @@ import { resolveRealPath } from "../../../src/files/folders.ts";
 import { acquireLock, isLockConflict, type Lock, type LockConflict } from "../../../src/files/lock.ts";
 import { makeFolder } from "../../../src/files/make-folder.ts";
 
-/** What a running emulator tells about itself beside its state. It holds the control token: mode 0600. */
+/** A running emulator's description of itself, next to its state. It holds the control token: mode 0600. */
 export interface RunFile {
   readonly pid: number;
   /** New at each start; `GET ready` answers it too, so that another program on the same port is not taken for it. */
@@ -16,7 +16,7 @@ export interface RunFile {
   readonly token: string;
 }
 
-/** The state, or the run file that was asked for, is in use by somebody who lives or may live. */
+/** The state, or the requested run file, is in use by a process that lives or may live. */
 export class StateLockedError extends Error {
   override readonly name = "StateLockedError";
   readonly pid: number;
@@ -51,20 +51,20 @@ function stateBeside(path: string): string {
 }
 
 export interface ClaimedRunFile {
-  /** Adds what is known only once the state is open: where the clusters listen. */
+  /** Adds the addresses of the clusters, which are known only once the state is open. */
   tell(more: Pick<RunFile, "clusters"> & Partial<Pick<RunFile, "token">>): Promise<void>;
-  /** Whether they are still held; those that somebody has removed are put back. */
+  /** Whether they are still held; removed ones are written again. */
   keep(): Promise<boolean>;
   release(): Promise<void>;
 }
 
 interface Claim {
   /**
-   * Run files to hold: that of the state, which is the lock on it, and where another one is wanted, that one. It tells
-   * the same, and has an owner as well.
+   * Run files to hold: that of the state, which is the lock on it, and another one if requested. It has the same
+   * contents, and has an owner as well.
    */
   readonly paths: readonly string[];
-  /** What to tell; undefined for a repair, at which nobody can be asked. */
+  /** Contents to publish; undefined for a repair, during which the process cannot be asked. */
   readonly run: RunFile | undefined;
   readonly wall: WallClock;
 }
@@ -75,7 +75,7 @@ interface Claim {
  */
 export async function listRunFilePaths(realState: string | undefined, further: string | undefined): Promise<string[]> {
   const paths = realState === undefined ? [] : [`${realState}.run`];
-  // Its last part is not followed: a link is refused, and not replaced.
+  // Its last part is not followed: a link is rejected, and not replaced.
   if (further !== undefined) paths.push(join(await resolveRealPath(dirname(further)), basename(further)));
   return paths;
 }

@@ -9,7 +9,7 @@ import { type Collection, type LoadedState, StateAccessError, StateFormatError }
 import { isExported } from "./document.ts";
 import { recover } from "./recovery.ts";
 
-interface Reading {
+interface ReadOptions {
   readonly path: string;
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
@@ -20,7 +20,12 @@ interface Reading {
  * A state from a file of any kind that holds one, which stays as it is: a snapshot, the state of an emulator with its
  * journals, or an exported state. Fails with StateFormatError, which names the file, and with StateAccessError.
  */
-export async function readStoredState({ path, collections, wall, disk = systemDisk }: Reading): Promise<LoadedState> {
+export async function readStoredState({
+  path,
+  collections,
+  wall,
+  disk = systemDisk,
+}: ReadOptions): Promise<LoadedState> {
   const empty = () => new LiveStore({ state: new State(collections), wall });
   try {
     const first = await firstBlock(disk, path);
@@ -31,7 +36,7 @@ export async function readStoredState({ path, collections, wall, disk = systemDi
     }
     if (!/^\{\n"svc_state": \d+,\n/.test(first)) throw new StateFormatError("it is not an emulator state file");
     if (!/^"snapshot": /m.test(first)) {
-      return { head: {}, store: new LiveStore({ state: await unmoved(disk, path, collections), wall }) };
+      return { head: {}, store: new LiveStore({ state: await readUnmoved(disk, path, collections), wall }) };
     }
     return await empty().load(blocksOf(disk, path));
   } catch (cause) {
@@ -48,13 +53,16 @@ export async function readStoredState({ path, collections, wall, disk = systemDi
 /** How often a state is read whose files another process changes meanwhile. */
 const attempts = 3;
 
-/** What is durable of a state that an emulator may be working on: where files went while they were read, it reads again. */
-async function unmoved(disk: Disk, path: string, collections: readonly Collection[], attempt = 1): Promise<State> {
+/**
+ * The durable part of a state that an emulator may be writing to: files that disappear while they are read are read
+ * again.
+ */
+async function readUnmoved(disk: Disk, path: string, collections: readonly Collection[], attempt = 1): Promise<State> {
   try {
     return (await recover(disk, path, collections)).state;
   } catch (cause) {
     if (attempt === attempts || !(cause instanceof StateFormatError || isMissing(cause))) throw cause;
-    return unmoved(disk, path, collections, attempt + 1);
+    return readUnmoved(disk, path, collections, attempt + 1);
   }
 }
 
@@ -76,8 +84,8 @@ function parsed(text: string): unknown {
 }
 
 /**
- * The path under which a state is kept, whatever links lead to it. Fails with StateAccessError where a pipe or a device has
- * the name, which a repair would move aside.
+ * The path under which a state is stored, whatever links lead to it. Fails with StateAccessError if a pipe or a device
+ * has the name, which a repair would move aside.
  */
 export async function resolveStatePath(path: string): Promise<string> {
   const real = await resolveRealPath(path);
@@ -90,19 +98,19 @@ export async function resolveStatePath(path: string): Promise<string> {
   return real;
 }
 
-/** What has become of files that one process alone writes: they are gone, or others have their names. */
+/** Reports changes to files that one process alone writes: they are gone, or others have their names. */
 interface FileTampering {
   readonly path: string;
   readonly isGone: boolean;
 }
 
-/** Which files on the disk those of a state are, so that it is noticed when somebody removes or replaces one. */
+/** The identity of the files of a state on the disk, so that their removal or replacement is noticed. */
 export class FileIdentityWatch {
   #known = new Map<string, string>();
 
   /**
-   * Looks at all of them, each by a name that no other one gets; one that is looked at for the first time is ours. The file
-   * called `unchanging` is compared by its time and size as well: a copy that is written over it keeps its inode.
+   * Checks all of them, each by a unique name; a file that is checked for the first time is ours. The file called
+   * `unchanging` is compared by its time and size as well: a copy that is written over it keeps its inode.
    */
   async check(files: Readonly<Record<string, string>>, unchanging: string): Promise<FileTampering | undefined> {
     const found = new Map<string, string>();

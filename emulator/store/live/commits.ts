@@ -5,34 +5,37 @@ import { type History, StoreChangedError, StoreFailedError } from "../port.ts";
 import type { LiveTransaction } from "./live-transaction.ts";
 import type { Change, State } from "./state.ts";
 
-/** Where committed changes become durable. */
+/** Makes committed changes durable. */
 export interface CommitLog {
   /**
-   * Takes changes in the order of their commits, and the id of their cause, where they have one. Resolves once they, and
+   * Takes changes in the order of their commits, and the id of their cause, if they have one. Resolves once they, and
    * all before them, are durable.
    */
   append(changes: readonly Change[], cause: string | undefined): Promise<void>;
   /** Resolves once everything that was appended until now is durable. */
   flushed(): Promise<void>;
   /**
-   * Makes a whole new state durable, in the place of the old one. Called while nothing else is going on. `past`: after
-   * which of its lines the new state was; `moment`: when, where that is not now.
+   * Makes a whole new state durable, instead of the old one. Called while nothing else is continuing. `past`: after
+   * which of its lines the new state was; `moment`: when, if that is not now.
    */
   replace(state: State, past: LogPosition | undefined, moment?: Moment): Promise<void>;
-  /** What led to the present state; undefined where nothing of it is kept. */
+  /** History of the present state; undefined if none is stored. */
   readonly history?: History | undefined;
   /** Why nothing can be written; undefined while all is well. */
   readonly failure: StoreFailedError | undefined;
-  /** Names who is told of a failure at once, before anybody whose changes are lost by it. */
+  /** Sets the listener that is notified of a failure at once, before the callers whose changes are lost. */
   onFailure(failed: () => void): void;
   /** Tries to write again after a failure. `state` is without what was lost, and nothing changes it meanwhile. */
   retryWrite(state: State): Promise<boolean>;
-  /** Looks whether its files are still there, and fails where they are not; undefined where it has none. */
+  /** Looks whether its files are still there, and fails where they are not; undefined if it has none. */
   readonly check?: () => Promise<void>;
   close(): Promise<void>;
 }
 
-/** How long a store that cannot write waits before it tries again, wall time: twice as long each time, up to the last. */
+/**
+ * How long a store that cannot write waits before it tries again, wall-clock time: twice as long each time, up to the
+ * last.
+ */
 export const writeRetryBackoffMs = { first: 500, last: 8_000 } as const;
 
 interface Options {
@@ -42,7 +45,7 @@ interface Options {
   readonly state: () => State;
   /** Runs work while no transaction and no read is open. */
   readonly alone: (work: () => void) => Promise<void>;
-  /** Told when it can be written again. */
+  /** Called when writing works again. */
   readonly mended: () => void;
 }
 
@@ -79,7 +82,7 @@ export class Commits {
   /** Resolves once the transaction is durable; rejects once it, and all that waits, is taken back. */
   add(tx: LiveTransaction): Promise<void> {
     const { changes } = tx;
-    // What it has read may still be on its way to the disk.
+    // Data that it has read may still be on its way to the disk.
     if (changes.length === 0) return this.flushed();
     this.#unsure.push(tx);
     return this.#confirm(tx, this.#log.append(changes, tx.cause?.id));
@@ -135,7 +138,7 @@ export class Commits {
     await takenBack;
     const { first, last } = writeRetryBackoffMs;
     for (let delay: number = first; ; delay = Math.min(2 * delay, last)) {
-      // Also where it has begun to close meanwhile: what it holds may be nowhere else.
+      // Also if it has begun to close meanwhile: its data may be stored nowhere else.
       if (await this.#log.retryWrite(state())) return mended();
       if (this.#closing.signal.aborted) return;
       await this.#wall.sleep(delay, this.#closing.signal);
@@ -146,8 +149,8 @@ export class Commits {
 
 /**
  * Ends what stays open too long, with one pending sleep at a time instead of a timer per transaction, which would be
- * felt on every write. The sleep outlives what it was begun for, and a store that stood beside may be let go unclosed: no
- * process is to wait for that.
+ * felt on every write. The sleep outlives what it was begun for, and a store that stood next to may be let go unclosed:
+ * no process is to wait for that.
  */
 export class Watchdog {
   readonly #wall: WallClock;
@@ -167,7 +170,7 @@ export class Watchdog {
     if (!this.#sleeping) void this.#watch();
   }
 
-  /** The same, but what is being guarded already stays so. */
+  /** The same, but existing guards stay. */
   guardUnlessGuarded(expire: () => void): void {
     if (this.#current === undefined) this.guard(expire);
   }

@@ -2,21 +2,24 @@ import type { Collection, ConsistentContents, StoreFailedError } from "../port.t
 import type { State } from "./state.ts";
 
 /** A compaction is no longer wanted. */
-class Overtaken extends Error {}
+class OvertakenError extends Error {}
 
 interface Options {
-  /** What is compacted, for people. */
+  /** Description of the compacted data, for people. */
   readonly name: string;
-  /** The journal is compacted when it is longer than this and than the base. */
+  /** The journal is compacted when it is longer than this and than the checkpoint. */
   readonly compactAfterBytes: number;
-  /** Writes a base while transactions go on. `mayGoOn` throws once that is no longer wanted. */
+  /** Writes a checkpoint while transactions continue. `mayGoOn` throws once that is no longer wanted. */
   readonly write: (mayGoOn: () => void) => Promise<void>;
   /** Why nothing can be written. */
   readonly failure: () => StoreFailedError | undefined;
   readonly report: (message: string) => void;
 }
 
-/** When a log writes a base in the place of its journal: one at a time, and after each that fails only when there is more. */
+/**
+ * When a log writes a checkpoint instead of its journal: one at a time, and after each that fails only when there is
+ * more.
+ */
 export class Compaction {
   readonly #options: Options;
   #failed = 0;
@@ -34,7 +37,7 @@ export class Compaction {
     if (journalBytes > limit) void this.run();
   }
 
-  /** Resolves also when the base could not be written; that is reported. */
+  /** Resolves also when the checkpoint could not be written; that is reported. */
   run(): Promise<void> {
     this.#running ??= this.#write().then(
       () => {
@@ -45,7 +48,7 @@ export class Compaction {
         this.#running = undefined;
         this.#failed += 1;
         const { name, failure, report } = this.#options;
-        if (cause instanceof Overtaken || failure()) return;
+        if (cause instanceof OvertakenError || failure()) return;
         report(`${name} could not be compacted. Its journal remains: ${(cause as Error).message}`);
       },
     );
@@ -57,7 +60,7 @@ export class Compaction {
     await this.#running;
   }
 
-  /** Another state takes the place of this one, or the log is closed: a compaction under way gives up. */
+  /** Another state replaces this one, or the log is closed: a running compaction gives up. */
   overtake(): void {
     this.#era += 1;
   }
@@ -65,7 +68,7 @@ export class Compaction {
   #write(): Promise<void> {
     const era = this.#era;
     return this.#options.write(() => {
-      if (era !== this.#era) throw new Overtaken();
+      if (era !== this.#era) throw new OvertakenError();
     });
   }
 }
@@ -73,14 +76,14 @@ export class Compaction {
 /** How many rows are written down at a time. */
 export const sliceRows = 4_000;
 
-/** What a state holds, for whoever writes it down piece by piece; to be gone through once. */
+/** Contents of a state, to be written piece by piece; read once. */
 export interface Contents extends Omit<ConsistentContents, "end"> {
   readonly collections: readonly Collection[];
 }
 
 /**
- * What the state holds now, however it is written to until `end`. Rows are frozen, so a list of them is all that it takes;
- * of mappings, what is changed meanwhile is kept as it was.
+ * Contents of the present state, however it is written to until `end`. Rows are frozen, so a list of them is enough; of
+ * mappings, the former values of those that change meanwhile are retained.
  */
 export function consistentSnapshot(state: State): Contents & ConsistentContents {
   const pictures = [...state.mappings].map(([name, table]) => [name, table.takeSnapshot()] as const);

@@ -14,7 +14,7 @@ type Delete = Extract<Change, readonly ["delete", ...unknown[]]>;
 type Row = Readonly<Record<string, unknown>>;
 type Columns = Readonly<Record<string, readonly unknown[]>>;
 
-/** What concerns one collection keeps its order; that of the collections is free, for they know nothing of each other. */
+/** Changes of one collection keep their order; the order of the collections is free, for they are independent. */
 export function toJournalChanges(changes: readonly Change[]): JournalChange[] {
   const parts: (Run | JournalChange)[] = [];
   const newest = new Map<string, Run>();
@@ -31,8 +31,8 @@ export function toJournalChanges(changes: readonly Change[]): JournalChange[] {
 }
 
 /**
- * What a line holds, one by one, in an order in which it may be done again. Undefined when it holds something else than
- * changes; whether their rows fit is not looked at.
+ * The changes of a line, one by one, in an order in which they may be applied again. Undefined if it holds anything
+ * else; their rows are not validated.
  */
 export function parseJournalChanges(line: unknown): Change[] | undefined {
   return Array.isArray(line) && line.every(isWritten) ? line.flatMap(apart) : undefined;
@@ -67,7 +67,7 @@ class Deletes implements Run {
 /** Rows with the same fields. */
 class Puts implements Run {
   readonly #first: Put;
-  /** Of the first; most stay alone. */
+  /** The first item; most stay alone. */
   #fields: readonly string[] | undefined;
   readonly #others: (readonly unknown[])[] = [];
 

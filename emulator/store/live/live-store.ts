@@ -25,7 +25,10 @@ import { LiveTransaction, LiveView } from "./live-transaction.ts";
 import { ReadWriteLock } from "./read-write-lock.ts";
 import { State } from "./state.ts";
 
-/** A transaction open for longer than this, wall time, is rolled back: one at a time can be open (DECISIONS.md, E5). */
+/**
+ * A transaction open for longer than this, wall-clock time, is rolled back: one at a time can be open (DECISIONS.md,
+ * E5).
+ */
 export const transactionLimitMs = 2_000;
 const limit = `${transactionLimitMs / 1_000} s`;
 
@@ -40,12 +43,12 @@ interface RowWatcher {
 /** The store in memory: rows, mappings, transactions with undo. What survives a crash is the concern of its commits. */
 export class LiveStore implements Store {
   #state: State;
-  /** Undefined where nothing is to survive. */
+  /** Undefined if nothing is to survive. */
   readonly #commits: Commits | undefined;
   readonly #gate = new ReadWriteLock();
   readonly #wall: WallClock;
   readonly #watchdog: Watchdog;
-  /** Raised whenever another state takes the place of this one. */
+  /** Raised whenever another state replaces this one. */
   #epoch = 0;
   /** Whose work is being called, until its first await: an AsyncLocalStorage, which sees further, slows every await. */
   #calling: LiveView | undefined;
@@ -57,7 +60,7 @@ export class LiveStore implements Store {
     this.#state = state;
     this.#wall = wall;
     const alone = (work: () => void) => this.alone(work);
-    // Whoever was refused, or waits for a change, looks again.
+    // Rejected and waiting callers check again.
     const mended = () => this.#notifyWatchers();
     this.#commits = log && new Commits({ log, wall, state: () => this.#state, alone, mended });
     this.#watchdog = new Watchdog(wall, transactionLimitMs);
@@ -76,7 +79,7 @@ export class LiveStore implements Store {
   }
 
   async read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
-    // Inside a transaction its own picture is the only one there is: waiting for the gate would be for ever.
+    // Inside a transaction its own picture is the only one there is: waiting for the gate would be forever.
     if (this.#calling instanceof LiveTransaction) return work(this.#calling);
     if (!this.#gate.tryAcquireShared()) await this.#gate.acquireShared();
     const view = new LiveView(this.#state);
@@ -202,7 +205,7 @@ export class LiveStore implements Store {
     }
   }
 
-  /** Runs work on the state while nobody reads or writes it; for who keeps a copy up. */
+  /** Runs work on the state while it is neither read nor written; for copies that follow it. */
   async alone(work: () => void): Promise<void> {
     await this.#gate.acquireExclusive();
     try {
@@ -218,7 +221,7 @@ export class LiveStore implements Store {
   }
 
   async #close(): Promise<void> {
-    // Whoever came before is let through; whoever comes from now on is refused by #enterAlone.
+    // Earlier callers are let through; #enterAlone rejects new ones.
     await this.#gate.acquireExclusive();
     this.#gate.releaseExclusive();
     this.#watchdog.stop();
@@ -258,7 +261,7 @@ export class LiveStore implements Store {
     }
   }
 
-  /** What is done at once cannot take too long. */
+  /** Work that is done at once cannot take too long. */
   #runLimited<T>(tx: LiveTransaction, work: (tx: Transaction) => Promise<T> | T): Promise<T> | T {
     const working = this.#call(tx, work);
     if (!(working instanceof Promise)) return working;
@@ -270,7 +273,7 @@ export class LiveStore implements Store {
         reject(new EmulatorBugError(message, { operation: tx.operation }));
       });
       const end = (settle: () => void) => {
-        // What is watched by now is another one.
+        // The present watch is another one.
         if (isLate) return;
         this.#watchdog.release();
         settle();
@@ -329,7 +332,7 @@ async function* documentOf(
   try {
     for (const piece of documentSlices(contents, head)) {
       yield piece;
-      // Whoever reads as fast as it can lets others have their turn.
+      // A reader that reads as fast as it can yields to others.
       if (piece.length > busyLength) await nextTurn();
     }
     yield documentEnd;

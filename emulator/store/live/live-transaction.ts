@@ -6,8 +6,11 @@ import type { Owners } from "./mapping-table.ts";
 import type { StoredRow } from "./row-table.ts";
 import type { Change, State } from "./state.ts";
 
-/** What a change found: a put the row that it replaced, a delete what stood there, one of a mapping who owned what. */
-type Found = object | undefined;
+/**
+ * The value before a change: for a put the row that it replaced, for a delete the deleted row, for a mapping the former
+ * owners.
+ */
+type PreviousValue = object | undefined;
 
 /** Reads the state in memory for as long as its `read` or `transaction` is open. */
 export class LiveView implements View {
@@ -56,7 +59,7 @@ export class LiveView implements View {
     return this.#open;
   }
 
-  /** From here on every use fails: what was forgotten to be awaited would see or write half a picture. */
+  /** From here on every use fails: work that was not awaited would see or write half a picture. */
   end(): void {
     this.#open = false;
   }
@@ -70,11 +73,11 @@ export class LiveView implements View {
 /** Writes in place, and remembers how to take it back. */
 export class LiveTransaction extends LiveView implements Transaction {
   readonly operation: string;
-  /** It stands here, too, for what is taken back is taken back after its end. */
+  /** It is here, too, because a rollback happens after its end. */
   readonly #within: State;
   readonly #changes: Change[] = [];
-  /** Of each change. By it a change is taken back: a function that does so would be held for each until all is durable. */
-  readonly #found: Found[] = [];
+  /** Data of each change, for its rollback: a function per change would be held until all is durable. */
+  readonly #found: PreviousValue[] = [];
   /** The last number that each sequence had given out before. */
   readonly #sequencesBefore = new Map<string, number | undefined>();
   #cause: Cause | undefined;
@@ -151,7 +154,7 @@ export class LiveTransaction extends LiveView implements Transaction {
     return number;
   }
 
-  /** What was done, in order, for the journal; of a sequence only how far it came. */
+  /** The changes, in order, for the journal; of a sequence only its last value. */
   get changes(): readonly Change[] {
     if (this.#sequencesBefore.size === 0) return this.#changes;
     const reached = [...this.#sequencesBefore.keys()].map(
@@ -169,7 +172,7 @@ export class LiveTransaction extends LiveView implements Transaction {
     return this.#changes.every(([kind, changed]) => kind === "delete" || changed !== collection);
   }
 
-  /** What it did to the rows of these collections, in order. */
+  /** Its changes to the rows of these collections, in order. */
   rowsIn(collections: ReadonlySet<string>): RowChange[] {
     return this.#changes.flatMap((change, i) => {
       const [kind, collection, done] = change;
@@ -204,12 +207,12 @@ export class LiveTransaction extends LiveView implements Transaction {
     return row;
   }
 
-  #did(change: Change, found: Found): void {
+  #did(change: Change, found: PreviousValue): void {
     this.#changes.push(change);
     this.#found.push(found);
   }
 
-  #undo([kind, collection, done, identifiers]: Change, found: Found): void {
+  #undo([kind, collection, done, identifiers]: Change, found: PreviousValue): void {
     const { rows, mappings } = this.#within;
     if (kind === "put") {
       if (found === undefined) rows.get(collection)!.remove(done);

@@ -1,15 +1,15 @@
 import type { Mapping } from "../port.ts";
 
-/** What `identifiers` belonged to before, in the same order. */
+/** The former owners of `identifiers`, in the same order. */
 export type Owners = readonly (string | undefined)[];
 
 /** A mapping whose value is undefined has been removed; only layers above the first hold such. */
 type Layer = Map<string, string | undefined>;
 
 /**
- * Identifiers and the clusters that own them. While a snapshot is open, the layers that it reads are left alone: what
- * changes is written to a new layer above them, which the end of the last snapshot merges. So a snapshot costs the space
- * of what changes meanwhile, not a copy of everything.
+ * Identifiers and the clusters that own them. While a snapshot is open, the layers that it reads are left alone:
+ * changes are written to a new layer above them, which the end of the last snapshot merges. So a snapshot costs the
+ * space of the changes meanwhile, not a copy of everything.
  */
 export class MappingTable {
   readonly declaration: Mapping;
@@ -60,7 +60,7 @@ export class MappingTable {
     return identifiers.map((identifier) => this.set(identifier, cluster));
   }
 
-  /** Removes those that belong to the cluster; an `undefined` in the result stands for one that was left alone. */
+  /** Removes those that belong to the cluster; an `undefined` in the result means that one was left alone. */
   unmap(cluster: string, identifiers: readonly string[]): Owners {
     return identifiers.map((identifier) => {
       if (this.lookup(identifier) !== cluster) return undefined;
@@ -71,7 +71,7 @@ export class MappingTable {
 
   /** Reverts a `map`. */
   undoMap(identifiers: readonly string[], before: Owners): void {
-    // From the end: an identifier that stands in the list twice gets its oldest owner back.
+    // From the end: an identifier that is in the list twice gets its oldest owner back.
     for (let i = identifiers.length - 1; i >= 0; i -= 1) {
       const owner = before[i];
       if (owner === undefined) this.#delete(identifiers[i]!);
@@ -112,7 +112,7 @@ export class MappingTable {
   }
 }
 
-/** Of an identifier that several layers hold, what the newest says, at its first position. */
+/** For an identifier that several layers hold, the value of the newest, at its first position. */
 function* readLayers(layers: readonly Layer[]): Generator<[identifier: string, cluster: string], void> {
   for (const [i, layer] of layers.entries()) {
     const older = layers.slice(0, i);

@@ -1,6 +1,6 @@
 /**
  * Lets many readers in, or one writer. A reader waits only while a writer is inside, so a read inside a read never
- * waits for itself; writers go in the order in which they came.
+ * waits for itself; writers enter in the order in which they came.
  */
 export class ReadWriteLock {
   #readers = 0;
@@ -21,7 +21,7 @@ export class ReadWriteLock {
   }
 
   async acquireShared(): Promise<void> {
-    // Whoever opens the gate counts the reader in, so that no writer slips between.
+    // The caller that opens the gate counts the reader in, so that no writer slips between.
     if (!this.tryAcquireShared()) await new Promise<void>((enter) => this.#waitingReaders.push(enter));
   }
 
@@ -42,7 +42,7 @@ export class ReadWriteLock {
     return this.tryAcquireExclusive() || new Promise((enter) => this.#waitingWriters.push({ enter, patient }));
   }
 
-  /** Sends away whoever waits to write and is not patient. */
+  /** Rejects waiting writers that are not patient. */
   cancelWaiting(): void {
     const impatient = this.#waitingWriters.filter(({ patient }) => !patient);
     this.#waitingWriters = this.#waitingWriters.filter(({ patient }) => patient);
@@ -67,7 +67,7 @@ export class ReadWriteLock {
   }
 }
 
-/** One after the other, in the order in which they came. */
+/** One after the other, in order of arrival. */
 export class Mutex {
   #last: Promise<void> = Promise.resolve();
 

@@ -12,11 +12,11 @@ export interface StoredRow {
 
 interface Index {
   readonly name: string;
-  readonly placed: (row: object) => Placed;
+  readonly placed: (row: object) => IndexEntry;
   readonly list: SortedList<StoredRow>;
 }
 
-type Placed = IndexValue | readonly IndexValue[] | undefined;
+type IndexEntry = IndexValue | readonly IndexValue[] | undefined;
 
 /** The rows of one collection in memory, with their order of insertion and their secondary indexes. */
 export class RowTable {
@@ -126,13 +126,13 @@ export class RowTable {
 
 const rowOf = (entry: StoredRow): object => entry.row;
 
-function putIn(list: SortedList<StoredRow>, placed: Placed, entry: StoredRow): void {
+function putIn(list: SortedList<StoredRow>, placed: IndexEntry, entry: StoredRow): void {
   if (placed === undefined) return;
   if (typeof placed !== "object") list.insert(placed, entry);
   else for (const value of new Set(placed)) list.insert(value, entry);
 }
 
-function takeOut(list: SortedList<StoredRow>, placed: Placed, { ordinal }: StoredRow): void {
+function takeOut(list: SortedList<StoredRow>, placed: IndexEntry, { ordinal }: StoredRow): void {
   if (placed === undefined) return;
   if (typeof placed !== "object") list.remove(placed, ordinal);
   else for (const value of new Set(placed)) list.remove(value, ordinal);
@@ -156,7 +156,7 @@ function freezerFor(schema: z.ZodType): (row: object) => void {
   };
 }
 
-/** The fields that may hold lists and objects; undefined where the schema does not name all that there are. */
+/** The fields that may hold lists and objects; undefined if the schema does not name all that there are. */
 function nestedFields(schema: z.ZodType): readonly string[] | undefined {
   if (!(schema instanceof z.ZodObject) || !(schema.def.catchall instanceof z.ZodNever)) return undefined;
   return Object.keys(schema.shape).filter((name) => !unchangeable.has(kindOf(schema.shape[name])));

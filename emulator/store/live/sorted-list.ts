@@ -1,14 +1,14 @@
 import type { IndexValue } from "../port.ts";
 
-/** What a sorted list orders: by its value, then by `ordinal`, which no two items of a list share. */
+/** The order of a sorted list: by its value, then by `ordinal`, which no two items of a list share. */
 interface OrderedItem {
   readonly ordinal: number;
 }
 
 const max = 512;
-/** So near the front a place is emptied from the front. */
+/** Positions this near the front are emptied from the front. */
 const nearFront = 64;
-/** So many places at the front may stay empty. */
+/** This many places at the front may stay empty. */
 const emptyMax = 64;
 
 /** A few hundred items of a sorted list, and the values by which they are ordered. Never empty. */
@@ -85,8 +85,8 @@ export class SortedBlock<Item extends OrderedItem> {
   }
 
   /**
-   * Halves it, or, where the items of a value that goes on growing end, cuts it there, so that they stay at an end.
-   * Returns what came behind.
+   * Halves it, or, if a growing value ends in it, cuts it there, so that its items stay at an end. Returns the second
+   * part.
    */
   split(place: number, value: IndexValue): SortedBlock<Item> {
     this.#dropEmpty();
@@ -102,7 +102,8 @@ export class SortedBlock<Item extends OrderedItem> {
 
   #isBefore(at: number, value: IndexValue, ordinal: number): boolean {
     const own = this.#values[at]!;
-    // Numbers and texts apart, though it reads the same: a comparison that has met both is a call, not an instruction.
+    // Numbers and strings apart, though it reads the same: a comparison that has met both is a call, not an
+    // instruction.
     if (typeof own === "number") return own === value ? this.#items[at]!.ordinal < ordinal : own < (value as number);
     return own === value ? this.#items[at]!.ordinal < ordinal : own < (value as string);
   }
@@ -115,8 +116,8 @@ export class SortedBlock<Item extends OrderedItem> {
 }
 
 /**
- * Items ordered by (value, ordinal), in blocks of a few hundred. Insert, remove and rank cost a binary search over
- * the blocks and one inside a block; positions of blocks are counted anew only behind a change. By hand: pages need
+ * Items ordered by (value, ordinal), in blocks of a few hundred. Insert, remove and rank cost a binary search over the
+ * blocks and one inside a block; positions of blocks are counted again only behind a change. By hand: pages need
  * positions, and no operation may touch every item.
  */
 export class SortedList<Item extends OrderedItem> {

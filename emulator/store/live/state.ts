@@ -5,8 +5,8 @@ import { RowTable } from "./row-table.ts";
 import { checkMigrations } from "./versions.ts";
 
 /**
- * One thing that a transaction did, with absolute values: a list of them, applied again to a state that already
- * holds some of it, ends in the same state. A line of the journal holds such a list (`journal-changes.ts`).
+ * One change of a transaction, with absolute values: a list of them, applied again to a state that already holds some
+ * of it, ends in the same state. A line of the journal holds such a list (`journal-changes.ts`).
  */
 export type Change =
   | readonly ["put", collection: string, row: object]
@@ -36,26 +36,26 @@ export class State {
   }
 
   tableOf(collection: AnyRows): RowTable {
-    return this.rows.get(collection.name) ?? undeclared(collection.name);
+    return this.rows.get(collection.name) ?? createUndeclaredError(collection.name);
   }
 
   mappingOf(collection: Mapping): MappingTable {
-    return this.mappings.get(collection.name) ?? undeclared(collection.name);
+    return this.mappings.get(collection.name) ?? createUndeclaredError(collection.name);
   }
 
   apply(change: Change): void {
     switch (change[0]) {
       case "put":
-        (this.rows.get(change[1]) ?? undeclared(change[1])).put(change[2]);
+        (this.rows.get(change[1]) ?? createUndeclaredError(change[1])).put(change[2]);
         return;
       case "delete":
-        (this.rows.get(change[1]) ?? undeclared(change[1])).deleteByKeyString(String(change[2]));
+        (this.rows.get(change[1]) ?? createUndeclaredError(change[1])).deleteByKeyString(String(change[2]));
         return;
       case "map":
-        (this.mappings.get(change[1]) ?? undeclared(change[1])).map(change[2], change[3]);
+        (this.mappings.get(change[1]) ?? createUndeclaredError(change[1])).map(change[2], change[3]);
         return;
       case "unmap":
-        (this.mappings.get(change[1]) ?? undeclared(change[1])).unmap(change[2], change[3]);
+        (this.mappings.get(change[1]) ?? createUndeclaredError(change[1])).unmap(change[2], change[3]);
         return;
       case "next":
         this.sequences.set(change[1], change[2]);
@@ -63,7 +63,7 @@ export class State {
   }
 }
 
-function undeclared(name: string): never {
+function createUndeclaredError(name: string): never {
   throw new EmulatorBugError(
     `Collection ${name} is not in the list the store was opened with (emulator/compose/state/collections.ts)`,
   );

@@ -4,7 +4,7 @@ import { type Collection, type Migration, StateFormatError } from "../port.ts";
 /** The version of each collection, by name. */
 export type Versions = Readonly<Record<string, number>>;
 
-/** Who wrote a state, and in which form its rows are. */
+/** The version of svc that wrote a state, and the versions of its rows. */
 export interface StateOrigin {
   /** The version of svc; undefined in a document that does not say. */
   readonly by: string | undefined;
@@ -53,7 +53,7 @@ export class Upgrade {
     this.needed = this.#steps.size > 0;
   }
 
-  /** Anything that is no object is handed on as it is, for the schema to refuse. */
+  /** Anything that is no object is handed on as it is, for the schema to reject. */
   row(collection: string, row: unknown): unknown {
     const steps = this.#steps.get(collection);
     if (steps === undefined || typeof row !== "object" || row === null) return row;

@@ -9,19 +9,22 @@ export type Tx = postgres.TransactionSql;
 /** How long PostgreSQL may take to let us in. */
 const connectTimeoutS = 5;
 
-/** How many connections there are beside the one for commits. */
+/** How many connections there are next to the one for commits. */
 const poolSize = 3;
 
 /** How long statements of a client that is given up may take to end. */
 const endingS = 5;
 
-/** What no statement of ours takes: whoever locks a table of ours for longer makes commits fail, and they go on later. */
+/**
+ * Longer than any statement of ours takes: a lock on our tables that is held for longer makes commits fail, and they
+ * continue later.
+ */
 const lockTimeoutMs = 5_000;
 const statementTimeoutMs = 120_000;
 
 /**
- * A database, reached by one connection for commits, which holds the lock of whoever leads, and by a few more for all
- * else. Connections are made when they are needed, and again after they were lost.
+ * A database, reached by one connection for commits, which holds the leader's lock, and by a few more for all else.
+ * Connections are opened when they are needed, and again after they were lost.
  */
 export class Database {
   /** For messages: without the password. */
@@ -51,12 +54,12 @@ export class Database {
     return this.#pool;
   }
 
-  /** Names who is told when the connection that commits has ended. */
+  /** Sets the listener for the end of the connection that commits. */
   onSessionEnd(ended: () => void): void {
     this.#onSessionEnd = ended;
   }
 
-  /** Ends all connections at once; what waits for an answer fails. What is asked next connects anew. */
+  /** Ends all connections at once; pending requests fail. The next request connects again. */
   cut(): void {
     const [session, pool] = [this.#session, this.#pool];
     this.#session = this.#connect(1);
@@ -91,15 +94,15 @@ export class Database {
       ...(user !== undefined && { user }),
       ...(password !== undefined && { password }),
       ...(database !== undefined && { database }),
-      // The client takes "allow" for "require"; to libpq it is content without TLS.
+      // The client treats "allow" as "require"; for libpq it includes connections without TLS.
       ssl: ((sslMode === "allow" ? "prefer" : sslMode) as "require" | undefined) ?? false,
       max,
       max_lifetime: null,
       connect_timeout: connectTimeoutS,
-      // Nothing here is an array or a type of somebody's own.
+      // Nothing here is an array or a user-defined type.
       fetch_types: false,
       onnotice() {},
-      // What a statement left behind on a connection that ended would reach the next one: it gets a client of its own.
+      // Remains of a statement on a connection that ended would reach the next one: it gets a client of its own.
       onclose: () => this.#replace(sql),
       connection: {
         application_name: "svc",
@@ -113,5 +116,5 @@ export class Database {
   }
 }
 
-/** A list of one, which its types do not know: it cuts a text at colons, of which an IPv6 address has some. */
+/** A list of one, which its types do not know: it cuts a string at colons, of which an IPv6 address has some. */
 const oneHost = (host: string) => ({ host: [host] as unknown as string });

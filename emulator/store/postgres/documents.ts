@@ -7,25 +7,25 @@ import type { Database, Sql, Tx } from "./database.ts";
 import { JournalLines, replayJournal } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
 
-/** What is kept in pieces: the states that the journal builds on, what users keep under a name, uploaded bytes. */
+/** Documents stored in pieces: checkpoints, snapshots of users, uploaded bytes. */
 export type DocumentKind = "base" | "snapshot" | "blob";
 
-/** How much of a document stands in one row. */
+/** Bytes of a document per row. */
 const pieceBytes = 1 << 20;
 
 interface Writing {
   readonly kind: DocumentKind;
   /** Asked once all is written, with its own number; undefined: that is the name. */
   readonly name?: (own: string) => string;
-  /** Of a base: asked once all is written. */
+  /** Fields of a checkpoint: read once all is written. */
   readonly base?: () => BasePlace;
 }
 
-/** Where a base stands among others. */
+/** Position of a checkpoint among others. */
 interface BasePlace {
   /** The last line of the journal that is in it. */
   readonly lastLine: number;
-  /** The base before it, and the bytes of the lines between; undefined: there is none. */
+  /** The checkpoint before it, and the bytes of the lines between; undefined: there is none. */
   readonly before?: { readonly id: string; readonly followedBy: number } | undefined;
 }
 
@@ -39,7 +39,10 @@ export class Documents {
     this.#leadership = leadership;
   }
 
-  /** Resolves once it is durable, in the place of what had that name before. Texts end at the end of a line in each piece. */
+  /**
+   * Resolves once it is durable and has replaced the document of that name. Each piece of a string ends at the end of a
+   * line.
+   */
   async write(
     pieces: AsyncIterable<Uint8Array>,
     { kind, name = (own) => own, base = () => ({ lastLine: 0 }) }: Writing,
@@ -56,7 +59,8 @@ export class Documents {
       }
       const called = name(id);
       const { lastLine, before } = base();
-      // What it replaces goes first; with a base, those that nobody was told of: they led to nothing.
+      // The replaced document is removed first; with a checkpoint, also those that were never published: they led to
+      // nothing.
       const [placed] = await this.#database.pool`
         with ${this.#leadership.mine},
         gone as (
@@ -82,13 +86,13 @@ export class Documents {
       if (placed!.placed === 0) throw new Error("it was removed during writing, or earlier lines are missing");
       return { id, name: called, bytes };
     } catch (cause) {
-      // One that is not whole is of no use, and goes at the next start at the latest.
+      // An incomplete one is useless, and is removed at the next start at the latest.
       void this.#database.pool`delete from documents where id = ${id} and not whole`.catch(() => {});
       throw cause;
     }
   }
 
-  /** `write` for what others bring: what their pieces fail with stays as it is, all else is what `failure` makes of it. */
+  /** `write` for data of others: errors of their pieces stay as they are, all others become the result of `failure`. */
   async writeGiven(
     pieces: AsyncIterable<Uint8Array>,
     writing: Writing,
@@ -108,14 +112,14 @@ export class Documents {
     });
   }
 
-  /** Its bytes. Fails where it goes away meanwhile. */
+  /** Its bytes. Fails if it is removed meanwhile. */
   read(id: string): AsyncIterable<Buffer> {
     return documentBytes(this.#database.pool, id);
   }
 
   /**
-   * Removes what comes before the present base, the oldest first, until no more than so many bytes of it are left: bases,
-   * each with the lines that follow it. Lines without their base are worth nothing.
+   * Removes what comes before the present checkpoint, the oldest first, until no more than this many bytes of it are
+   * left: checkpoints, each with the lines that follow it. Lines without their base are worth nothing.
    */
   async trim(present: string, limit: number): Promise<void> {
     await this.#database.pool`
@@ -139,7 +143,7 @@ export class Documents {
   }
 }
 
-/** The bytes of a document, which is whole. Fails where it goes away meanwhile. */
+/** The bytes of a document, which is complete. Fails if it is removed meanwhile. */
 export async function* documentBytes(sql: Sql | Tx, id: string): AsyncGenerator<Buffer, void> {
   const next = async (piece: number) => {
     const [row] = await sql`
@@ -188,12 +192,12 @@ async function* gather(pieces: AsyncIterable<Uint8Array>, end?: number): AsyncGe
   if (length > 0) yield Buffer.concat(waiting);
 }
 
-/** What is in the database, and what to do before it may be written to. */
+/** Contents of the database, and the steps before it may be written to. */
 interface RecoveredDatabase {
   readonly state: State;
-  /** Where it ends in the journal, for what comes next. */
+  /** Its end in the journal, from which later lines continue. */
   readonly lines: JournalLines;
-  /** Undefined when there is none yet. */
+  /** Undefined if there is none yet. */
   readonly base: CheckpointDocument | undefined;
   /** Whether there is none, or rows in it are of an earlier version. */
   readonly isOutdated: boolean;
@@ -202,22 +206,22 @@ interface RecoveredDatabase {
 /** A state that the journal builds on. */
 export interface CheckpointDocument {
   readonly id: string;
-  /** All bases of one lineage are of one state, each with more of the journal in it. */
+  /** All checkpoints of one lineage are of one state, each with more of the journal in it. */
   readonly lineage: string;
   readonly bytes: number;
 }
 
-/** A base as its document says. */
+/** A checkpoint as its document says. */
 export function parseCheckpointDocument({ id, name, bytes }: Readonly<Record<string, unknown>>): CheckpointDocument {
   return { id: id as string, lineage: (name as string).split(".")[0]!, bytes: Number(bytes) };
 }
 
-/** What the document of a base is called that goes on with a lineage. */
+/** The name of the document of a checkpoint that continues with a lineage. */
 export const checkpointName = (lineage: string, own: string): string => `${lineage}.${own}`;
 
 /**
- * Reads base and journal of the store that is called so, and changes nothing. Nobody puts another base into the place of
- * this one meanwhile: whoever reads leads, or reads as of one moment.
+ * Reads checkpoint and journal of the store of that name, and changes nothing. The checkpoint is not replaced
+ * meanwhile: the reader leads, or reads as of one moment.
  */
 export async function recover(
   sql: Sql | Tx,

@@ -57,7 +57,7 @@ export class JournalTable implements DiskFile {
     }
   }
 
-  /** They came with the answer, or will be cut off. */
+  /** They came with the response, or will be cut off. */
   async datasync(): Promise<void> {}
   async sync(): Promise<void> {}
   async truncate(): Promise<void> {}
@@ -72,7 +72,7 @@ export class JournalTable implements DiskFile {
   }
 }
 
-/** Whether a line is the last one of a group, or of a base. */
+/** Whether a line is the last one of a group, or of a checkpoint. */
 export const lineExists = (sql: Sql, line: number): postgres.Fragment => sql`${line}::bigint = coalesce(
   (select last from journal where last = ${line}),
   (select max(last_line) from documents where kind = 'base' and whole))`;
@@ -87,7 +87,7 @@ export const createLinesMissingError = (shown: string): StoreChangedError =>
 const numberAt = (lines: string, at: number): number =>
   Number(/^[0-9a-f]{8} [0-9a-f]{8} (\d{1,15}) /.exec(lines.slice(at, at + 40))?.[1]);
 
-/** What one statement has written. */
+/** Result of one statement. */
 interface Group {
   readonly last: string;
   readonly lines: string;
@@ -118,7 +118,7 @@ function linesOf(
     const end = bytes.indexOf(newline, at);
     const line = parseLine(bytes.subarray(at, end === -1 ? bytes.byteLength : end));
     at = end === -1 ? bytes.byteLength : end + 1;
-    // A group may have begun before the base was written.
+    // A group may have begun before the checkpoint was written.
     if (line && line.number <= number) continue;
     if (!line || line.number !== number + 1 || line.before !== checksum) return { lines, isDamaged: true };
     lines.push(line);
@@ -154,9 +154,9 @@ interface Replay {
 export class JournalLines {
   readonly #replay: Replay;
   readonly last: number;
-  /** Of the last line that was applied. */
+  /** Number of the last line that was applied. */
   position: LogPosition;
-  /** Of the lines that were taken. */
+  /** Numbers of the accepted lines. */
   bytes = 0;
 
   constructor(replay: Replay) {
@@ -165,7 +165,7 @@ export class JournalLines {
     this.position = replay.after ?? startPosition;
   }
 
-  /** Those of one group. Fails with StateFormatError where one is missing or damaged. */
+  /** Lines of one group. Fails with StateFormatError if one is missing or damaged. */
   apply(group: string, writtenBy: string | null = null): void {
     const { state, upgrade, isOwn = false } = this.#replay;
     this.bytes += Buffer.byteLength(group);
@@ -189,7 +189,7 @@ export class JournalLines {
   }
 }
 
-/** Applies what stands behind a position. */
+/** Applies the lines after a position. */
 export async function replayJournal(sql: Sql | Tx, lines: JournalLines): Promise<void> {
   for await (const group of groupsBehind(sql, lines.position.number)) {
     lines.apply(group.lines, group.written_by);

@@ -5,29 +5,30 @@ import { StoreFailedError } from "../port.ts";
 import type { Database, Sql } from "./database.ts";
 
 /*
- * Who may write. One process leads: it is named in the only row of `leadership`, with an epoch that is raised by whoever
- * begins to lead. All that is written asks for that epoch in its own statement (`fenced`), and holds the row until it is
- * committed; so whoever begins to lead waits for what is under way, sees it, and nothing of before is written any more.
+ * Decides which process may write. One process leads: it is named in the only row of `leadership`, with an epoch that
+ * every new leader raises. Every write checks that epoch in its own statement (`fenced`), and holds the row until it is
+ * committed; so a new leader waits for pending statements, sees them, and writes of the previous epoch are rejected
+ * from then on.
  *
- * When to begin is a matter of two signs. The leader holds an advisory lock, which PostgreSQL frees the moment its
- * connection ends; and it raises `beat` all the time. Somebody else begins when the lock is free and the beat stands still
- * for longer than one takes (a leader whose connection was cut goes on), or when the beat stands still for the whole lease:
- * the leader was stopped, or its network was. As long as a lease may still be running,
- * whoever took over answers nobody (`whenAlone`), for until then the one before may do so (DECISIONS.md, E18).
+ * Two signs decide when to begin. The leader holds an advisory lock, which PostgreSQL frees the moment its connection
+ * ends; and it raises `beat` all the time. Another process begins when the lock is free and the beat stands still for
+ * longer than one takes (a leader whose connection was cut continues), or when the beat stands still for the whole
+ * lease: the leader was stopped, or its network was. As long as a previous lease may still be running, the new leader
+ * answers no requests (`whenAlone`), for until then the previous leader may do so (DECISIONS.md, E18).
  *
- * A copy of a database says of itself that somebody leads, who leads the original. So the leader writes down which database
- * it leads, by which a dump that was restored is known at once; and nobody is taken for the leader before its beat was seen
- * to move, which it does not in a copy of a whole server. Until then nothing is forwarded.
+ * A copy of a database still names the leader of the original. So the leader writes down which database it leads, by
+ * which a restored dump is recognized at once; and a process counts as the leader only after its beat was seen to move,
+ * which it does not in a copy of a whole server. Until then nothing is forwarded.
  */
 
 /**
- * How long a leader may take itself for one after it was last told so; what came to it in between is not stale. It asks
- * this many times within.
+ * How long a leader may consider itself the leader after its last confirmation; requests in between are not stale. It
+ * confirms this many times within.
  */
 export const defaultLeaseMs = 3_000;
 const beatsPerLease = 6;
 
-/** How long the beat stands still where the lock is free, until somebody else begins: a leader alive beats before. */
+/** How long the beat stands still while the lock is free, until another process begins: a leader alive beats before. */
 const quietMsWithoutLock = (leaseMs: number): number => (leaseMs * 1.5) / beatsPerLease;
 
 /** How often others look whether it still does. */
@@ -36,11 +37,11 @@ const lookMs = 100;
 /** How long it may take to hand over. */
 const releaseMs = 1_000;
 
-/** Who wants to lead. */
+/** A process that wants to lead. */
 export interface Candidate {
   /** New at each start of a process. */
   readonly instance: string;
-  /** Where its listeners are; standbys forward requests to it. */
+  /** Addresses of its listeners; standbys forward requests to them. */
   readonly address: unknown;
   /** The token that it was given; undefined: that of the others, or the one made here. */
   readonly token: string | undefined;
@@ -56,7 +57,7 @@ interface Row {
   readonly token: string | null;
   /** Whether the leader leads another database, of which this one is a copy. */
   readonly is_copied: boolean;
-  /** For how long nobody has raised the beat, by the server's clock. */
+  /** Time since the beat was last raised, by the server's clock. */
   readonly quiet_ms: number;
 }
 
@@ -67,7 +68,7 @@ interface Options {
   readonly leaseMs: number;
 }
 
-/** Where the leader is, null: nobody leads, as far as is known; and the token that all processes have. */
+/** Addresses of the leader, null: no leader is known; and the token that all processes have. */
 export type LeaderChangeHandler = (leader: unknown, token: string | null) => void;
 
 /** Ends the waiting for leadership. */
@@ -80,9 +81,11 @@ export class Leadership {
   readonly token: string;
   #epoch: string;
   #isLocked: boolean;
-  /** Counts the time, too, for which the machine slept: a monotonic clock stands then, and others begin to lead. */
+  /**
+   * Counts the time, too, for which the machine slept: a monotonic clock stands still then, and others begin to lead.
+   */
   readonly #now: () => number;
-  /** Until when nobody else can have begun to lead, on that clock. */
+  /** Time until which no other process can have begun to lead, on that clock. */
   #assuredUntil: number;
   #isLost = false;
   readonly #ended = new AbortController();
@@ -91,7 +94,7 @@ export class Leadership {
   /** Until when the one before may believe that it leads. */
   readonly #aloneAt: number;
   #beating: Promise<void>;
-  /** Asked with each beat: since when a commit waits for its answer; undefined: none does. */
+  /** Asked with each beat: since when a commit waits for its response; undefined: none does. */
   waitingSince: () => number | undefined = () => undefined;
 
   private constructor(
@@ -115,8 +118,8 @@ export class Leadership {
   }
 
   /**
-   * Resolves once this process leads; `seen` is called, again and again, while another one does, or nobody yet. Fails with
-   * CandidacyAbortedError when the signal is aborted, and as PostgreSQL fails where it was never reached.
+   * Resolves once this process leads; `seen` is called repeatedly while another one does, or none yet. Fails with
+   * CandidacyAbortedError when the signal is aborted, and as PostgreSQL fails if it was never reached.
    */
   static async acquire(options: Options, signal: AbortSignal, tell: LeaderChangeHandler): Promise<Leadership> {
     const { database, wall, leaseMs } = options;
@@ -137,15 +140,15 @@ export class Leadership {
         const isFree = row.leader === null || row.is_copied;
         if (seen?.epoch !== row.epoch || seen.beat !== row.beat) {
           if (seen?.leader === row.leader) alive = row.leader;
-          // The one that leads is there, and has lost its lock, or never had it: it takes it with its next beat.
+          // The leader lives, and has lost its lock, or never had it: it acquires it with its next beat.
           if (seen && isLocked && !isFree) isLocked = await unlock(database);
           seen = { ...row, since: now };
         }
         const quietMs = now - seen.since;
-        // More than the lease, should our clock be faster than the other's.
+        // More than the lease, in case our clock is faster than the other's.
         const patienceMs = isLocked ? quietMsWithoutLock(leaseMs) : leaseMs * (1 + 2 / beatsPerLease);
         if (isFree ? isLocked : quietMs > patienceMs) {
-          // Whoever led before is asked no more.
+          // The previous leader is no longer asked.
           tell(null, row.token);
           const begun = await begin(options, row, isLocked);
           if (begun) return new Leadership(options, begun);
@@ -153,7 +156,7 @@ export class Leadership {
         tell(!isFree && alive === row.leader ? row.address : null, row.token);
       } catch (error) {
         if (!wasReached) throw error;
-        // What was not seen to stand still, while nobody could see it, may have moved.
+        // A beat that could not be observed may have moved.
         seen = undefined;
       }
     }
@@ -168,7 +171,7 @@ export class Leadership {
     return this.#lost;
   }
 
-  /** Whether nobody else can have begun to lead: what is read here is what there is. */
+  /** Whether no other process can have begun to lead: then reads here are current. */
   get isAssured(): boolean {
     return !this.#isLost && this.#now() < this.#assuredUntil;
   }
@@ -184,8 +187,8 @@ export class Leadership {
   }
 
   /**
-   * A statement that asks for our epoch found another one. That may be a new one of our own, whose answer is still on its
-   * way: only who is asked for by name can tell that another process leads.
+   * A statement that checks our epoch found another one. That may be a new one of our own, whose response is still on
+   * its way: only a query by name can show that another process leads.
    */
   fencedOff(): StoreFailedError {
     void this.#ask(this.#now()).catch(() => {});
@@ -200,22 +203,22 @@ export class Leadership {
   }
 
   /**
-   * The condition of every statement that writes, as a common table `mine`: it has a row if we lead, and keeps it so until
-   * the statement is committed. Each is a statement of its own: the client cannot undo what was begun on a connection that
-   * has ended, and throws where nobody can catch it.
+   * The condition of every statement that writes, as a common table `mine`: it has a row if we lead, and keeps it so
+   * until the statement is committed. Each is a statement of its own: the client cannot roll back on a connection that
+   * has ended, and throws where the error cannot be caught.
    */
   get mine(): postgres.Fragment {
     return this.#options.database.pool`mine as (select from leadership where epoch = ${this.#epoch} for share)`;
   }
 
   /**
-   * Begins a new epoch of our own, and cuts the journal off behind a line: what an answer never came of is gone then, and
+   * Begins a new epoch of our own, and cuts the journal off behind a line: lines without a response are gone then, and
    * never will be there. Fails with StoreFailedError when another process leads.
    */
   async renew(lastLine: number): Promise<void> {
     if (this.#isLost) throw this.#markLost();
     const sentAt = this.#now();
-    // By name, not by epoch: when the answer to this very statement is lost, the next attempt finds what it did.
+    // By name, not by epoch: when the response to this very statement is lost, the next attempt finds its result.
     const [row] = await this.#options.database.pool`
       with led as (
         update leadership set epoch = epoch + 1, beat = beat + 1, renewed = clock_timestamp()
@@ -227,13 +230,13 @@ export class Leadership {
     this.#assuredUntil = sentAt + this.#options.leaseMs;
   }
 
-  /** Tells others where the listeners are. */
+  /** Publishes the addresses of the listeners. */
   async publishAddress(address: unknown): Promise<void> {
     const { pool } = this.#options.database;
     await pool`update leadership set address = ${pool.json(address as never)} where epoch = ${this.#epoch}`;
   }
 
-  /** Hands over: whoever waits begins at once. */
+  /** Hands over: a waiting process begins at once. */
   async release(): Promise<void> {
     this.#ended.abort();
     await this.#beating;
@@ -243,7 +246,7 @@ export class Leadership {
       await database.pool`update leadership set leader = null, address = null where epoch = ${this.#epoch}`;
       await database.session`select pg_advisory_unlock_all()`;
     };
-    // Where that cannot be, it ends with our connections, and the lease runs out.
+    // If that fails, it ends with our connections, and the lease runs out.
     await withTimeout(wall, releaseMs, released()).catch(() => {});
   }
 
@@ -251,7 +254,7 @@ export class Leadership {
     const { database, wall, leaseMs } = this.#options;
     const { signal } = this.#ended;
     let asked: Promise<void> | undefined;
-    // Counted in looks, not in time: when we were busy ourselves, the answer is there at the next one.
+    // Counted in looks, not in time: when we were busy ourselves, the response is there at the next one.
     let unanswered = 0;
     let stuck = 0;
     for (let waiting: number | undefined; !signal.aborted; await wall.sleep(leaseMs / beatsPerLease, signal)) {
@@ -259,7 +262,7 @@ export class Leadership {
       const since = this.waitingSince();
       stuck = since !== undefined && since === waiting ? stuck + 1 : 0;
       waiting = since;
-      // What waits so long for an answer may wait for ever: a network that stalls tells nobody.
+      // A response that is this late may never come: a stalled network sends no error.
       if (Math.max(unanswered, stuck) > beatsPerLease) {
         database.cut();
         unanswered = 0;
@@ -285,7 +288,7 @@ export class Leadership {
     if (!this.#isLocked) await this.#reacquireLock();
   }
 
-  /** The connection that held the lock has ended; whoever held it before us, is ended. */
+  /** The connection that held the lock has ended; the connection that held it before us is terminated. */
   async #reacquireLock(): Promise<void> {
     const { database } = this.#options;
     this.#isLocked = await tryLock(database);
@@ -310,7 +313,7 @@ async function unlock({ session, schema }: Database): Promise<false> {
   return false;
 }
 
-/** Tells a database from its copies, as long as they are not of the whole server. */
+/** Distinguishes a database from its copies, as long as they are not of the whole server. */
 const thisDatabase = (sql: Sql): postgres.Fragment => sql`(
   select system_identifier || '/' || pg_database.oid from pg_control_system(), pg_database
   where datname = current_database())`;
@@ -323,7 +326,7 @@ async function rowIn({ session }: Database): Promise<Row> {
   return row!;
 }
 
-/** Undefined when somebody else was faster. */
+/** Undefined if another process was faster. */
 async function begin({ database, wall, candidate, leaseMs }: Options, row: Row, isLocked: boolean) {
   const { instance, address, newToken } = candidate;
   const token = candidate.token ?? row.token ?? newToken();
@@ -335,7 +338,8 @@ async function begin({ database, wall, candidate, leaseMs }: Options, row: Row, 
       address = ${database.session.json(address as never)}, token = ${token}, database = ${thisDatabase(database.session)}
     where epoch = ${row.epoch} returning epoch`;
   if (!begun) return undefined;
-  // By the server's clock, which wrote both times; ours has not seen when the one before was last told that it leads.
+  // By the server's clock, which wrote both times; ours does not know when the previous leader last confirmed its
+  // lease.
   const left =
     row.leader === null || row.is_copied || !isLocked ? 0 : Math.min(leaseMs, Math.max(0, leaseMs - row.quiet_ms));
   return { epoch: begun.epoch as string, token, isLocked, sentAt, aloneAt: sentAt + left, now };

@@ -18,27 +18,27 @@ export interface PostgresStoreOptions {
   readonly schema: string;
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
-  /** By which leases run, where that is another one. */
+  /** The clock of leases, if it is another one. */
   readonly leaseWall?: WallClock;
   readonly candidate: Candidate;
   /** Ends the waiting for leadership. */
   readonly signal?: AbortSignal;
-  /** Told as soon as this process leads, before it has read the state. */
+  /** Called as soon as this process leads, before it has read the state. */
   readonly leads?: (leadership: Leadership) => void;
-  /** Told again and again who leads, as long as this process waits. */
+  /** Called repeatedly with the present leader, as long as this process waits. */
   readonly seen?: LeaderChangeHandler;
   /** How long a leader may take itself for one unasked; all processes have the same. */
   readonly leaseMs?: number;
-  /** A base is written when the lines behind the last one are more than this and than that one. */
+  /** A checkpoint is written when the lines behind the last one are more than this and than that one. */
   readonly compactAfterBytes?: number;
-  /** How much is kept at most of what led to the present state; left out: nothing. */
+  /** Limit of the stored history of the present state; omitted: none is stored. */
   readonly historyBytes?: number | undefined;
-  /** What is written down with each commit. */
+  /** Metadata of each commit. */
   readonly moment?: () => Moment;
   readonly report?: (message: string) => void;
 }
 
-/** What a store in PostgreSQL consists of. It is closed with its `store`. */
+/** Parts of a store in PostgreSQL. It is closed with its `store`. */
 export interface PostgresStore {
   readonly store: Store;
   readonly blobs: PostgresBlobs;
@@ -46,7 +46,7 @@ export interface PostgresStore {
   readonly leadership: Leadership;
 }
 
-/** Less than in a file: whoever takes over reads the lines first. */
+/** Less than in a file: a new leader reads the lines first. */
 const compactAfterBytes = 16 * 1024 * 1024;
 
 /**
@@ -84,13 +84,13 @@ async function openAs(
   const { moment = () => ({}), report = () => {}, historyBytes = 0 } = options;
   const documents = new Documents(database, leadership);
   const found = await recover(database.pool, database.shown, collections);
-  // What nobody finished writing, nobody will.
+  // Unfinished documents will never be finished.
   await database.pool`with ${leadership.mine} delete from documents using mine where not whole`;
   const { state, lines } = found;
   const { position } = lines;
   let { base } = found;
   let { bytes } = lines;
-  // With the first one, and with every new form, what is written next is in the form of today.
+  // With the first one, and with every new version, later writes are in the present form.
   if (!base || found.isOutdated) {
     const at = { position: () => position, past: () => position, moment };
     const before = base && { id: base.id, followedBy: bytes };
@@ -165,7 +165,7 @@ function postgresSnapshotStore(
 const failure = (cause: unknown): StoreFailedError =>
   new StoreFailedError(`The snapshot cannot be written: ${(cause as Error).message}`, { cause });
 
-/** What errors of PostgreSQL, and of the way there, mean for a person at a start, and what to do. */
+/** The meaning of errors of PostgreSQL, and of the way there, at a start, and what to do. */
 const meanings = lookupTable<readonly [why: string, next: string, trouble?: StateAccessError["trouble"]]>({
   "28P01": [
     "the password is missing or wrong",
@@ -200,7 +200,7 @@ const meanings = lookupTable<readonly [why: string, next: string, trouble?: Stat
   CONNECTION_CLOSED: ["the server closed the connection", "Try again in a moment. See the server's log.", "temporary"],
 });
 
-/** Throws the trouble of a start as StateAccessError, in one sentence and what to do; what is refused, as it is. */
+/** Throws the error of a start as StateAccessError, in one sentence and with a hint; rejections stay as they are. */
 function explainDatabase(shown: string, cause: unknown): never {
   if (cause instanceof StateFormatError || cause instanceof StateAccessError) throw cause;
   const { message, name, code: given = "" } = cause as NodeJS.ErrnoException;

@@ -6,7 +6,9 @@ import type { Documents } from "./documents.ts";
 import type { Leadership } from "./leadership.ts";
 import { readHistoryStrings } from "./postgres-log.ts";
 
-/** How long bytes are kept that nothing names (the reasons stand in `file/blob-collection.ts`), by the server's clock. */
+/**
+ * How long bytes are stored that nothing names (the reasons are in `file/blob-collection.ts`), by the server's clock.
+ */
 const patience = "30 days";
 
 type NamedInPast = (texts: AsyncIterable<string>) => Promise<ReadonlySet<string>>;
@@ -15,7 +17,7 @@ type NamedInPast = (texts: AsyncIterable<string>) => Promise<ReadonlySet<string>
 export interface PostgresBlobs extends Blobs {
   /**
    * Removes what nothing has named for long. Resolves with how many that were. Call it only while nothing is served.
-   * `texts` are those of the history, which are long: they are read only where something would go.
+   * `strings` are those of the history, which are long: they are read only where something would go.
    */
   collect(named: () => Promise<ReadonlySet<string>>, past: NamedInPast): Promise<number>;
 }

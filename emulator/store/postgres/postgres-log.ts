@@ -37,19 +37,19 @@ interface Options {
   readonly database: Database;
   readonly leadership: Leadership;
   readonly documents: Documents;
-  /** Where the lines in the database end. */
+  /** The end of the lines in the database. */
   readonly position: LogPosition;
-  /** Bytes of the lines behind the base. */
+  /** Bytes of the lines behind the checkpoint. */
   readonly journalBytes: number;
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
-  /** How many bytes are kept at most of what led to the present state. */
+  /** Limit in bytes of the stored history. */
   readonly historyBytes: number;
   readonly base: CheckpointDocument;
-  /** What each line says beside its changes. */
+  /** Fields of each line in addition to its changes. */
   readonly moment: () => Moment;
   readonly now: () => number;
-  /** A base is written when the lines behind the last one are more than this and than that one. */
+  /** A checkpoint is written when the lines behind the last one are more than this and than that one. */
   readonly compactAfterBytes: number;
   readonly report: (message: string) => void;
 }
@@ -65,12 +65,12 @@ export class PostgresLog implements CommitLog {
   #inspect: Inspect = () => Promise.reject(new Error("not attached"));
   #failed: () => void = () => {};
   #base: CheckpointDocument;
-  /** How many bytes had been written when the base was: those of before are negative. */
+  /** Number of bytes written at the time of the checkpoint: earlier positions are negative. */
   #baseAt: number;
   readonly #compaction: Compaction;
-  /** Whoever changes which bases there are, or reads them: one at a time. */
+  /** Reads and changes of the list of checkpoints: one at a time. */
   readonly #placing = new Mutex();
-  /** Whether an answer is missing to a statement that put another state in the place of this one. */
+  /** Whether a response is missing to a statement that put another state instead of this one. */
   #isUncertain = false;
   /** Found when it was to be written again. */
   #changed: StoreChangedError | undefined;
@@ -117,7 +117,7 @@ export class PostgresLog implements CommitLog {
     );
   }
 
-  /** Tells how to look at the state while no transaction is open; before anything else. */
+  /** Sets how to read the state while no transaction is open; call it before anything else. */
   attach(inspect: Inspect): void {
     this.#inspect = inspect;
   }
@@ -142,7 +142,7 @@ export class PostgresLog implements CommitLog {
 
   async replace(state: State, past: LogPosition | undefined, moment = this.#options.moment()): Promise<void> {
     this.#compaction.overtake();
-    // Of no change: so that no line stands for two states, the one that is left and the one that is put in.
+    // A line without changes: so that no line stands for two states, the replaced one and the new one.
     await this.#journal.append(commitLine([], undefined, this.#options.moment()));
     let isPlacing = false;
     try {
@@ -153,13 +153,14 @@ export class PostgresLog implements CommitLog {
       if (this.failure) throw this.failure;
       const reason = `The store ${this.#options.database.shown} cannot be replaced: ${(cause as Error).message}`;
       if (!isPlacing) throw new StoreFailedError(reason, { cause });
-      // Nobody knows which of the two states is there: the one that goes on is written anew before anything follows it.
+      // It is unknown which of the two states was stored: the one that continues is written again before anything
+      // follows it.
       this.#isUncertain = true;
       throw this.#journal.fail(reason, cause, true);
     }
   }
 
-  /** What no answer came of is cut off, in a new epoch, in which nothing of the one before can arrive any more. */
+  /** Lines without a response are cut off, in a new epoch, in which lines of the previous one can no longer arrive. */
   async retryWrite(state: State): Promise<boolean> {
     const { leadership, database, report } = this.#options;
     if (leadership.isLost) return false;
@@ -196,7 +197,7 @@ export class PostgresLog implements CommitLog {
     await this.#options.database.close();
   }
 
-  /** Writes a base while transactions go on. */
+  /** Writes a checkpoint while transactions continue. */
   async #compact(mayGoOn: () => void): Promise<void> {
     const state = await this.#inspect((current) => current);
     await this.#writeCheckpoint(state, { step: (work) => this.#inspect(work) }, async () => {
@@ -206,7 +207,7 @@ export class PostgresLog implements CommitLog {
     });
   }
 
-  /** `isOther`: it is not what the base and the lines of before tell. */
+  /** `isOther`: it differs from the checkpoint and its lines. */
   async #writeCheckpoint(
     state: State,
     { isOther = false, ...options }: CheckpointOptions & { readonly isOther?: boolean } = {},
@@ -252,7 +253,7 @@ async function* withEnd(
   await atEnd();
 }
 
-/** What the history of a state is made of in its tables, oldest first; the last one is that of the present base. */
+/** Tables of the history of a state, oldest first; the last one is that of the present checkpoint. */
 async function postgresSegments({ pool, shown }: Pick<Database, "pool" | "shown">): Promise<Segment[]> {
   const bases = await pool`
     select id, left(lines, ${maxHeadLength}) as beginning from documents join pieces on document = id and piece = 0
@@ -279,7 +280,7 @@ async function postgresSegments({ pool, shown }: Pick<Database, "pool" | "shown"
   });
 }
 
-/** All texts of the history, and of the present state: what they name may be gone back to. */
+/** All strings of the history, and of the present state: a rewind may need the uploads that they name. */
 export async function* readHistoryStrings({ pool }: Pick<Database, "pool">): AsyncGenerator<string, void> {
   const bases = await pool`select id from documents where kind = 'base' and whole order by id`;
   for (const { id } of bases) for await (const bytes of documentBytes(pool, id)) yield bytes.toString("utf8");

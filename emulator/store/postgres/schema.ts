@@ -2,7 +2,7 @@ import { svcVersion } from "../../../src/base/version.ts";
 import { StateAccessError, StateFormatError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 
-/** The first PostgreSQL that the store works on: what it needs is there in all that are still supported. */
+/** The first supported PostgreSQL: all versions that are still maintained have what it needs. */
 const oldestServer = 13;
 
 /**
@@ -13,7 +13,7 @@ export async function prepareSchema(database: Database): Promise<void> {
   await requireServer(database);
   if ((await versionIn(database.pool, database.schema)) === migrations.length) return;
   await database.pool.begin(async (tx) => {
-    // Those who start at the same time wait for each other.
+    // Processes that start at the same time wait for each other.
     await tx`select pg_advisory_xact_lock(hashtextextended(${`svc-migrations ${database.schema}`}, 0))`;
     await migrate(database, tx);
   });
@@ -34,7 +34,7 @@ interface Server {
   readonly encoding: string;
 }
 
-/** Why a store cannot be on such a server; undefined where it can. */
+/** Why a store cannot be on such a server; undefined if it can. */
 export function serverProblem({ version, called, encoding }: Server): string | undefined {
   if (version < oldestServer * 10_000)
     return `PostgreSQL ${oldestServer} or later is required, but the server is ${called}`;
@@ -42,7 +42,7 @@ export function serverProblem({ version, called, encoding }: Server): string | u
   return `the database encoding is ${encoding}, but UTF8 is required (createdb -E UTF8 -T template0)`;
 }
 
-/** The version of the tables; 0 where there are none; undefined where others have put something into the schema. */
+/** The version of the tables; 0 if there are none; undefined if others have put something into the schema. */
 async function versionIn(sql: Sql | Tx, schema: string): Promise<number | undefined> {
   const [found] = await sql`
     select count(*) filter (where relname = 'svc_store') > 0 as ours, count(*) > 0 as used
@@ -71,7 +71,7 @@ async function migrate({ shown, schema }: Database, tx: Tx): Promise<void> {
     );
   }
   if (version === 0) {
-    // Who may not make one may be given one.
+    // A user who may not create a schema may be given one.
     const [given] = await tx`select from pg_namespace where nspname = ${schema}`;
     if (!given) await tx.unsafe(`create schema "${schema}"`);
     await tx.unsafe(`create table svc_store (one boolean primary key default true check (one),

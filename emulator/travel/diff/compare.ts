@@ -5,7 +5,7 @@ import { nextTurn } from "../../../src/base/timing.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
 import type { AnyRows, Collection, ConsistentContents, Mapping, Store } from "../../store/port.ts";
 
-/** A row that is there in one state alone, or is another in the other. */
+/** A row that exists in one state alone, or differs between both. */
 export interface RowDifference {
   readonly collection: AnyRows;
   readonly key: string;
@@ -35,12 +35,12 @@ export interface StateDifferences {
   readonly sequences: readonly SequenceDifference[];
 }
 
-/** After so many identifiers others have their turn. */
+/** After this many identifiers others have their turn. */
 const atATime = 10_000;
 
 /**
- * What is different in `after`, which others may write to meanwhile: it is looked at as it is when this begins. `before`
- * stands still. Collections in the order in which they are given, rows in that of their insertion, those that are gone last.
+ * Differences of `after`, which may be written to meanwhile: it is read as it is when this begins. `before` does not
+ * change. Collections in the given order, rows in that of their insertion, deleted ones last.
  */
 export async function compare(
   before: Store,
@@ -52,7 +52,7 @@ export async function compare(
     const rows: RowDifference[] = [];
     const mappings: MappingDifference[] = [];
     for (const one of collections) {
-      if (one.kind === "rows") rows.push(...rowChanges(one, there, here));
+      if (one.kind === "rows") rows.push(...compareRows(one, there, here));
       else mappings.push(await mappingChange(one, before, here));
     }
     const names = [...new Set([...there.sequences.keys(), ...here.sequences.keys()])].sort();
@@ -72,7 +72,7 @@ export async function compare(
   }
 }
 
-function rowChanges(collection: AnyRows, there: ConsistentContents, here: ConsistentContents): RowDifference[] {
+function compareRows(collection: AnyRows, there: ConsistentContents, here: ConsistentContents): RowDifference[] {
   const keyOf = (row: DiffRow) => String(collection.key(row as never));
   const left = new Map([...rowsOf(there, collection)].map((row) => [keyOf(row), row]));
   const changes: RowDifference[] = [];
@@ -90,7 +90,7 @@ function* rowsOf({ rows }: ConsistentContents, { name }: AnyRows): Generator<Dif
   for (const slice of rows.get(name) ?? []) yield* slice as readonly DiffRow[];
 }
 
-/** As documents show them: a member that is undefined is none. */
+/** As documents show them: an undefined member is absent. */
 const isSame = (a: DiffRow, b: DiffRow): boolean =>
   a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 
@@ -119,14 +119,14 @@ async function mappingChange(table: Mapping, before: Store, here: ConsistentCont
   return { table: table.name, added, removed: size - common - moved, moved };
 }
 
-/** A field, by its path (`signatories[0].action`), and what stands there before and after. */
+/** A field, by its path (`signatories[0].action`), and its values before and after. */
 export interface FieldChange {
   readonly field: string;
   readonly from?: unknown;
   readonly to?: unknown;
 }
 
-/** Longer texts are cut: the state itself has them whole. */
+/** Longer strings are cut: the state itself has them whole. */
 const longest = 200;
 
 /** Fields that are called like secrets and hold none, by collection. */
@@ -147,9 +147,14 @@ export function fieldChanges({ collection, before, after }: Pick<RowDifference, 
   return plain.map(([field, value]): FieldChange => ({ field, [after ? "to" : "from"]: shown(field, value) }));
 }
 
-type Shown = (path: string, value: unknown) => unknown;
+type ValuePresenter = (path: string, value: unknown) => unknown;
 
-function* differences(before: unknown, after: unknown, path: string, shown: Shown): Generator<FieldChange, void> {
+function* differences(
+  before: unknown,
+  after: unknown,
+  path: string,
+  shown: ValuePresenter,
+): Generator<FieldChange, void> {
   const [from, to] = [membersOf(before, after), membersOf(after, before)];
   if (from && to && Array.isArray(from) === Array.isArray(to)) {
     for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {
@@ -167,7 +172,7 @@ function* differences(before: unknown, after: unknown, path: string, shown: Show
 
 const isInner = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Where nothing stands beside an object, each of its members is new, or gone. */
+/** If the other side has no object, each of its members is new, or gone. */
 function membersOf(value: unknown, other: unknown): object | undefined {
   if (isInner(value)) return value;
   const isNothing = value === null || value === undefined;
@@ -177,7 +182,10 @@ function membersOf(value: unknown, other: unknown): object | undefined {
 /** Names of virtual times, in milliseconds. */
 const times = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
 
-/** What may be shown of a value: a secret is told by its name, by the names around it, or by its looks. */
+/**
+ * The part of a value that may be shown: secrets are recognized by their name, by the names around them, or by their
+ * looks.
+ */
 function shownIn(collection: string, path: string, value: unknown): unknown {
   if (isInner(value)) return cut(redactTokens(redactText(JSON.stringify(value))));
   if (typeof value === "number") return times.test(path) && value > 1e11 ? isoMillis(value) : value;

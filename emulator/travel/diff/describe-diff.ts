@@ -35,12 +35,12 @@ export interface DiffReport {
   readonly items: readonly DiffItem[];
 }
 
-/** What people look for comes first; the rest in the order of the collections. */
+/** The most wanted ones come first; the rest in the order of the collections. */
 const first = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
 const placeOf = ({ collection }: DiffItem): number =>
   first.includes(collection) ? first.indexOf(collection) : first.length;
 
-/** Differences as they are told; `does` says what an entry of the schedule does. */
+/** Differences in the form of the API; `does` describes an entry of the schedule. */
 export function describeDiff(
   changes: StateDifferences,
   before: StoredFaults,
@@ -49,23 +49,24 @@ export function describeDiff(
 ): DiffReport {
   const rows = changes.rows.filter(isDifference);
   const items = [
-    ...rows.map((change) => ofRow(change, changes.rows, does)),
-    ...changes.mappings.map(ofMapping),
-    ...ofFaults(before, after),
+    ...rows.map((change) => diffRow(change, changes.rows, does)),
+    ...changes.mappings.map(diffMapping),
+    ...diffFaults(before, after),
   ].sort((a, b) => placeOf(a) - placeOf(b));
-  // Numbers follow from rows; alone they tell that something came and went.
-  if (items.length === 0) items.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(ofSequence));
+  // Numbers follow from rows; alone they show that a row came and went.
+  if (items.length === 0)
+    items.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(diffSequence));
   return { same: items.length === 0, items };
 }
 
-/** That time passes by itself is no difference, nor is why something came about. */
+/** The passing of time is not a difference, nor is the cause of a row. */
 function isDifference({ collection, before, after }: RowDifference): boolean {
   if (collection.name === causes.name) return false;
   if (collection.name !== clockState.name) return true;
   return before?.mode !== "real" || after?.mode !== "real" || before.speed !== after.speed;
 }
 
-function ofRow(change: RowDifference, all: readonly RowDifference[], does: Does): DiffItem {
+function diffRow(change: RowDifference, all: readonly RowDifference[], does: Does): DiffItem {
   const { collection, key } = change;
   const what = wordsFor(change, { contract: (id) => contractName(id, all), does });
   const fields = fieldChanges(change);
@@ -73,20 +74,20 @@ function ofRow(change: RowDifference, all: readonly RowDifference[], does: Does)
   return { what, collection: collection.name, key: isSecret ? null : key, change: kindOf(change), fields };
 }
 
-/** As the contract is called, where it has changed too; by its number alone it is one of the service itself. */
+/** By the contract's name, if it has changed too; a bare number is that of an internal row. */
 function contractName(id: number, all: readonly RowDifference[]): string {
   const found = all.find(({ collection, key }) => collection.name === contracts.name && key === String(id));
   const kind = (found?.after ?? found?.before)?.kind;
   return compositeId({ id, kind: kind === "EXECUTED_CONTRACT" ? kind : "TEMPLATE_CONTRACT" });
 }
 
-function ofMapping({ table, added, removed, moved }: MappingDifference): DiffItem {
+function diffMapping({ table, added, removed, moved }: MappingDifference): DiffItem {
   const what = `${table.replaceAll("_", " ")}: ${added} added, ${removed} removed, ${moved} moved to another cluster`;
   const counted = Object.entries({ added, removed, moved }).map(([field, to]) => ({ field, to }));
   return { what, collection: table, key: null, change: "changed", fields: counted };
 }
 
-function* ofFaults(before: StoredFaults, after: StoredFaults): Generator<DiffItem, void> {
+function* diffFaults(before: StoredFaults, after: StoredFaults): Generator<DiffItem, void> {
   for (const id of new Set([...before.faults, ...after.faults].map((fault) => fault.id))) {
     const [old, now] = [before, after].map(({ faults }) => faults.find((fault) => fault.id === id));
     if (old && now && old.matched === now.matched && old.hit === now.hit) continue;
@@ -97,7 +98,7 @@ function* ofFaults(before: StoredFaults, after: StoredFaults): Generator<DiffIte
   }
 }
 
-const ofSequence = ({ name, from, to }: SequenceDifference): DiffItem => ({
+const diffSequence = ({ name, from, to }: SequenceDifference): DiffItem => ({
   what: `sequence ${name}: ${from} → ${to}`,
   collection: "sequences",
   key: null,
@@ -107,27 +108,27 @@ const ofSequence = ({ name, from, to }: SequenceDifference): DiffItem => ({
 
 type Change = "new" | "changed" | "gone";
 
-/** What an entry of the schedule does, by its kind, where that is known. */
+/** Describes an entry of the schedule by its kind, if that is known. */
 type Does = (kind: string) => string | undefined;
 
 interface Names {
-  /** What a contract is called, by its number. */
+  /** The name of a contract, by its number. */
   readonly contract: (id: number) => string;
   readonly does: Does;
 }
 
-/** What a change means, in the words of the domain. */
+/** The meaning of a change, in the words of the domain. */
 function wordsFor(change: RowDifference, names: Names): string {
   const { collection, key, before, after } = change;
   const told = words[collection.name]?.(change, names);
   if (told !== undefined) return told;
-  return `${collection.name.replaceAll("_", " ")} ${harmlessKey(key, after ?? before ?? {})}: ${inGeneral(change)}`;
+  return `${collection.name.replaceAll("_", " ")} ${harmlessKey(key, after ?? before ?? {})}: ${describeGenerally(change)}`;
 }
 
 const kindOf = ({ before, after }: RowDifference): Change => (!before ? "new" : !after ? "gone" : "changed");
 
 /** New, gone, or changed in which fields. */
-function inGeneral(change: RowDifference): string {
+function describeGenerally(change: RowDifference): string {
   const kind = kindOf(change);
   if (kind !== "changed") return kind;
   const names = fieldChanges(change).map(({ field }) => field.split(/[.[]/)[0]!);
@@ -138,12 +139,16 @@ function inGeneral(change: RowDifference): string {
 const harmlessKey = (key: string, row: DiffRow): string =>
   Object.entries(row).some(([name, value]) => isSecretName(name) && value === key) ? "[redacted]" : redactTokens(key);
 
-/** `DRAFT → SIGN` where a field of a row has changed; what there is to say otherwise. */
-function moved<R extends object>(change: RowDifference, field: keyof R & string, whenNew: (row: R) => string): string {
+/** `DRAFT → SIGN` if a field of a row has changed; otherwise another description. */
+function describeFieldChange<R extends object>(
+  change: RowDifference,
+  field: keyof R & string,
+  whenNew: (row: R) => string,
+): string {
   const [before, after] = [change.before as R | undefined, change.after as R | undefined];
   if (!before && after) return whenNew(after);
   if (before && after && before[field] !== after[field]) return `${before[field]} → ${after[field]}`;
-  return inGeneral(change);
+  return describeGenerally(change);
 }
 
 type Words = (change: RowDifference, names: Names) => string;
@@ -153,16 +158,16 @@ const either = <R>({ before, after }: RowDifference): R => (after ?? before) as 
 
 const words = lookupTable<Words>({
   contracts(change) {
-    const moves = moved<Contract>(change, "status", ({ status }) => `new, ${status}`);
+    const moves = describeFieldChange<Contract>(change, "status", ({ status }) => `new, ${status}`);
     return `contract ${compositeId(either<Contract>(change))}: ${moves}`;
   },
   webhook_events(change, names) {
     const { id, activity, contract_id } = either<WebhookEvent>(change);
-    return `event ${id}: ${activity}${about(contract_id, names)}${change.before ? `, ${inGeneral(change)}` : ""}`;
+    return `event ${id}: ${activity}${about(contract_id, names)}${change.before ? `, ${describeGenerally(change)}` : ""}`;
   },
   webhook_deliveries(change) {
     const row = either<Delivery>(change);
-    const what = moved<Delivery>(
+    const what = describeFieldChange<Delivery>(
       change,
       "outcome",
       ({ activity, webhook_id }) => `${activity} to webhook ${webhook_id}`,
@@ -183,14 +188,14 @@ const words = lookupTable<Words>({
   },
   invitations(change, names) {
     const { email, contract_id } = either<Invitation>(change);
-    return `invitation of ${email}${about(contract_id, names)}: ${moved<Invitation>(change, "state", ({ state }) => `new, ${state}`)}`;
+    return `invitation of ${email}${about(contract_id, names)}: ${describeFieldChange<Invitation>(change, "state", ({ state }) => `new, ${state}`)}`;
   },
   emails(change, names) {
     const { id, recipient, purpose, contract_id } = either<Email>(change);
-    return `e-mail ${id} to ${recipient}, ${purpose}${about(contract_id, names)}: ${inGeneral(change)}`;
+    return `e-mail ${id} to ${recipient}, ${purpose}${about(contract_id, names)}: ${describeGenerally(change)}`;
   },
   webhook_subscriptions(change) {
     const { id, url } = either<Subscription>(change);
-    return `webhook ${id}: ${moved<Subscription>(change, "status", ({ status }) => `new, ${status}, to ${redactReceiverUrl(url)}`)}`;
+    return `webhook ${id}: ${describeFieldChange<Subscription>(change, "status", ({ status }) => `new, ${status}, to ${redactReceiverUrl(url)}`)}`;
   },
 });

@@ -75,7 +75,7 @@ export const listCounterparties = operation({
   ],
 });
 
-/** For readers: the handler refuses in the words of the framework, field by field. */
+/** For readers: the handler rejects in the words of the framework, field by field. */
 const goingTogether = {
   dependentRequired: { contact_name: ["contact_email"], contact_email: ["contact_name"] },
   if: { properties: { is_individual: { const: true } } },

@@ -208,7 +208,7 @@ export const contractFailures = {
 
 interface NotTheirs {
   readonly email: string;
-  /** The addresses of those whose turn it is, where somebody acts as a person. */
+  /** The addresses of those whose turn it is, for actions of a person. */
   readonly turn?: readonly string[];
 }
 

@@ -121,7 +121,7 @@ export const createIntake = operation({
 
 const list = (what: string) => z.string().describe(`Show only these ${what}, separated by commas (escaped: \\,)`);
 
-/** For readers: another key has a refusal of its own. */
+/** For readers: another key has a rejection of its own. */
 const sortKey = z.string().meta({ pattern: "^[-+ ]?(?:created_at|priority|status|title)$" });
 
 export const listIntakes = operation({

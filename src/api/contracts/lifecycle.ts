@@ -1,7 +1,7 @@
 import type { Activity } from "../activities.ts";
 import type { FailureCode } from "../failures.ts";
 
-/** What moves a contract, with the words of a refusal: "A contract in status VOIDED cannot be <words>." */
+/** Triggers of a contract, with the words of a rejection: "A contract in status VOIDED cannot be <words>." */
 export const triggers = {
   "create-from-template": "created",
   "upload-for-review": "created",
@@ -27,7 +27,7 @@ export const triggers = {
 } as const;
 export type Trigger = keyof typeof triggers;
 
-/** What is told one virtual minute after e-mails of a kind went out, for each of them (DECISIONS.md, C11, R27). */
+/** The activity one virtual minute after e-mails of a kind went out, for each of them (DECISIONS.md, C11, R27). */
 export const emailDeliveryActivities = {
   signing: ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"],
   redlining: ["MAILER_EMAIL_EVENT", "REDLINING_EMAIL_DELIVERED"],
@@ -44,7 +44,7 @@ export const conditions = {
 } as const;
 export type Condition = keyof typeof conditions;
 
-/** Without which a move is refused, and with which failure. */
+/** Without which a move is rejected, and with which failure. */
 export const requirements = {
   "has-signatories": "no-signatories",
   "reviews-complete": "review-open",
@@ -62,7 +62,7 @@ export interface Move {
   readonly requires?: readonly Requirement[];
   /** `=` stays where it is; `held` returns to the state before the hold. */
   readonly to: ContractStatus | "=" | "held" | "(deleted)";
-  /** A notification is sent to each signatory whose turn has come by the move: to nobody, to one, or to several. */
+  /** A notification is sent to each signatory whose turn has come by the transition: to none, to one, or to several. */
   readonly emits: readonly Activity[];
   /** E-mails that go out. One virtual minute later their provider reports each as delivered, unless the contract has left the state by then. */
   readonly sends?: "signing" | "redlining";
@@ -82,10 +82,7 @@ const editable = ["DRAFT", "REDLINING"] as const;
 const all = [...open, "ON_HOLD", "EXECUTED", "VOIDED"] as const;
 const invitation = ["CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"] as const;
 
-/**
- * The whole lifecycle of a contract (DECISIONS.md, F9, C8, C9, C11, C22). What stands in no
- * row is forbidden.
- */
+/** The whole lifecycle of a contract (DECISIONS.md, F9, C8, C9, C11, C22). What is in no row is forbidden. */
 export const lifecycle = [
   { trigger: "create-from-template", from: ["(new)"], to: "DRAFT", emits: ["CONTRACT_CREATED"] },
   {
@@ -205,12 +202,12 @@ type OwnRefusalOf<Row> = Row extends { readonly refusedAs: infer Code extends Fa
 
 type Unconditional<Row> = Row extends { readonly when: Condition } ? never : Row;
 type FromOf<Row> = Row extends { readonly from: readonly (infer From)[] } ? From : never;
-/** Only where some status stands in no row of the trigger; a contract that is deleted is not found at all. */
+/** Only where some status is in no row of the trigger; a contract that is deleted is not found at all. */
 type ForbiddenBy<Row> = [Exclude<ContractStatus, FromOf<Unconditional<Row>>>] extends [never]
   ? never
   : "forbidden-move";
 
-/** The failures that a trigger can be refused with: what an operation that applies it must declare. */
+/** The failures of a trigger: an operation that applies it must declare them. */
 export type RefusalOf<T extends Trigger> =
   | ForbiddenBy<RowOf<T>>
   | (typeof requirements)[RequirementOf<RowOf<T>>]
@@ -219,8 +216,8 @@ export type RefusalOf<T extends Trigger> =
 const rows: readonly (Move | ForbiddenMove)[] = lifecycle;
 
 /**
- * All that pulling these triggers can cause, in the order in which it is told: at once, and what is told of the e-mails.
- * Metrics change wherever the status does, and with each signature (DECISIONS.md, C23).
+ * All activities that these triggers can cause, in order: at once, and those of the e-mails. Metrics change whenever
+ * the status does, and with each signature (DECISIONS.md, C23).
  */
 export function activitiesCausedBy(...triggers: readonly Trigger[]): readonly Activity[] {
   const moves = triggers.flatMap((trigger) =>

@@ -14,7 +14,7 @@ import {
   PocDetails,
 } from "./shapes.ts";
 
-/** What both routes take: DECISIONS.md, F15. */
+/** Fields of both routes: DECISIONS.md, F15. */
 const paper = {
   contract_name: z.string().min(1).describe("Name of the contract"),
   contract_type_id: z.int().describe("A contract type that supports this route"),
@@ -129,7 +129,7 @@ export const uploadForSignature = operation({
   ],
 });
 
-/** A number, or its digits as text: systems that keep ids as text send them so. */
+/** A number, or its digits as a string: systems that keep ids as a string send them so. */
 export const Identifier = z.union([
   z.int(),
   z.string().regex(/^\d+$/, { error: "Input should be a valid integer, unable to parse string as an integer" }),

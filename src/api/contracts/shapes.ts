@@ -6,7 +6,7 @@ import { contractStatuses } from "./lifecycle.ts";
 
 export const ContractStatus = z.enum(contractStatuses);
 
-/** What somebody may do with a contract (DECISIONS.md, F22). */
+/** Permissions on a contract (DECISIONS.md, F22). */
 export const contractPermissions = ["CONTRACT.READ", "CONTRACT.SUGGEST", "CONTRACT.EDIT", "CONTRACT.SIGN"] as const;
 
 /** Path parameter of the routes that take `T-12` or `H-12`. */
@@ -46,14 +46,14 @@ const record = {
   reference_id: z.string(),
 };
 
-/** What creation from a template and the look-up by external metadata answer: DECISIONS.md, F10. */
+/** Response of creation from a template and of the look-up by external metadata: DECISIONS.md, F10. */
 export const CreatedContract = z.strictObject({
   ...record,
   contract_id: z.int().describe("Number of the contract, for paths that require it"),
   created_by: z.string().describe("E-mail address of the creator"),
 });
 
-/** What lists, uploads and the executed import answer. */
+/** Response of lists, uploads and the executed import. */
 export const ListedContract = z.strictObject({
   ...record,
   created_by: z.string().describe("Full name of the creator"),
@@ -61,20 +61,20 @@ export const ListedContract = z.strictObject({
   created_by_user_email: z.string(),
 });
 
-/** What the list of version 1 answers. */
+/** Response of the list of version 1. */
 export const NumberedContract = z.strictObject({
   ...record,
   id: z.int().describe("Number of the contract"),
   created_by: z.string().describe("E-mail address of the creator"),
 });
 
-/** For readers: handlers decode the text, and refuse what is none; a pattern would walk megabytes twice. */
+/** For readers: handlers decode the text, and reject what is none; a pattern would walk megabytes twice. */
 const breaks = "[\\r\\n]*";
 const digit = `[A-Za-z0-9+/]${breaks}`;
 const end = `(?:${digit}){2}=${breaks}=${breaks}|(?:${digit}){3}=${breaks}`;
 const pattern = `^${breaks}(?:(?:${digit}){4})*(?:${end})?$`;
 
-/** A text that holds bytes in base64. A command line may name a file in its place. */
+/** A string that holds bytes in base64. A command line may name a file in its place. */
 export const base64 = <Text extends z.ZodType>(text: Text, description: string): Text =>
   text.meta({ description, contentEncoding: "base64", pattern });
 
@@ -94,7 +94,7 @@ export const examplePdf = [
   "MSAwIFIgPj4Kc3RhcnR4cmVmCjE4NgolJUVPRgo=",
 ].join("");
 
-/** What is said of a field for a step that the real service goes through and the emulator does not. */
+/** Note on a field for a step of the real service that the emulator lacks. */
 export const noEffectNote = "no effect in the emulator";
 
 /** Query of a paged list (DECISIONS.md, F6). */
@@ -107,7 +107,7 @@ export const paging = {
 export const pageOf = <Row extends z.ZodType>(row: Row) =>
   z.strictObject({ page: z.int(), limit: z.int(), total_results: z.int(), results: z.array(row) });
 
-/** Whom to write to at the other side. */
+/** Contacts of the other side. */
 export const PocDetails = z.object({
   first_name: z.string().min(1),
   last_name: z.string().default(""),
@@ -164,7 +164,7 @@ export const ExternalMetadataIn = z.object({
   object_configuration_id: z.uuid().optional().describe("Requires record_type"),
 });
 
-/** What a contract tells of the counterparties that are new by it, before it tells of itself (DECISIONS.md, C8). */
+/** Activities of a contract's new counterparties, before its own (DECISIONS.md, C8). */
 export const counterpartyActivities = [
   "COUNTER_PARTY_CREATED",
   "COUNTER_PARTY_CONTACT_CREATED",

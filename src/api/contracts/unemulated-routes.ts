@@ -1,9 +1,9 @@
 const [v1, v21] = ["/api/v1/public", "/api/v2.1/public"];
 const contract = `${v21}/contracts/{contract_id}`;
 
-/** A public route of the service that cannot be built: what it is about, and what of it nobody has published. */
+/** A public route of the service that cannot be built: its subject, and its undocumented parts. */
 interface NotEmulated {
-  /** `*`: whatever follows. Undefined where the path is not public either. */
+  /** `*`: whatever follows. Undefined if the path is not public either. */
   readonly path?: string;
   readonly about: string;
   readonly missing: string;
@@ -98,7 +98,7 @@ export const unemulatedRoutes = [
   { path: `${v1}/obligations/types/`, about: "kinds of obligations", missing: "the fields of a kind" },
 ] as const satisfies readonly NotEmulated[];
 
-/** What the service has as well, at paths that nobody has published: a request for one cannot be told from a mistake. */
+/** Further features of the service at undocumented paths: a request for one cannot be distinguished from a mistake. */
 export const unemulatedFeatures = [
   {
     about: "clickwrap: recording and looking up consent",
@@ -120,7 +120,7 @@ export const unemulatedFeatures = [
 /** The route of a path that the service has and the emulator has not; undefined for any other path. */
 export function findUnemulatedRoute(path: string): NotEmulated | undefined {
   const given = path.split("/");
-  // The slash at the end may be left out.
+  // The slash at the end may be omitted.
   if (given.at(-1) === "") given.pop();
   return routes.find(({ names, isPrefix }) => {
     const isLong = isPrefix ? given.length >= names.length : given.length === names.length;

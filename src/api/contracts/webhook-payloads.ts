@@ -22,7 +22,7 @@ export const WebhookEntity = z.object({
   type: z.string(),
 });
 
-/** What a payload says of a contract, in the order of the wire (DECISIONS.md, F21). */
+/** The contract in a payload, in the order of the wire (DECISIONS.md, F21). */
 export const ContractFacts = z.object({
   contract_id: z.int().describe("Number of the contract, without T- or H-"),
   contract_title: z.string(),

@@ -122,7 +122,7 @@ const eventsOurs = assumed("The control plane is part of the emulator.");
 
 const id = z.string().describe("Value for `after`: identifies the run of the emulator and counts up");
 const at = timestamp.describe("Virtual time");
-/** What names one thing among others: request:12, T-1, delivery:3. */
+/** References of objects: request:12, T-1, delivery:3. */
 const ref = (of: string) => z.string().describe(of);
 
 const ContractEvent = z.strictObject({
@@ -146,7 +146,7 @@ const DeviceEvent = z.strictObject({
 
 const eventsEmpty = z.null().describe("For no contract in particular");
 
-/** What went on, each kind with what it brought. */
+/** Events, each kind with its data. */
 const EmulatorEvent = z.discriminatedUnion("event", [
   z
     .strictObject({ id, at, event: z.literal("begin"), ref: eventsEmpty })

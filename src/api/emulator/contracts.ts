@@ -13,7 +13,7 @@ const ours = assumed(
 
 const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 
-/** Who does it, and what they write beside it. */
+/** The performer, and their note. */
 const Act = z
   .object({
     email: email
@@ -23,7 +23,7 @@ const Act = z
   })
   .default({});
 
-/** The contract as it stands after something was done to it. */
+/** The contract as it is after something was done to it. */
 export const MovedContract = z.strictObject({
   contract_id: z.int(),
   composite_id: z.string(),

@@ -9,7 +9,7 @@ import { contractFilter, pageOf, pageQuery, receiversMs } from "./shapes.ts";
 
 const ours = assumed("The real service shows its webhook log in its application only.");
 
-/** Of a delivery. */
+/** Id of a delivery. */
 export const DeliveryOutcome = z
   .enum(deliveryOutcomes)
   .describe("waiting and retrying are not final: attempts that are due while the webhook is disabled are skipped");
@@ -80,13 +80,13 @@ const filters = {
   outcome: DeliveryOutcome.optional().describe("Show only this outcome"),
 };
 
-/** A delivery as streams tell it. */
+/** A delivery in event streams. */
 export const deliveryEventFields = {
   ...delivery,
   attempt: z.strictObject(attempt).nullable().describe("Attempt of this request; null without one, see outcome"),
 };
 
-/** What one attempt, or the end of a delivery without one, brought. */
+/** Result of one attempt, or of the end of a delivery without one. */
 const DeliveryEvent = z.strictObject({
   ...deliveryEventFields,
   at: timestamp.describe("Virtual time at which the attempt was made or skipped"),
@@ -174,11 +174,11 @@ export const resendDelivery = operation({
   examples: [{ title: "Resend a skipped delivery", params: { id: 1 } }],
 });
 
-/** What an e-mail is for that the platform sends. */
+/** Purpose of an e-mail of the platform. */
 export const emailPurposes = ["signing", "redlining", "invitation", "trial"] as const;
 export type EmailPurpose = (typeof emailPurposes)[number];
 
-/** What the e-mail provider reports, by RecordType, and what it means for an e-mail (DECISIONS.md, R27). */
+/** Reports of the e-mail provider, by RecordType, and their meaning for an e-mail (DECISIONS.md, R27). */
 export const mailerEvents = {
   Delivery: "DELIVERED",
   Open: "OPENED",

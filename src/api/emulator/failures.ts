@@ -164,7 +164,7 @@ const controlInvitationFailures = {
   }),
 };
 
-/** What scripting trouble and looking into inboxes may refuse with. */
+/** Failures of scripting faults and reading inboxes. */
 const controlScriptFailures = {
   "no-such-fault": control({
     status: 404,
@@ -184,7 +184,7 @@ const controlScriptFailures = {
   }),
 };
 
-/** What approving a device and the stand-in provider may refuse with. */
+/** Failures of approving a device and of the stand-in provider. */
 const controlSignInFailures = {
   "no-such-user-code": control({
     status: 404,
@@ -243,7 +243,7 @@ const controlSignInFailures = {
 };
 
 interface RewindOutOfRangeError {
-  /** What of it is asked for and not there, as words that follow "the history". */
+  /** The missing part of the history, as words that follow "the history". */
   readonly lacks: string;
   /** The virtual time that it reaches back to; undefined: the beginning. */
   readonly reach: string | undefined;

@@ -36,7 +36,7 @@ const incoming = {
   truncated: z.literal(true).optional().describe("Incoming: close the connection after half of the response"),
 };
 
-/** What can happen to a webhook on its way out. */
+/** Faults of a webhook on its way out. */
 export const outgoingEffects = ["duplicate", "reorder", "delay", "drop", "tamper", "wrong_key"] as const;
 export type OutgoingEffect = (typeof outgoingEffects)[number];
 

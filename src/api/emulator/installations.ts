@@ -8,7 +8,7 @@ import { pageOf, pageQuery } from "./shapes.ts";
 
 const ours = assumed("The start of an installation belongs to the cluster. The control plane emulates it.");
 
-/** What can be installed in a workspace: chat_a, and an account at each external provider. */
+/** Installations of a workspace: chat_a, and an account at each external provider. */
 export const installableApps = ["chat_a", ...OAuthProviderType.options] as const;
 export type InstallableApp = (typeof installableApps)[number];
 
@@ -101,7 +101,7 @@ export const beginInstallation = operation({
 
 const providerOurs = assumed("The emulator acts as the sign-in providers (DECISIONS.md, R25).");
 
-/** What the page was asked for, by the authorization_url of a login, a signup or an installation. */
+/** Query of the page, by the authorization_url of a login, a signup or an installation. */
 const fields = {
   flow: z.enum(["trial", "login", "signup", "install"]).describe("Flow that the person signs in for"),
   provider: z.string().max(100).describe("Name of the provider, or chat_a"),

@@ -5,7 +5,7 @@ import { emulator } from "../services.ts";
 
 const ours = assumed("The control plane is part of the emulator.");
 
-/** What a process says of itself to whoever asks whether it is there. */
+/** A process's answer to a liveness probe. */
 export const Readiness = z.strictObject({
   instance_id: z.string().describe("New at each start; distinguishes emulators on the same port"),
   public_url: z
@@ -113,7 +113,7 @@ export const showBufferUsage = operation({
   examples: [{ title: "Show dropped requests" }],
 });
 
-/** What metrics are written in: whoever does not ask for OpenMetrics gets the text that everything reads. */
+/** Formats of metrics: clients that do not ask for OpenMetrics get the text that everything reads. */
 export const expositionTypes = {
   plainText: "text/plain; version=0.0.4; charset=utf-8",
   openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",

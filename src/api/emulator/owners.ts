@@ -6,7 +6,7 @@ import { emulator } from "../services.ts";
 import { email } from "../shapes.ts";
 import { MovedContract } from "./contracts.ts";
 
-/** What an identifier may be looked up as, in the words of the routing data. */
+/** Kinds of an identifier in a look-up, in the words of the routing data. */
 export const ownerTables = [
   "cluster_emails",
   "cluster_clients",

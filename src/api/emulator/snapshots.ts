@@ -14,7 +14,7 @@ const anyName = z
   )
   .describe("Name of at most 64 letters, digits, dots, hyphens and underscores");
 
-/** What is kept at a restore has names of the emulator's own. */
+/** Snapshots of a restore have names of the emulator's own. */
 const ownName = anyName
   .regex(/^(?!before-\d+$)/i, "before-1, before-2, … are saved by a restore")
   .describe("Name of at most 64 letters, digits, dots, hyphens and underscores");

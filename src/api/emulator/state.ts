@@ -10,7 +10,7 @@ const State = z.looseObject({
   svc_state: z.int().describe("Version of this format"),
 });
 
-/** A text of Node holds no more than 512 MiB. */
+/** A string of Node holds no more than 512 MiB. */
 const maxStateBytes = 500 * 1_024 * 1_024;
 
 const WorkspaceInfo = z.strictObject({
@@ -161,7 +161,9 @@ export const exportState = operation({
   examples: [{ title: "Export the state" }],
 });
 
-/** Whether it is a state, and of which format, its reader says: a field of it is nothing that anybody gives by itself. */
+/**
+ * Whether it is a state, and of which format, its reader says: a field of it is nothing that anyone gives by itself.
+ */
 const Document = z.looseObject({});
 
 const Imported = z.strictObject({

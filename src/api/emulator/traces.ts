@@ -7,7 +7,7 @@ import { DeliveryOutcome } from "./deliveries.ts";
 
 const ours = assumed("The control plane is part of the emulator.");
 
-/** What a node of a trace may be. */
+/** Kinds of nodes of a trace. */
 export const traceKinds = ["request", "advance", "timer", "event", "delivery", "attempt"] as const;
 
 const TraceNode = z.strictObject({

@@ -4,7 +4,7 @@ import { router } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { forwarding, forwardingToAll, forwardingToOne } from "./failures.ts";
 
-/** What the webhooks of chat_a share: raw bytes in, the cluster's answer out (DECISIONS.md, R15 and R21). */
+/** Shared parts of the webhooks of chat_a: raw bytes in, the cluster's response out (DECISIONS.md, R15 and R21). */
 const webhook = {
   service: router,
   method: "POST",

@@ -18,7 +18,7 @@ const validation: Failure<readonly ValidationItem[]> = {
   body: (items) => ({ detail: items }),
 };
 
-/** What routing itself may refuse: keys, mappings, forwarding. */
+/** Failures of routing itself: keys, mappings, forwarding. */
 const routingFailures = {
   validation,
   "unparsable-body": detail({
@@ -113,7 +113,7 @@ const routingFailures = {
   }),
 };
 
-/** What the connected apps, billing and trial signup may be refused with. */
+/** Failures of the connected apps, billing and trial signup. */
 const appFailures = {
   "unknown-destination": detail({
     status: 404,
@@ -214,7 +214,7 @@ const appFailures = {
   }),
 };
 
-/** What the device grant, the token endpoints and userinfo may refuse with. */
+/** Failures of the device grant, the token endpoints and userinfo. */
 export const oauthFailures = {
   "authorization-pending": oauth({
     status: 400,
@@ -330,13 +330,13 @@ export const oauthFailures = {
 
 export const routerFailures = { ...routingFailures, ...appFailures, ...oauthFailures };
 
-/** What an operation may refuse with whose request goes to one cluster (DECISIONS.md, R12). */
+/** Failures of an operation whose request goes to one cluster (DECISIONS.md, R12). */
 export const forwardingToOne = ["cluster-unreachable", "cluster-timeout", "forwarding-loop"] as const;
 
-/** What one may refuse with whose request goes to several at once, whichever answers (DECISIONS.md, R13). */
+/** Failures of one whose request goes to several at once, whichever answers (DECISIONS.md, R13). */
 export const forwardingToAll = ["no-cluster-reachable", "cluster-timeout", "forwarding-loop"] as const;
 
-/** What one may refuse with whose request goes to its owner, and to all where it has none. */
+/** Failures of one whose request goes to its owner, and to all if it has none. */
 export const forwarding = [
   "cluster-unreachable",
   "no-cluster-reachable",

@@ -15,7 +15,7 @@ export const emailHashes = z.array(expectedEmailHash).describe("E-mail hashes");
 
 const failures = ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster-key", "unknown-cluster"] as const;
 
-/** What all bulk operations of the mapping tables share (DECISIONS.md, R6, R9, R10). */
+/** Shared parts of the bulk operations of the mapping tables (DECISIONS.md, R6, R9, R10). */
 const bulk = <const A extends Auth, S extends z.ZodObject>(schema: S, auth: A) =>
   ({
     service: router,
@@ -44,7 +44,7 @@ export const lookup = <S extends z.ZodObject>(domain: S) =>
     basis: "specified",
   }) as const;
 
-/** What a look-up may refuse with, beside the missing mapping. */
+/** Failures of a look-up, in addition to the missing mapping. */
 export const lookupFailures = ["missing-cluster-key", "invalid-cluster-key"] as const;
 
 export const ClusterClientDomain = z.strictObject({ client_id: z.string(), cluster_id: z.string() });

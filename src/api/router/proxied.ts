@@ -4,7 +4,7 @@ import { json, operation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
 import { forwarding, forwardingToAll } from "./failures.ts";
 
-/** What the routes that are proxied to clusters share (DECISIONS.md, R34). */
+/** Shared parts of the routes that are proxied to clusters (DECISIONS.md, R34). */
 const proxied = {
   service: router,
   auth: "none",

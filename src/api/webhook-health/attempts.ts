@@ -9,7 +9,7 @@ export type Attempt = Delivery["attempts"][number];
 export const hasSucceeded = ({ status }: { readonly status: number | null }): boolean =>
   status !== null && status >= 200 && status < 300;
 
-/** Of the schedule, without those that a person asked for. */
+/** Scheduled attempts, without those that a person requested. */
 export const filterScheduled = <One extends { readonly resend: boolean }>(attempts: readonly One[]): readonly One[] =>
   attempts.filter(({ resend }) => !resend);
 
@@ -28,11 +28,11 @@ export function formatAttemptLabel(attempt: Numbered, delivery: Attempted<Number
   return attempt.resend ? `resend ${place}` : formatAttemptNumber(place, delivery);
 }
 
-/** What led to an attempt that failed, where scripted trouble did: the receiver got what nobody meant to send it, or nothing. */
+/** The scripted fault behind a failed attempt: the receiver got something unintended, or nothing. */
 export const causingFaultOf = ({ fault }: Pick<Attempt, "fault">): string | undefined =>
   fault !== null && fault.effect in blamed ? fault.effect : undefined;
 
-/** What each does that may make an attempt fail; those that only come later do not. */
+/** Effects that may make an attempt fail; those that only come later do not. */
 const blamed = lookupTable({
   drop: "prevented the request",
   tamper: "changed the body after signing",
@@ -40,7 +40,7 @@ const blamed = lookupTable({
   duplicate: "sent it twice",
 });
 
-/** What an attempt brought, in a sentence. */
+/** Result of an attempt, in a sentence. */
 export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
   const effect = causingFaultOf(attempt);
@@ -57,7 +57,7 @@ export function summarizeAttemptOutcome(attempt: Pick<Attempt, "status" | "error
   return effect === undefined ? brought : `${brought} (fault: ${effect})`;
 }
 
-/** What was not sent as it should have been, in a sentence for each effect: `Attempt 1 of 7 was signed with another key`. */
+/** Deviations of what was sent, in a sentence for each effect: `Attempt 1 of 7 was signed with another key`. */
 export function describeAlteredAttempts(
   delivery: Attempted<Pick<Attempt, "number" | "resend" | "fault">>,
   attempts = delivery.attempts,
@@ -84,7 +84,7 @@ export const wasSentUnaltered = ({ fault }: Pick<Attempt, "fault">): boolean =>
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const withoutPeriod = (text: string): string => text.replace(/\.$/, "");
 
-/** What decides what will come of a delivery. */
+/** Data that decide the outcome of a delivery. */
 interface Undecided {
   readonly outcome: string;
   /** Null: none is planned. */
@@ -107,7 +107,7 @@ export const isUndelivered = (delivery: Undecided): boolean =>
 export const isAwaitingRetry = ({ outcome, next_attempt_at: next }: Due, now: number): boolean =>
   outcome === "retrying" && next !== null && next > now;
 
-/** How a delivery stands, in words that every list and view uses. `attempts`: how many were made, resends included. */
+/** Status of a delivery, in words that every list and view uses. `attempts`: how many were made, resends included. */
 export function formatDeliveryStatus(delivery: Undecided, attempts: number): string {
   if (isToBeSkipped(delivery)) return "will be skipped";
   switch (delivery.outcome) {

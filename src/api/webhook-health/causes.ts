@@ -11,7 +11,7 @@ export interface RemedyStep {
   readonly command?: string;
 }
 
-/** What a failed attempt means, and what to do about it. */
+/** Meaning of a failed attempt, and the advice. */
 export interface Cause {
   /** A sentence; it speaks of that attempt alone, since the receiver may have been fixed by now. */
   readonly means: string;
@@ -121,7 +121,7 @@ export const describeFault = ({ id, effect, hit }: Fault): string =>
 
 const times = (count: number): string => (count === 0 ? "never" : count === 1 ? "once" : `${count} times`);
 
-/** What ends it. */
+/** How it ends. */
 export const toFaultRemovalStep = ({ id, effect }: Fault): RemedyStep => ({
   kind: "fault",
   words: `Remove scripted fault ${id} (${effect})`,

@@ -30,7 +30,7 @@ import {
 
 export type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
-/** What is known of a webhook. */
+/** Data of a webhook. */
 export interface WebhookFacts extends ExplanationOptions {
   /** Of this webhook, in any order. */
   readonly deliveries: readonly Delivery[];
@@ -39,9 +39,9 @@ export interface WebhookFacts extends ExplanationOptions {
   readonly happened?: ActivityHistory | undefined;
 }
 
-/** What the deliveries of a webhook show: the command line and the console print this, and nothing else. */
+/** Findings about the deliveries of a webhook: the command line and the console print this, and nothing else. */
 export interface WebhookHealth {
-  /** In a word or two. */
+  /** Status in a word or two. */
   readonly state: { readonly tone: "good" | "warn" | "bad" | "none"; readonly words: string };
   /** Something is wrong: svc webhooks why exits 1. */
   readonly failing: boolean;
@@ -58,17 +58,17 @@ export interface WebhookHealth {
   readonly first: DeliveryAttempt | undefined;
   /** Which deliveries fail while others arrive: a sentence. */
   readonly only: string | null;
-  /** What the last attempt brought: a sentence. */
+  /** Result of the last attempt: a sentence. */
   readonly trouble: string | null;
   /** How the receiver's answer begins. */
   readonly answer: string | null;
-  /** Sentences, in order: the first failure, the last one, what they have in common, and what follows. */
+  /** Sentences, in order: the first failure, the last one, their common cause, and the consequences. */
   readonly why: readonly string[];
   /** Why, in a few words. */
   readonly short: string;
-  /** What a user may do, in the order in which to do it. */
+  /** The user's options, in the order in which to try them. */
   readonly steps: readonly RemedyStep[];
-  /** What did not arrive and does not come by itself, oldest first. */
+  /** Deliveries that did not arrive and are not retried, oldest first. */
   readonly unsent: readonly Delivery[];
 }
 
@@ -102,7 +102,7 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
   };
 }
 
-/** Of one that is gone: what its deliveries came to. */
+/** For a deleted webhook: the outcomes of its deliveries. */
 export function assessDeletedWebhook(deliveries: readonly Delivery[], at: WebhookFacts["at"]): WebhookHealth {
   const streak = streakFacts(deliveries);
   const unsent = deliveries.filter(isUndelivered).toSorted(oldestFirst);
@@ -128,7 +128,7 @@ type StreakFacts = Pick<
   "since" | "first" | "failed" | "failures" | "only" | "deliveredAt" | "trouble" | "answer"
 >;
 
-/** What the failures show, whatever became of the webhook. */
+/** Findings about the failures, whatever became of the webhook. */
 function streakFacts(deliveries: readonly Delivery[]): StreakFacts {
   const { failed, only } = findFailureStreak(deliveries);
   const [first, last] = [failed[0], failed.at(-1)];
@@ -172,7 +172,7 @@ function stateOf(
   return failed ? { tone: "warn", words: "enabled again" } : { tone: "good", words: "active" };
 }
 
-/** What its state means for the next deliveries. */
+/** Consequences of its status for the next deliveries. */
 function outlookOf(webhook: Webhook, streak: StreakFacts, unsent: number, at: WebhookFacts["at"]): string | undefined {
   const { status, failure_count: failures, disabled_at: since, disabled_by: by, forbidden } = webhook;
   const when = since === null ? "" : ` at ${at(since)}${by === null ? "" : ` (${by})`}`;
@@ -217,7 +217,7 @@ function shortOf(
   return [...why, ...lost].join("; ") || (status === "ACTIVE" ? "the last one arrived" : "no delivery is lost");
 }
 
-/** Whether the emulator would send there if it were told to. */
+/** Whether the emulator would send there if asked to. */
 const isAllowable = (forbidden: string): boolean => forbidden.includes("--webhook-allow");
 
 interface Doing {

@@ -49,11 +49,11 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
   return { failed, only: `Only ${listed(names)} ${names.length === 1 ? "fails" : "fail"}. Other deliveries arrive.` };
 }
 
-/** So many are named. */
+/** This many are named. */
 const mostNamed = 3;
 
 interface Feature {
-  /** What deliveries may have in common; undefined: this one has nothing of the kind. */
+  /** Properties that deliveries may have in common; undefined: this one has none. */
   readonly of: (delivery: Delivery) => string | undefined;
   readonly words: (values: readonly string[]) => string;
 }
@@ -89,7 +89,9 @@ function groupsOf(made: readonly DeliveryAttempt[], of: Feature["of"]): Readonly
 const sinceSuccess = (own: readonly DeliveryAttempt[]): readonly DeliveryAttempt[] =>
   own.slice(own.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
 
-/** Whether so many deliveries of a group failed since its last success, while one of another group arrived in between. */
+/**
+ * Whether this many deliveries of a group failed since its last success, while one of another group arrived in between.
+ */
 function keepsFailing(own: readonly DeliveryAttempt[], all: readonly DeliveryAttempt[], deliveries: number): boolean {
   const failed = sinceSuccess(own);
   const [first, last] = [failed[0], failed.at(-1)];
@@ -105,7 +107,7 @@ const nameOf = ({ id, activity, composite_id: contract }: Delivery): string =>
 const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
-/** What happened, by workspace and activity. */
+/** The activity, by workspace and type. */
 export type ActivityHistory = ResultOf<typeof listActivities>;
 
 interface Receiver {
@@ -115,7 +117,7 @@ interface Receiver {
   readonly created_at: string;
 }
 
-/** So many activities are named. */
+/** This many activities are named. */
 const named = 5;
 
 export interface ExplanationOptions {

@@ -12,7 +12,7 @@ const traceBytes = 16;
 /** Drawn at once: each draw by itself is felt where every request begins a trace. */
 const drawnBytes = 256 * traceBytes;
 
-/** Makes trace ids of what begins a trace. The same seed gives the same ones; without one they are random. */
+/** Creates trace ids for new traces. The same seed gives the same ones; without one they are random. */
 export function traceIds(seed?: string): (beginning: string) => string {
   if (seed !== undefined) return (beginning) => hash("sha256", `${seed}\0${beginning}`).toString("hex", 0, traceBytes);
   let drawn = Buffer.alloc(0);
@@ -27,6 +27,6 @@ export function traceIds(seed?: string): (beginning: string) => string {
   };
 }
 
-/** The span of one thing within a trace: made of its name, so that it need not be kept. */
+/** The span of one thing within a trace: made of its name, so that it need not be stored. */
 export const spanId = (trace: string, name: string): string =>
   hash("sha256", `${trace}\0${name}`).toString("hex", 0, 8);

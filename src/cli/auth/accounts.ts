@@ -9,7 +9,9 @@ import { changePrivateFile, readPrivateFile } from "../config/private-file.ts";
 import { CommandFailedError, UsageError } from "../failure.ts";
 import { resolveServerAddress } from "./oauth-call.ts";
 
-/** What a sign-in left behind, kept under the address of the server that issued it: nothing is sent anywhere else. */
+/**
+ * Credentials of a sign-in, stored under the address of the server that issued them: they are sent to no other server.
+ */
 export interface Account {
   readonly client_id: string;
   readonly access_token: string;
@@ -21,9 +23,9 @@ export interface Account {
   readonly refreshed_at?: string | undefined;
   readonly refresh_token?: string | undefined;
   readonly id_token?: string | undefined;
-  /** Where refresh tokens are redeemed. */
+  /** Endpoint at which refresh tokens are redeemed. */
   readonly refresh_url: string;
-  /** Where tokens are revoked (RFC 7009), if anywhere. */
+  /** Endpoint at which tokens are revoked (RFC 7009), if there is one. */
   readonly revocation_url?: string | undefined;
 }
 
@@ -71,7 +73,7 @@ export async function changeAccount(
   return accounts?.[address];
 }
 
-/** Fails before anybody is asked for an approval whose tokens could not be kept. */
+/** Fails before anyone is asked for an approval whose tokens could not be stored. */
 export async function requireWritableTokens({ host: { env } }: Pick<Context, "host">): Promise<void> {
   const folder = configFolder(env);
   try {

@@ -1,10 +1,10 @@
 import { NetworkError } from "../../client/errors.ts";
-import { retryAfterMs } from "../../client/network-failure.ts";
+import { parseRetryAfterMs } from "../../client/network-failure.ts";
 import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { createOAuthError, type OAuthResponse, toNonEmptyString, toSeconds } from "./oauth-call.ts";
 
-/** What a person needs to approve a device, and the secret half that only the device knows. */
+/** Data with which a person approves a device, and the secret half that only the device knows. */
 export interface DeviceChallenge {
   readonly deviceCode: string;
   readonly userCode: string;
@@ -14,13 +14,13 @@ export interface DeviceChallenge {
   readonly intervalSeconds: number;
 }
 
-/** RFC 8628, 3.2: what is used when the server names no interval. */
-const usualIntervalSeconds = 5;
+/** RFC 8628, 3.2: the default if the server names no interval. */
+const defaultIntervalSeconds = 5;
 /** RFC 8628, 3.5: added at each slow_down, for good. */
 const slowDownSeconds = 5;
-const longestBackoffSeconds = 60;
+const maxBackoffSeconds = 60;
 
-/** The challenge of an answer. Addresses that are not http(s) are refused: they may be opened in a browser. */
+/** The challenge of a response. Addresses that are not http(s) are rejected: they may be opened in a browser. */
 export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
   if (answer.status < 200 || answer.status > 299 || answer.error !== undefined) {
     throw createOAuthError("The request for a device code", answer);
@@ -41,7 +41,7 @@ export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
     verificationUri,
     verificationUriComplete: webAddress(fields.verification_uri_complete),
     expiresInSeconds,
-    intervalSeconds: toSeconds(fields.interval) || usualIntervalSeconds,
+    intervalSeconds: toSeconds(fields.interval) || defaultIntervalSeconds,
   };
 }
 
@@ -60,9 +60,9 @@ export interface PollObserver {
 }
 
 /**
- * Polls until somebody has decided (RFC 8628, 3.4 and 3.5): first after one interval, 5 s slower for good at each
- * slow_down, backing off while the server cannot be reached, never after the code has expired. Exit 4 when it was
- * denied or has expired.
+ * Polls until the person has decided (RFC 8628, 3.4 and 3.5): first after one interval, 5 s slower for good at each
+ * slow_down, backing off while the server cannot be reached, never after the code has expired. Exit 4 if it was denied
+ * or has expired.
  */
 export async function pollForTokens(
   begun: { readonly interval: number; readonly expires_at: string },
@@ -76,7 +76,7 @@ export async function pollForTokens(
   let faults = 0;
   let waitMs = intervalSeconds * 1_000;
   for (;;) {
-    // An answer after the expiry can only be that it has expired.
+    // A response after the expiry can only be that it has expired.
     if (!(wall.now() + waitMs < deadline)) throw expired();
     await wall.sleep(waitMs, signal);
     signal.throwIfAborted();
@@ -87,8 +87,8 @@ export async function pollForTokens(
     const trouble = troubleOf(answer);
     if (trouble !== undefined) {
       faults += 1;
-      const backoffSeconds = Math.max(intervalSeconds, Math.min(longestBackoffSeconds, intervalSeconds * 2 ** faults));
-      const retryMs = answer instanceof NetworkError ? 0 : (retryAfterMs(answer.headers, wall.now()) ?? 0);
+      const backoffSeconds = Math.max(intervalSeconds, Math.min(maxBackoffSeconds, intervalSeconds * 2 ** faults));
+      const retryMs = answer instanceof NetworkError ? 0 : (parseRetryAfterMs(answer.headers, wall.now()) ?? 0);
       waitMs = Math.max(backoffSeconds * 1_000, retryMs);
       watcher.onTrouble?.(trouble, Math.round(waitMs / 1_000));
       continue;
@@ -100,20 +100,20 @@ export async function pollForTokens(
       intervalSeconds = Math.max(intervalSeconds + slowDownSeconds, toSeconds(final.fields.interval) ?? 0);
       watcher.onSlowDown?.(intervalSeconds);
     } else if (final.error !== "authorization_pending") {
-      return finished(final);
+      return finishPolling(final);
     }
     waitMs = intervalSeconds * 1_000;
   }
 }
 
-/** Polls a single time; undefined while nobody has decided. */
+/** Polls a single time; undefined before the decision. */
 export async function pollOnce(poll: () => Promise<OAuthResponse>): Promise<OAuthResponse | undefined> {
   const answer = await poll();
   const isOpen = answer.error === "authorization_pending" || answer.error === "slow_down";
-  return isOpen ? undefined : finished(answer);
+  return isOpen ? undefined : finishPolling(answer);
 }
 
-/** What passes by itself: no answer, or one of a server that is not well. Undefined for anything else. */
+/** A temporary failure: no response, or one of an overloaded server. Undefined for anything else. */
 function troubleOf(answer: OAuthResponse | NetworkError): string | undefined {
   if (answer instanceof NetworkError) return answer.code;
   if (answer.error === "slow_down" || answer.error === "authorization_pending") return undefined;
@@ -122,7 +122,7 @@ function troubleOf(answer: OAuthResponse | NetworkError): string | undefined {
   return isPassing && !known.includes(answer.error ?? "") ? `status ${answer.status}` : undefined;
 }
 
-function finished(answer: OAuthResponse): OAuthResponse {
+function finishPolling(answer: OAuthResponse): OAuthResponse {
   if (answer.error === "access_denied") {
     throw new CommandFailedError("forbidden", "access_denied", "The sign-in was denied.", {
       next: ["auth", "device-login"],

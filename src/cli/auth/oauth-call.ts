@@ -8,7 +8,7 @@ import { openClient } from "../connection/http.ts";
 import { CommandFailedError } from "../failure.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 
-/** What an OAuth endpoint said: the members of its JSON object, none when it sent something else. */
+/** The response of an OAuth endpoint: the members of its JSON object, none if it sent something else. */
 export interface OAuthResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export async function oauthClient({ host, globals, output, atEnd }: Context): Pr
   return client;
 }
 
-/** Posts fields once, never again by itself. Throws NetworkError; refusals are answers. */
+/** Posts fields once, never again by itself. Throws NetworkError; rejections are answers. */
 export async function oauthPost(
   client: Client,
   url: string,
@@ -67,13 +67,13 @@ export const toNonEmptyString = (value: unknown): string | undefined =>
 /** A hundred years: a longer lifetime has no use, and a date may not be able to hold its end. */
 const maxSeconds = 100 * 365 * 24 * 60 * 60;
 
-/** A number of seconds, also where a server writes it as text; undefined for a negative one. */
+/** A number of seconds, also where a server writes it as a string; undefined for a negative one. */
 export function toSeconds(value: unknown): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof number === "number" && number >= 0 ? Math.min(number, maxSeconds) : undefined;
 }
 
-/** What an endpoint refused, in its own words as far as they can be printed. */
+/** The error of an endpoint, in its own words as far as they can be printed. */
 export function createOAuthError(what: string, { status, fields, error }: OAuthResponse): CommandFailedError {
   const own = toNonEmptyString(fields.error_description) ?? error ?? `status ${status}`;
   const clean = own.replace(/[^\x20-\x7e]/g, " ").slice(0, 300);
@@ -92,9 +92,9 @@ export function createOAuthError(what: string, { status, fields, error }: OAuthR
   );
 }
 
-/** Where a device gets its codes and its tokens. */
+/** Endpoints at which a device gets its codes and its tokens. */
 export interface AuthServer {
-  /** Under this address the tokens are kept. */
+  /** Under this address the tokens are stored. */
   readonly address: string;
   readonly deviceUrl: string;
   readonly tokenUrl: string;
@@ -116,7 +116,7 @@ export async function resolveServerAddress(issuer: string | undefined, context: 
 
 export async function authServer(issuer: string | undefined, client: Client, context: Context): Promise<AuthServer> {
   const address = await resolveServerAddress(issuer, context);
-  if (issuer !== undefined) return discovered(address, client, context.signal);
+  if (issuer !== undefined) return discoverEndpoints(address, client, context.signal);
   const [{ createDeviceCode, redeemDeviceCode }, { exchangeToken }] = await Promise.all([
     import("../../api/router/device-grant.ts"),
     import("../../api/router/oidc.ts"),
@@ -132,8 +132,8 @@ export async function authServer(issuer: string | undefined, client: Client, con
 }
 
 /**
- * Where an issuer publishes its metadata: OpenID Connect appends to the issuer (Discovery, 4), OAuth inserts before its
- * path (RFC 8414, 3 and 5). Some servers append there, too.
+ * URL of an issuer's metadata: OpenID Connect appends to the issuer (Discovery, 4), OAuth inserts before its path (RFC
+ * 8414, 3 and 5). Some servers append there, too.
  */
 function metadataUrls(issuer: string): ReadonlySet<string> {
   const { origin, pathname } = new URL(issuer);
@@ -144,7 +144,7 @@ function metadataUrls(issuer: string): ReadonlySet<string> {
 }
 
 /** The endpoints that the first usable metadata document of an issuer names. */
-async function discovered(issuer: string, client: Client, signal: AbortSignal): Promise<AuthServer> {
+async function discoverEndpoints(issuer: string, client: Client, signal: AbortSignal): Promise<AuthServer> {
   const failures: CommandFailedError[] = [];
   for (const url of metadataUrls(issuer)) {
     const answer = await oauthGet(client, url, signal);
@@ -168,7 +168,7 @@ function endpoints(issuer: string, answer: OAuthResponse): AuthServer {
   if (answer.status !== 200) throw createOAuthError(`The request for the metadata of ${issuer}`, answer);
   const named = toNonEmptyString(metadata.issuer);
   if (named === undefined) throw broken("is not a JSON document with an issuer", "no_metadata");
-  // RFC 8414, 3.3: another name means that somebody else's metadata was served.
+  // RFC 8414, 3.3: another name means that another server's metadata was served.
   if (trimTrailing(named, "/") !== issuer) throw broken("has another issuer");
   const url = (name: string) => {
     const text = toNonEmptyString(metadata[name]);

@@ -19,13 +19,13 @@ import { toTokens } from "./tokens.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** Who signed in where. */
+/** A signed-in account and its server. */
 export interface SignInResult {
   readonly address: string;
   readonly account: Account;
 }
 
-/** What a sign-in is to be. */
+/** Options of a sign-in. */
 export interface SignInRequest {
   readonly clientId: string;
   /** Another OAuth server than the routing service. */
@@ -34,7 +34,7 @@ export interface SignInRequest {
   readonly offersBrowser: boolean;
 }
 
-/** The whole device login: asks for a code, shows it, waits, and keeps the tokens. */
+/** The whole device login: requests a code, shows it, waits, and stores the tokens. */
 export async function signIn(request: SignInRequest, context: Context): Promise<SignInResult> {
   const { begun, challenge } = await begin(request, context);
   await announce(challenge, context);
@@ -42,21 +42,21 @@ export async function signIn(request: SignInRequest, context: Context): Promise<
   return finish(begun, context, true).finally(stopOffering) as Promise<SignInResult>;
 }
 
-/** Its first step alone: asks for a code and shows it. What the second one needs is kept for it. */
+/** Its first step alone: asks for a code and shows it. What the second one needs is stored for it. */
 export async function beginSignIn(request: SignInRequest, context: Context): Promise<void> {
   const { begun, challenge } = await begin(request, context);
   await savePendingSignIn(begun, context);
   await announce(challenge, context);
 }
 
-/** What ends a sign-in for good (RFC 8628, 3.5; RFC 6749, 5.2). */
+/** Errors that end a sign-in for good (RFC 8628, 3.5; RFC 6749, 5.2). */
 const endings: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
 
-/** Its second step: waits for the approval, or looks once; undefined where nobody has decided yet. */
+/** Its second step: waits for the approval, or checks once; undefined before the decision. */
 export async function finishSignIn(context: Context, waits: boolean): Promise<SignInResult | undefined> {
   const begun = await readPendingSignIn(context);
   const signedIn = await finish(begun, context, waits).catch(async (error: unknown) => {
-    // Then there is nothing left to go on with; after any other refusal another try may succeed.
+    // Then there is nothing left to continue with; after any other rejection another try may succeed.
     if (error instanceof CommandFailedError && endings.includes(error.code)) await removePendingSignIn(context);
     throw error;
   });
@@ -114,7 +114,7 @@ async function finish(begun: PendingSignIn, context: Context, waits: boolean): P
   return { address: server.address, account };
 }
 
-/** To a program on standard output, before anything is waited for; to a person on standard error. */
+/** To a program on standard output, before any wait; to a person on standard error. */
 async function announce(challenge: DeviceChallenge, { output }: Context): Promise<void> {
   const { userCode, verificationUri, verificationUriComplete, expiresInSeconds, intervalSeconds } = challenge;
   if (output.format !== "table") {
@@ -134,13 +134,13 @@ async function announce(challenge: DeviceChallenge, { output }: Context): Promis
   await output.warn(`within ${pluralize(Math.round(expiresInSeconds / 60), "minute")}.`);
 }
 
-/** Opens a browser when Enter is pressed, while polling goes on: the code may be approved on a phone instead. */
+/** Opens a browser when Enter is pressed, while polling continues: the code may be approved on a phone instead. */
 function offerBrowser(challenge: DeviceChallenge, { offersBrowser }: SignInRequest, context: Context): () => void {
   const { host, output, globals } = context;
   const command = offersBrowser ? findBrowserCommand(host) : undefined;
   if (!command || !canPrompt(host, globals)) return () => {};
   const address = challenge.verificationUriComplete ?? challenge.verificationUri;
-  // Not in terminal mode: that would keep Ctrl-C to itself.
+  // Not in terminal mode: that would intercept Ctrl-C.
   const lines = createInterface({ input: host.stdin, terminal: false });
   lines.once("line", () => {
     void openBrowser(command, address, host).then((why) =>
@@ -163,7 +163,7 @@ interface PendingSignIn {
 
 const path = ({ host: { env } }: Pick<Context, "host">): string => join(configFolder(env), "device-login.json");
 
-/** Keeps it in the place of an earlier one. */
+/** Keeps it instead of an earlier one. */
 async function savePendingSignIn(begun: PendingSignIn, context: Context): Promise<void> {
   await changePrivateFile<PendingSignIn>(
     path(context),

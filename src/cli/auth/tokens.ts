@@ -48,7 +48,7 @@ export function toTokens(
   };
 }
 
-/** A time that cannot be read has passed: then the token is refreshed, and not used for ever. */
+/** A time that cannot be read has passed: then the token is refreshed, and not used forever. */
 export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: number): boolean =>
   expires_at !== undefined && !(Date.parse(expires_at) - marginMs > now);
 
@@ -56,8 +56,8 @@ const signInAgain = (address: string, why: string): CommandFailedError =>
   new CommandFailedError("forbidden", "signed_out", `${why} (${address}).`, { next: ["auth", "device-login"] });
 
 /**
- * Redeems the refresh token while no other process does: one that rotates logs out whoever uses it twice
- * (DECISIONS.md, L13). Another process may have been quicker; its token is then used, unless `force`d after it.
+ * Redeems the refresh token while no other process does: a server that rotates tokens logs out a client that uses one
+ * twice (DECISIONS.md, L13). Another process may have been quicker; its token is then used, unless `force`d after it.
  */
 export async function refreshAccount(context: Context, address: string, force = false): Promise<Account> {
   const before = (await readAccounts(context))[address];
@@ -69,7 +69,7 @@ export async function refreshAccount(context: Context, address: string, force = 
     if (now.refresh_token === undefined) throw signInAgain(address, "The sign-in has expired and cannot be refreshed");
     const answer = await redeem(await oauthClient(context), now, context.cut);
     if (answer.error === "invalid_grant" || answer.error === "invalid_token") {
-      // What the server has refused once it will refuse again.
+      // A token that the server has rejected once will be rejected again.
       dead = signInAgain(address, "The server no longer accepts the refresh token");
       return { ...now, refresh_token: undefined };
     }
@@ -79,7 +79,7 @@ export async function refreshAccount(context: Context, address: string, force = 
     return {
       ...now,
       ...tokens,
-      // What a refresh does not name stays as it was (RFC 6749, 6).
+      // Fields that are missing in a refresh stay as they were (RFC 6749, 6).
       scope: scope ?? now.scope,
       refresh_token: refresh_token ?? now.refresh_token,
       id_token: id_token ?? now.id_token,
@@ -90,11 +90,11 @@ export async function refreshAccount(context: Context, address: string, force = 
   return account!;
 }
 
-/** Not stopped at once by Ctrl-C: a rotated token whose answer nobody reads would be lost. */
+/** Not stopped at once by Ctrl-C: a rotated token whose response is not read would be lost. */
 const redeem = (client: Client, { refresh_url, refresh_token, client_id }: Account, cut: AbortSignal) =>
   oauthPost(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, cut);
 
-/** The account of an address with a token that is still good; exit 4 when there is none. */
+/** The account of an address with a token that is still valid; exit 4 if there is none. */
 export async function requireValidAccount(context: Context, address: string): Promise<Account> {
   const account = (await readAccounts(context))[address];
   if (account === undefined) throw signInAgain(address, "Not signed in");

@@ -39,7 +39,7 @@ export async function beginJob(request: JobRequest, context: Context): Promise<F
   });
 }
 
-/** Refuses what can be told to be wrong before the input is read. */
+/** Rejects input that is visibly wrong before it is read. */
 async function checkRequest(request: JobRequest, source: InputSource, context: Context): Promise<void> {
   const { path, planned, planOut, errorsOut, report } = request;
   if (source.path === "-" && (planOut !== undefined || planned)) {
@@ -145,8 +145,8 @@ function recordOf(
 }
 
 /**
- * Refuses a cluster that the service does not list, before a file of any size is read. Where the list cannot be had,
- * the first call tells.
+ * Rejects a cluster that the service does not list, before a file of any size is read. If the list is not available,
+ * the first call fails.
  */
 async function requireKnownCluster(cluster: string, context: Context): Promise<void> {
   const { listClusters } = await import("../../api/router/clusters.ts");
@@ -161,7 +161,7 @@ async function requireKnownCluster(cluster: string, context: Context): Promise<v
   });
 }
 
-/** Counts, first rows and the shape of the calls: what a plan and a dry run tell. */
+/** Counts, first rows and the shape of the calls: contents of a plan and a dry run. */
 async function showPreview(
   request: JobRequest,
   { rows, distinct, calls, invalid, firstInvalid, sample }: Survey,

@@ -82,7 +82,7 @@ export const bulkFlags = (batchSize: number) =>
     },
   ] as const satisfies readonly FlagSpec[];
 
-/** Of commands that take e-mail addresses. */
+/** Flags of commands that accept e-mail addresses. */
 export const hashFlag = {
   flag: "hash",
   type: "text",
@@ -100,8 +100,8 @@ export type BulkInput = CommandInputOf<
 >;
 
 /**
- * What the flags say, of which a plan keeps most. `column` is the one that a flag names, which rows of plain lines do not
- * have.
+ * Values of the flags, most of which a plan stores. `column` is the one that a flag names, which rows of plain lines do
+ * not have.
  */
 export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: number, column?: string) => ({
   ...notationOf(flags, path, column),
@@ -126,7 +126,7 @@ function notationOf(
 ): { readonly format: InputFormat; readonly format_guessed: boolean; readonly delimiter: string | null } {
   const byName = named ?? detectFormat(path);
   const hasCells = column !== undefined || given !== undefined;
-  // A pipe has no extension that could tell.
+  // A pipe has no file extension.
   const format = named === undefined && byName === "lines" && hasCells ? "csv" : byName;
   if (column !== undefined && format === "lines") {
     throw new UsageError("--column requires csv, tsv or ndjson: plain lines have no columns");
@@ -150,7 +150,7 @@ export const resolveConcurrency = (flags: { readonly concurrency?: number }, fal
 
 const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);
 
-/** A plan says it all: what it decides cannot be given beside it. */
+/** A plan is complete: other flags for its decisions are rejected. */
 export function rejectFlagsWithApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: CommandInput): void {
   const other = declared.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
   if (other) throw new UsageError(`--${other.flag} cannot be used with --apply`);

@@ -21,11 +21,11 @@ const none: ReadonlyMap<number, string> = new Map();
 const notLookedUp = { contradicted: none, unverified: 0 };
 const nothing: BatchResult = { moved: 0, refused: [] };
 
-/** What a job has seen of its rows. */
+/** Summary of the rows of a job. */
 export interface RowSummary {
   readonly firstInvalid: InvalidRow | undefined;
   readonly distinct: number | null;
-  /** Rows that a look-up has found where they should be; null where nobody looked. */
+  /** Rows that a look-up has found in the right cluster; null without a look-up. */
   readonly verified: number | null;
   /** Rows that cannot be looked up. */
   readonly unverified: number;
@@ -41,8 +41,8 @@ export interface JobRun {
 }
 
 /**
- * Does what is left of a job: rows → identifiers → batches → calls, finished batches logged as they come. Resolves when
- * every row was dealt with, with what its rows were; throws when it stopped before.
+ * Performs the rest of a job: rows → identifiers → batches → calls, finished batches logged as they come. Resolves when
+ * every row was processed, with their results; throws if it stopped before.
  */
 export async function runJob(run: JobRun, context: Context): Promise<RowSummary> {
   const { record, source, work, job, progress, concurrency } = run;
@@ -84,7 +84,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
     const before = await moves?.before(batch);
     const { moved, refused } = batch.count === 0 ? nothing : await send(batch);
     const refusedRows = refused.reduce((sum, { from, to }) => sum + to - from, 0);
-    // Where nothing has passed yet, it is not about these rows.
+    // Before the first success, the error is not about these rows.
     if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw refused[0]!.error;
     const { contradicted, unverified } = (await verification?.lookUp(batch, refused)) ?? notLookedUp;
     const movedFrom = before ?? none;
@@ -149,7 +149,7 @@ const tooMany = (errors: number, limit: string): Error =>
 
 export const resultsPath = (folder: string): string => join(folder, "results.csv");
 
-/** Looks up where identifiers are before they are mapped; undefined where nobody asks for it, or nobody knows. */
+/** Looks up the owners of identifiers before they are mapped; undefined if that is not requested, or not possible. */
 async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, context: Context) {
   if (work.action !== "map" || results !== "all") return undefined;
   const lookup = await createLookup(work, context);
@@ -178,7 +178,7 @@ async function createVerification({ scope }: JobRecord, work: BulkWork, context:
   const lookup = await requireLookup(work, context);
   const target = scope.cluster_id!;
   return {
-    /** What was found for rows that are not as they should be, by their place; and how many cannot be looked up. */
+    /** Unexpected owners of rows, by their positions; and the number of rows that cannot be looked up. */
     async lookUp(batch: Batch, refused: readonly RejectedRange[]) {
       const values = batch.values();
       const clusters = await lookup.clustersOf(values);
@@ -201,7 +201,7 @@ async function createVerification({ scope }: JobRecord, work: BulkWork, context:
 /** How many rows may go wrong before a job stops. */
 interface ErrorLimit {
   readonly text: string;
-  /** Whether so many of so many rows are too many. */
+  /** Whether this many of this many rows are too many. */
   exceeded(errors: number, rows: number): boolean;
 }
 

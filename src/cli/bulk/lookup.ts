@@ -11,17 +11,17 @@ type Table = string;
 
 /** Looks up where identifiers are mapped, as they are sent. */
 export interface Lookup {
-  /** The cluster of each, null where it has none, undefined where the service has no look-up of its kind. */
+  /** The cluster of each, null if it has none, undefined if the service has no look-up of its kind. */
   clustersOf(values: readonly string[]): Promise<ReadonlyMap<string, string | null | undefined>>;
 }
 
-/** Connections of their own, beside those of the calls that change something. */
+/** Connections of their own, next to those of the calls that change something. */
 const connections = 8;
 
 /** Tables that every router can be asked about. */
 const publicTables: readonly Table[] = ["cluster_emails", "cluster_clients"];
 
-/** Look-ups for the identifiers of a job; undefined where the service has none for any of them. */
+/** Look-ups for the identifiers of a job; undefined if the service has none for any of them. */
 export async function createLookup(work: BulkWork, context: Context): Promise<Lookup | undefined> {
   const ofEmulator = await isEmulator(context);
   if (work.table !== undefined && !publicTables.includes(work.table) && !ofEmulator) return undefined;
@@ -46,11 +46,13 @@ export async function createLookup(work: BulkWork, context: Context): Promise<Lo
   };
 }
 
-/** So many identifiers are looked up by one request. */
+/** This many identifiers are looked up by one request. */
 const maxKeys = 10_000;
 
-/** Look-ups in a table of an emulator, which takes many identifiers at a time: a request for each takes a minute for 100,000.
- * Undefined where the table is not keyed by identifiers. */
+/**
+ * Look-ups in a table of an emulator, which accepts many identifiers at a time: a request for each takes a minute for
+ * 100,000. Undefined if the table is not keyed by identifiers.
+ */
 async function manyAtOnce(name: Table, context: Context) {
   const { keyedTables, lookUpOwners } = await import("../../api/emulator/owners.ts");
   const table = keyedTables.find((keyed) => keyed === name);

@@ -13,7 +13,7 @@ import type { BulkWork, RowReading } from "./work.ts";
 interface OffboardKind {
   /** The field of the request body that lists its identifiers. */
   readonly field: string;
-  /** What svc router resolve calls it. */
+  /** Name of it in svc router resolve. */
   readonly table: string;
   readonly kind: (hash: EmailHashing) => IdentifierKind;
 }
@@ -45,7 +45,7 @@ interface Row {
   readonly field: string;
   readonly kind: IdentifierKind;
   readonly identifier: string;
-  /** Where svc router resolve has found it. */
+  /** Owner according to svc router resolve. */
   readonly cluster: string | undefined;
 }
 
@@ -89,7 +89,7 @@ export const offboardWork: BulkWork = {
     },
     shown(text) {
       const [named = ""] = /^\S+\s+/.exec(text) ?? [];
-      // Of what kind the identifier of an unknown one is, nobody knows.
+      // The kind of an unknown identifier is not known.
       const row = rowOf(text, reading);
       return named + (row ? row.kind.shown(row.identifier) : mask);
     },

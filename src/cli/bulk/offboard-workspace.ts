@@ -11,7 +11,7 @@ import { formatOutcome, requireConfirmed } from "./work.ts";
 
 interface Options {
   readonly workspaceId: number;
-  /** Where somebody has named it. */
+  /** If it is named. */
   readonly cluster: string | undefined;
   readonly confirm: string | undefined;
   readonly dryRun: boolean;

@@ -20,7 +20,7 @@ const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
 
 /**
  * Runs a job that has a folder, from its beginning or from where it stopped: says its id first, and at every stop how
- * to go on.
+ * to continue.
  */
 export async function performJob(
   folder: string,
@@ -39,7 +39,7 @@ export async function performJob(
   }
   let job: OpenJob | undefined;
   let progress: Progress | undefined;
-  // Refused before anything was sent: no job worth keeping.
+  // Rejected before anything was sent: no job worth keeping.
   let isVoid = false;
   let isStopped = false;
   let stoppedBecause: string | undefined;
@@ -47,7 +47,7 @@ export async function performJob(
   try {
     const report = (message: string) => output.warn(`warning: ${message}`);
     job = await OpenJob.open(folder, { wall: host.wall, report });
-    // What is noted last says how it ended.
+    // The last entry says how it ended.
     if (isResumed) await job.note("started");
     await announce(record, source, job, context);
     await setOutput(host, "job_id", record.id);
@@ -58,9 +58,9 @@ export async function performJob(
       before: rows + invalid + failed,
     });
     const run = runJob({ record, source, work, job, progress, concurrency }, context);
-    const seen = await finished(run, job, progress);
+    const seen = await finishJob(run, job, progress);
     distinct = seen.distinct;
-    return await concluded({ record, work, job, seen, retries: progress.retries, folder }, context);
+    return await concludeJob({ record, work, job, seen, retries: progress.retries, folder }, context);
   } catch (error) {
     isStopped = true;
     stoppedBecause = (error as Error)?.message ?? String(error);
@@ -94,13 +94,13 @@ export async function performJob(
 }
 
 /** Notes in the log how it ended. */
-async function finished<T>(run: Promise<T>, job: OpenJob, progress: Progress): Promise<T> {
+async function finishJob<T>(run: Promise<T>, job: OpenJob, progress: Progress): Promise<T> {
   try {
     const value = await run;
     await job.note("finished");
     return value;
   } catch (error) {
-    // A log that cannot be written is what is being reported, or goes unnoticed behind something worse.
+    // A log that cannot be written is the reported error, or less important than it.
     await job.note("stopped", (error as Error)?.message ?? String(error)).catch(() => {});
     throw error;
   } finally {
@@ -131,7 +131,7 @@ async function announce(
   await output.note(`${record.id}: ${record.command}, ${total}${resumed}, to ${record.target}`);
 }
 
-async function concluded(
+async function concludeJob(
   of: {
     record: JobRecord;
     work: BulkWork;
@@ -148,7 +148,7 @@ async function concluded(
   return report.invalid + report.failed > 0 ? "partial" : undefined;
 }
 
-/** The command line that goes on belongs to what stopped the job. */
+/** The command line that continues belongs to what stopped the job. */
 function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
   const done = job?.kept.rows ?? 0;
   if (error instanceof InputError && done > 0) {
@@ -172,7 +172,7 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
   return error;
 }
 
-/** Where the job has stopped, what stopped it is told as its failure, and what befalls the copy beside it. */
+/** If the job has stopped, the reason is reported as its failure, and errors of the copy next to it. */
 async function copyResults(
   folder: string,
   { errors_out: path }: JobRecord,

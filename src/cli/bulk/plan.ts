@@ -21,26 +21,26 @@ const JobInput = z.object({
   rows: count.nullable(),
   invalid: count.nullable(),
   first_invalid_row: count.nullable(),
-  /** Different identifiers; null where they were not counted. */
+  /** Different identifiers; null if they were not counted. */
   distinct: count.nullable(),
 });
 
-/** Everything that decides what a job does. Plain data: it is written to plans and beside the job log. */
+/** Everything that decides what a job does. Plain data: it is written to plans and next to the job log. */
 export const JobPlan = z.object({
   version: z.literal(1),
   /** `map-emails` */
   command: z.string(),
   scope: dictionary(z.string()),
-  /** Where the calls go. */
+  /** Target of the calls. */
   target: z.string(),
   input: JobInput,
   format: z.enum(inputFormats),
-  /** Whether nobody named it. */
+  /** Whether it is a guess. */
   format_guessed: z.boolean(),
   columns: z.array(z.string()).readonly(),
   /** How e-mail addresses become identifiers. */
   hash: z.enum(emailHashings),
-  /** Of CSV; null for a comma. */
+  /** Separator of CSV; null for a comma. */
   delimiter: z.string().nullable(),
   batch_size: count.positive(),
   shard: z.object({ index: count.positive(), of: count.positive() }).nullable(),
@@ -53,10 +53,10 @@ export const JobPlan = z.object({
 });
 export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
 
-/** What was planned for a file, which can be read again. */
+/** The plan of a file, which can be read again. */
 const FilePlan = JobPlan.extend({ input: JobInput.extend({ sha256: z.string() }) });
 
-/** Where the calls of a run go, in the words that plans and job logs keep. */
+/** Target of the calls of a run, in the words of plans and job logs. */
 export async function targetName({ globals, host, target }: Context): Promise<string> {
   if (globals.emulator) return `the emulator of ${stateFile(host, undefined)}`;
   return (await target("router")).baseUrls.router ?? "";
@@ -79,7 +79,7 @@ async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
   throw new UsageError(`--apply must be a file written by --plan-out: ${path} is not${where}`);
 }
 
-/** Refuses to go on where something else would be done than was planned or begun. */
+/** Refuses to continue where something else would be done than was planned or begun. */
 export function requireUnchangedPlan(
   planned: JobPlan,
   now: { readonly target: string; readonly bytes?: number; readonly sha256?: string },
@@ -97,7 +97,7 @@ export function requireUnchangedPlan(
   }
 }
 
-/** What a bulk command line asks for, before its input was looked at. */
+/** Options of a bulk command line, before its input is read. */
 export interface JobRequest extends Omit<JobPlan, "version" | "command" | "target" | "input"> {
   readonly work: BulkWork;
   /** As it was typed: a path, or `-` for standard input. */
@@ -107,12 +107,12 @@ export interface JobRequest extends Omit<JobPlan, "version" | "command" | "targe
   readonly report: string | undefined;
   readonly dryRun: boolean;
   readonly planOut: string | undefined;
-  /** What --apply names, and the plan in it: nothing but this may be done. */
+  /** The plan that --apply names: no other work may be done. */
   readonly planFile: string | undefined;
   readonly planned: JobPlan | undefined;
-  /** Whether identifiers may move unasked: somebody has agreed to it already. */
+  /** Whether identifiers may move without a question: it was answered already. */
   readonly mayMove?: boolean;
-  /** Asks whether to go on; `rows` where they are known. */
+  /** Asks whether to continue; `rows` where they are known. */
   readonly confirm: (rows: number | undefined) => Promise<void>;
 }
 

@@ -18,7 +18,7 @@ export interface Progress {
 export interface ProgressOptions {
   /** `mapped` */
   readonly verb: string;
-  /** Undefined where nobody knows: standard input. */
+  /** Undefined if it is unknown: standard input. */
   readonly total: number | undefined;
   /** Rows that earlier runs of the job dealt with. */
   readonly before: number;
@@ -96,13 +96,13 @@ export function formatSeconds(seconds: number): string {
   return m > 0 ? `${m}m${s}s` : `${s}s`;
 }
 
-/** Of both its halves. */
+/** Both halves of it. */
 const youngBytes = 8 * 1_024 * 1_024;
 
 /**
- * Gives V8 a young generation that fits millions of passing rows, and no more. Left alone it begins with so little that
- * what is in flight is copied at every turn, a third of a job's time, and grows until a job takes more than 150 MB.
- * Call it before any row is read.
+ * Sizes V8's young generation for millions of passing rows, and no more. By default it begins so small that data in
+ * flight is copied at every turn, a third of a job's time, and grows until a job takes more than 150 MB. Call it before
+ * any row is read.
  */
 export function limitYoungGeneration(): void {
   setFlagsFromString("--semi-space-growth-factor=4");

@@ -2,7 +2,7 @@ import { isoSeconds } from "../../base/clock.ts";
 import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { csvLine } from "../output/text.ts";
+import { formatCsvLine } from "../output/text.ts";
 import type { InvalidRow } from "./input/batches.ts";
 import type { Shard } from "./input/distinct.ts";
 import { resultsPath } from "./job.ts";
@@ -13,14 +13,14 @@ import { type Tally, tallyResults } from "./log/tally.ts";
 import { formatSeconds } from "./progress.ts";
 import { type BulkWork, formatOutcome, unknownNote } from "./work.ts";
 
-/** How a job stands when its report is written. */
+/** Status of a job when its report is written. */
 export interface JobEnd extends RowCounts {
   readonly distinct: number | null;
-  /** Undefined where it is finished. */
+  /** Undefined if it is finished. */
   readonly stoppedBecause: string | undefined;
 }
 
-const csvHeader = csvLine(["section", "item", "value"]);
+const csvHeader = formatCsvLine(["section", "item", "value"]);
 const htmlBeginning = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Bulk job ';
 
 /** Whether a file that begins so is one of these. */
@@ -31,7 +31,7 @@ export function checkReportName(path: string): void {
   if (!/\.(?:html|csv)$/i.test(path)) throw new UsageError(`--report must be a file .html or .csv, got "${path}"`);
 }
 
-/** Writes what a job came to for somebody who does not read logs: one page, or the same as rows. */
+/** Writes the results of a job for people who do not read logs: one page, or the same as rows. */
 export async function writeReport(
   path: string,
   folder: string,
@@ -88,7 +88,8 @@ function sectionsOf(record: JobRecord, end: JobEnd, { reasons, moves }: Tally, n
 }
 
 const csvOf = (sections: readonly Section[]): string =>
-  csvHeader + sections.flatMap(([name, rows]) => rows.map(([item, value]) => csvLine([name, item, value]))).join("");
+  csvHeader +
+  sections.flatMap(([name, rows]) => rows.map(([item, value]) => formatCsvLine([name, item, value]))).join("");
 
 const escaped = (text: string): string =>
   text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
@@ -112,20 +113,20 @@ const htmlOf = (id: string, sections: readonly Section[]): string =>
     "",
   ].join("\n");
 
-/** What was done, for `--json` and for the last line. Counts are those of the whole job, over all its runs. */
+/** Results, for `--json` and for the last line. Counts are those of the whole job, over all its runs. */
 interface JobReport {
   readonly job_id: string;
   readonly action: string;
   readonly cluster_id: string;
   readonly rows: number;
-  /** Different identifiers among the valid rows of the input; null where they were not counted. */
+  /** Different identifiers among the valid rows of the input; null if they were not counted. */
   readonly distinct: number | null;
-  /** Rows that a look-up has found where they should be; null where nobody looked. */
+  /** Rows that a look-up has found in the right cluster; null without a look-up. */
   readonly verified: number | null;
   /** Rows that cannot be looked up. */
   readonly unverified: number;
   readonly batches: number;
-  /** Identifiers that another cluster had before; null where the service does not say. */
+  /** Identifiers that another cluster had before; null if the service does not say. */
   readonly moved: number | null;
   readonly invalid: number;
   readonly failed: number;
@@ -174,7 +175,7 @@ export async function showReport(
 ): Promise<void> {
   if (output.format !== "table") return output.show(report);
   const { rows, invalid, failed, cluster_id: cluster } = report;
-  // Which of the repeated rows were refused is not known.
+  // Which of the repeated rows were rejected is not known.
   const distinct = failed === 0 ? (report.distinct ?? undefined) : undefined;
   await output.print(formatOutcome({ ...work, cluster, rows, distinct }));
   if (report.verified !== null) {

@@ -10,7 +10,7 @@ import { performJob } from "./perform.ts";
 import { requireUnchangedPlan, targetName } from "./plan.ts";
 import { limitYoungGeneration } from "./progress.ts";
 
-/** Goes on with a stopped job; refused when it would do something else than was begun. */
+/** Goes on with a stopped job; rejected when it would do something else than was begun. */
 export async function resumeJob(
   folder: string,
   record: JobRecord,

@@ -10,18 +10,18 @@ import { addCounts } from "./log/log-file.ts";
 import { type BulkWork, type CallScope, requireConfirmed } from "./work.ts";
 
 export interface BatchSender {
-  /** Sends one batch until every answer is final. Throws what concerns the whole job. */
+  /** Sends one batch until every response is final. Throws what concerns the whole job. */
   send(batch: Pick<Batch, "index" | "values">): Promise<BatchResult>;
 }
 
-/** What became of a batch. */
+/** Result of a batch. */
 export interface BatchResult {
-  /** How many identifiers another cluster had before; null where the service does not say. */
+  /** How many identifiers another cluster had before; null if the service does not say. */
   readonly moved: number | null;
   readonly refused: readonly RejectedRange[];
 }
 
-/** The service refused these values of a batch, from the place of the first to before that of the last. */
+/** The service rejected these values of a batch, from the place of the first to before that of the last. */
 export interface RejectedRange {
   readonly from: number;
   readonly to: number;
@@ -48,15 +48,15 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   const rule = { retries: globals.retries, maxWaitMs: globals.maxWaitMs };
   // When the service asks one call to wait, the others wait with it.
   let resumesAt = 0;
-  // Bodies of so many bytes were too large for the service: later ones are halved without asking again.
+  // Bodies of this many bytes were too large for the service: later ones are halved without asking again.
   let tooLargeBytes = Number.POSITIVE_INFINITY;
 
-  // What a batch adds to it are texts, made as they are to be: to check each would take longer than to send them.
+  // A batch adds strings that are valid by construction: checking each would take longer than sending them.
   const withoutValues = CheckedCall.of(operation, work.call([], scope));
   const requestOf = (values: readonly string[], key: string) => {
     const built = buildRequest(withoutValues.with(work.call(values, scope)), baseUrls, credentials);
     const headers = { ...built.headers, "idempotency-key": key };
-    // Bytes lie beside the heap: as a text the body would be copied by the garbage collector while it is in flight.
+    // Bytes lie next to the heap: as a string the body would be copied by the garbage collector while it is in flight.
     return { ...built, headers, body: Buffer.from(built.body as string) };
   };
 
@@ -105,16 +105,19 @@ export async function createSender(options: SenderOptions, context: Context): Pr
     return { moved: addCounts(first.moved, second.moved), refused: [...first.refused, ...second.refused] };
   }
 
-  // The same rows are always in the same batch of a job, and in the same half of it, so the key names what is sent.
+  // The same rows are always in the same batch of a job, and in the same half of it, so the key identifies the request.
   return { send: ({ index, values }) => sendFrom(0, values(), `${jobId}-${index}`) };
 }
 
-/** Too many of them, or fields of the request that are not as declared: what the specification knows of rows (DECISIONS.md, L17). */
+/**
+ * Too many of them, or fields of the request that are not as declared: the specification's errors of rows
+ * (DECISIONS.md, L17).
+ */
 const aboutRows: readonly number[] = [413, 422];
 
 /**
- * What a failed call means for the job. `batch`: these rows were refused, others may pass. `job`: it is not about rows,
- * so every other call may meet the same, or these pass later: the job stops and can be resumed.
+ * The meaning of a failed call for the job. `batch`: these rows were rejected, others may pass. `job`: it is not about
+ * rows, so every other call may meet the same, or these pass later: the job stops and can be resumed.
  */
 export const failureScope = (error: unknown): "batch" | "job" =>
   error instanceof ServiceError && aboutRows.includes(error.status) ? "batch" : "job";
@@ -147,7 +150,7 @@ export async function runConcurrently<T>(
       if (running.size >= concurrency) await Promise.race(running);
     }
   } finally {
-    // Also when reading fails: what was sent must be accounted for.
+    // Also when reading fails: requests that were sent must be accounted for.
     await Promise.all(running);
   }
   if (failure) throw failure.error;

@@ -12,7 +12,10 @@ import { createLookup } from "./lookup.ts";
 import { requireUnchangedPlan, targetName } from "./plan.ts";
 import { findWork } from "./works.ts";
 
-/** Maps back what a job has moved from other clusters and what is where it left it: a job for each of them. */
+/**
+ * Maps rows back that a job has moved from other clusters and that are still where it left them: a job for each of
+ * them.
+ */
 export async function undoJob(
   folder: string,
   record: JobRecord,

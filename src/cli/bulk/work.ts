@@ -4,10 +4,10 @@ import type { CallArguments } from "../../client/checked-call.ts";
 import { CommandFailedError } from "../failure.ts";
 import type { EmailHashing, IdentifierKind } from "./input/identifiers.ts";
 
-/** The fields of a call beside the identifiers: the cluster, and what else the table needs. */
+/** The fields of a call next to the identifiers: the cluster, and what else the table needs. */
 export type CallScope = Readonly<Record<string, string>>;
 
-/** What decides what a row means. */
+/** Decides the meaning of a row. */
 export interface RowReading {
   readonly hash: EmailHashing;
   readonly scope: CallScope;
@@ -18,29 +18,29 @@ export interface BulkWork {
   /** Its command below `svc router`: `map-emails`. */
   readonly name: string;
   readonly action: "map" | "unmap" | "offboard";
-  /** What one identifier is called: `e-mail`. */
+  /** The name of one identifier: `e-mail`. */
   readonly noun: string;
-  /** Where the command line names its rows. */
+  /** Part of the command line that names its rows. */
   readonly place: "<file>" | "--from";
   /** Columns of CSV or fields of NDJSON that make up one row, joined by a space. Undefined: one, which may be chosen. */
   readonly columns?: readonly string[];
-  /** What svc router resolve calls the table of its identifiers; undefined where a job has those of several. */
+  /** Name in svc router resolve of the table of its identifiers; undefined if a job has those of several. */
   readonly table?: string;
-  /** What the text of a row is. */
+  /** Meaning of the value of a row. */
   readonly kind: (reading: RowReading) => IdentifierKind;
   readonly operation: () => Promise<Operation>;
   readonly call: (values: readonly string[], scope: CallScope) => CallArguments;
 }
 
-/** What calls were about, and what is known of it. */
+/** Subject of the calls, and what is known of it. */
 interface Outcome extends Pick<BulkWork, "action" | "noun"> {
   readonly cluster: string;
   readonly rows: number;
-  /** Undefined where repeated rows were not counted. */
+  /** Undefined if repeated rows were not counted. */
   readonly distinct?: number | undefined;
 }
 
-/** What calls that the service has confirmed came to. Of a removal it does not say how many there were to remove. */
+/** Results of confirmed calls. For a removal the service does not return how many there were to remove. */
 export function formatOutcome({ action, noun, cluster, rows, distinct = rows }: Outcome): string {
   const what = pluralize(distinct, noun);
   const repeated = distinct < rows ? ` (${pluralize(rows, "row")}, ${rows - distinct} of them repeated)` : "";
@@ -49,11 +49,11 @@ export function formatOutcome({ action, noun, cluster, rows, distinct = rows }: 
     : `Requested removal of ${what} from ${cluster}${repeated}; the service confirmed it`;
 }
 
-/** What a removal leaves open. */
+/** Open questions of a removal. */
 export const unknownNote = (cluster: string): string =>
   `Identifiers that are not mapped to ${cluster} were ignored; the service does not report how many`;
 
-/** Fails where the service has answered anything but true: what it was asked for is not known to be done. */
+/** Fails if the service has answered anything but true: its work is not known to be done. */
 export function requireConfirmed(answer: unknown, { action, noun, cluster, rows }: Outcome): void {
   if (answer === true) return;
   const asked = action === "map" ? `map ${pluralize(rows, noun)} to` : `remove ${pluralize(rows, noun)} from`;

@@ -4,17 +4,22 @@ import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { checkOutputFile, writeOutput } from "../output/file.ts";
 
-/** What a check comes to. `not_checked`: the run does not show it. `warning`: allowed, and yet likely to hurt; it fails no run. */
+/**
+ * Result of a check. `not_checked`: the run does not show it. `warning`: allowed, and yet likely to hurt; it fails no
+ * run.
+ */
 export type CheckResult = "passed" | "failed" | "warning" | "not_checked";
 
 interface Selection {
   readonly only: readonly string[] | undefined;
   readonly skip: readonly string[] | undefined;
-  /** That lists the checks. */
+  /** Command that lists the checks. */
   readonly list: readonly string[];
 }
 
-/** The checks that --only and --skip leave: by ID, or by what their IDs begin with (`signature`); commas may stand between. */
+/**
+ * The checks that --only and --skip leave: by ID, or by what their IDs begin with (`signature`); commas may be between.
+ */
 export function selectChecks<C extends { readonly id: string }>(
   all: readonly C[],
   { only, skip, list }: Selection,
@@ -61,7 +66,7 @@ export async function openReport(path: string | undefined, host: Host): Promise<
 /** Whether a process can have a group of its own, which is ended with it. */
 export const hasProcessGroups = process.platform !== "win32";
 
-/** Ends a process with its group; one that has ended is no error. */
+/** Ends a process with its group; one that has ended is not an error. */
 export function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
   if (child.pid === undefined) return;
   try {

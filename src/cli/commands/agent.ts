@@ -66,7 +66,7 @@ const agentSetup = defineCommand({
 
 export const commands: readonly Command[] = [agentSetup];
 
-/** Absolute. Throws a UsageError where a file stands there, or above it. */
+/** Absolute. Throws a UsageError if a file has that path, or a folder above is a file. */
 async function skillsFolder(dir: string, { host }: Context): Promise<string> {
   if (dir === "") throw new UsageError('--dir must be a folder, got ""');
   const folder = resolve(host.cwd, dir);
@@ -91,7 +91,7 @@ async function contentOf(file: string, shown: string): Promise<string | undefine
   }
 }
 
-/** What is read of `svc help --json`. */
+/** Fields of `svc help --json` that are used. */
 interface Manifest {
   readonly groups: readonly { readonly name: string; readonly summary: string }[];
   readonly commands: readonly { readonly command: string; readonly summary: string; readonly fields?: string[] }[];
@@ -145,7 +145,7 @@ const json: readonly Line[] = [
 
 const end: readonly Line[] = [["emulator stop"]];
 
-/** What an agent has to know to use svc, of the document of `svc help --json`: Markdown with front matter. */
+/** An agent's guide to svc, from the document of `svc help --json`: Markdown with front matter. */
 function skillOf(manifest: Manifest): string {
   const blockOf = (lines: readonly Line[], withSummary = true) => shellBlock(manifest, lines, withSummary);
   const status = listedCommand(manifest, "contracts status").fields ?? [];

@@ -116,7 +116,7 @@ const api = defineCommand({
   },
 });
 
-/** Whether people can read it; what does not say its type is taken for text. */
+/** Whether people can read it; a body without a type is treated as text. */
 const isText = (type = "text/plain"): boolean => /^text\/|json|xml|javascript|urlencoded/i.test(type);
 
 /** Which service a path belongs to, and how its callers are known. */
@@ -126,7 +126,7 @@ function serviceOf(path: string): { service: keyof BaseUrls; auth: Operation["au
   return { service: "router", auth: "cluster-key" };
 }
 
-/** Whether nothing but the router's catch-all takes it. */
+/** Whether only the router's catch-all accepts it. */
 async function isCaught(method: string, path: string): Promise<boolean> {
   const [{ resources }, { operationAt }, { forwardAnything }] = await Promise.all([
     import("../../api/resources.ts"),

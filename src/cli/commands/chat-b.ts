@@ -36,8 +36,8 @@ const chatBMessaging = defineCommand({
     const prepared = await prepareCall(spec!, input, context, {
       async sign(given) {
         const isDry = input.flags["dry-run"] === true;
-        // A dry run asks nobody for anything; the header is masked when it is printed.
-        const bearer = mints ? (isDry ? "minted" : await minted(context, given.args.body)) : ofApp;
+        // A dry run needs no token; the header is masked when it is printed.
+        const bearer = mints ? (isDry ? "minted" : await mintToken(context, given.args.body)) : ofApp;
         return bearer === undefined ? given : given.with({ headers: { authorization: `Bearer ${bearer}` } });
       },
     });
@@ -47,7 +47,7 @@ const chatBMessaging = defineCommand({
 });
 
 /** A token for the activity's serviceUrl; a body that is no activity gets one for none. */
-async function minted(context: Context, body: unknown): Promise<string> {
+async function mintToken(context: Context, body: unknown): Promise<string> {
   const { mintChatBToken } = await import("../../api/emulator/chat-b.ts");
   const client = await context.client("emulator");
   const service_url = serviceUrlOf(body);

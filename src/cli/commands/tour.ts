@@ -33,13 +33,13 @@ const tour = defineCommand({
   },
 });
 
-/** One command of the tour, and whether it did what it should. */
+/** One command of the tour, and whether it succeeded. */
 interface Step {
   readonly title: string;
   readonly command: string;
   readonly exit: number;
   readonly output: string;
-  /** What it said to people beside it. */
+  /** Its output on standard error. */
   readonly notes: string;
   readonly problem: string | null;
 }
@@ -110,13 +110,13 @@ const stepOf = (result: StepResult): Step => ({
 
 const problemOf = ({ problems }: StepResult): string => problems.map(({ message }) => message).join("; ");
 
-/** The build puts it beside the bundle; without it, it is read where it is written. */
+/** The build puts it next to the bundle; without it, it is read where it is written. */
 const readTour = (): Promise<string> =>
   readFile(new URL("./scenarios/tour.yaml", import.meta.url), "utf8").catch(() =>
     readFile(new URL("../../../fixtures/scenarios/tour.yaml", import.meta.url), "utf8"),
   );
 
-/** As much of one answer as tells what it is like. */
+/** The characteristic part of one response. */
 const shownLines = 12;
 
 function stepLines(number: number, { title, command, output, notes, problem }: Step): StyledLine[] {

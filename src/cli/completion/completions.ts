@@ -3,7 +3,7 @@ import { quoteShellWord } from "../help/examples.ts";
 import { type DescribedCommand, underlyingOperationOf } from "../help/layout.ts";
 import { globalFlags } from "../parse/globals.ts";
 
-/** What the scripts of the shells understand; the numbers are those of cobra, which they all follow. */
+/** Directives that the scripts of the shells understand; the numbers are those of cobra, which they all follow. */
 const directives = { anything: 0, noSpace: 2, noFiles: 4 } as const;
 
 interface Candidate {
@@ -30,7 +30,7 @@ const names = (values: readonly string[], about = ""): Candidate[] => values.map
 const only = (candidates: readonly Candidate[]): Answer => ({ candidates, directive: directives.noFiles });
 const files: Answer = { candidates: [], directive: directives.anything };
 
-/** What may stand at the cursor: `words` follow `svc`, the last one is being typed and may be empty. */
+/** Candidates at the cursor: `words` follow `svc`, the last one is being typed and may be empty. */
 export async function findCompletions(words: readonly string[], tree: CompletionTree): Promise<string> {
   const typed = words.at(-1) ?? "";
   const { candidates, directive } = await candidatesFor(words.slice(0, -1), typed, tree);
@@ -159,7 +159,7 @@ function offeredBy({ choices, offered }: Pick<FlagSpec, "choices" | "offered">, 
   return words && only(names(words));
 }
 
-/** Fields of the answer, after those that stand there already: `id,st`. */
+/** Fields of the response, after those that are typed already: `id,st`. */
 function fieldsOf(typed: string, command: DescribedCommand | undefined): Answer {
   const known = (command && underlyingOperationOf(command).fields) ?? [];
   const start = typed.slice(0, typed.lastIndexOf(",") + 1);
@@ -184,7 +184,7 @@ async function positional(
   return isPath(spec.name) ? files : only([]);
 }
 
-/** Whether a snapshot that is there is meant. */
+/** Whether an existing snapshot is meant. */
 const namesSnapshot = ({ words }: DescribedCommand, index: number): boolean =>
   words[1] === "snapshot" && words[2] !== "save" && (index === 0 || words[2] === "diff");
 

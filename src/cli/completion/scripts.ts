@@ -34,7 +34,7 @@ function fromLibrary(shell: "fish" | "powershell"): string {
 
 /**
  * By hand: the library's needs a package that many systems lack, complains when it is loaded twice, and evaluates the
- * words, so that Tab would run what stands in `$(…)`.
+ * words, so that Tab would run what is in `$(…)`.
  */
 const bash = `# bash completion for svc
 __svc_complete() {
@@ -74,7 +74,7 @@ __svc_complete() {
 complete -F __svc_complete svc ${otherName}
 `;
 
-/** By hand: the library's evaluates what stands before the last "=", so that Tab would run what stands in `$(…)`. */
+/** By hand: the library's evaluates the text before the last "=", so that Tab would run what is in `$(…)`. */
 const zsh = `#compdef svc ${otherName}
 compdef _svc svc ${otherName}
 # zsh completion for svc

@@ -65,7 +65,7 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
 
 type Env = Host["env"];
 
-/** Where profiles and tokens are kept (DECISIONS.md, L11). Throws a CommandFailedError where the home folder is unknown. */
+/** Folder of profiles and tokens (DECISIONS.md, L11). Throws a CommandFailedError if the home folder is unknown. */
 export const configFolder = (env: Env): string =>
   env.SVC_CONFIG_DIR || usualFolder(env, "XDG_CONFIG_HOME", "APPDATA", ".config");
 
@@ -78,7 +78,7 @@ export function hasConfigFolder(env: Env): boolean {
   }
 }
 
-/** Where jobs and their logs are kept (DECISIONS.md, L11). */
+/** Folder of jobs and their logs (DECISIONS.md, L11). */
 export const stateFolder = (env: Env): string =>
   env.SVC_STATE_DIR ||
   (env.SVC_CONFIG_DIR

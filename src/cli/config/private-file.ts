@@ -10,10 +10,10 @@ import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { stripByteOrderMark } from "../parse/body.ts";
 
-/** What is wrong with the content of a file, without a word of it: `profile a must be an object`. */
+/** The error in the content of a file, without quoting it: `profile a must be an object`. */
 export type Check = (content: Readonly<Record<string, unknown>>) => string | undefined;
 
-/** The content of a JSON file; undefined when there is none. Exit 2 when it cannot be read, or is of another shape. */
+/** The content of a JSON file; undefined if there is none. Exit 2 if it is unreadable, or of another shape. */
 export async function readPrivateFile<T>(path: string, check: Check): Promise<T | undefined> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
@@ -58,7 +58,7 @@ async function changeLocked<T>(
   signal: AbortSignal,
   change: (content: T | undefined) => T | Promise<T>,
 ): Promise<T> {
-  // A link stays a link: people keep their configuration elsewhere.
+  // A link stays a link: people store their configuration in other places.
   const target = await resolveRealPath(path);
   return withLock(target, host, signal, async () => {
     const changed = await change(await readPrivateFile<T>(target, check));

@@ -18,7 +18,7 @@ export interface ChangedProfile {
   readonly isNewlyCurrent: boolean;
 }
 
-/** Changes the named profile, or the current one; it is made when there is none, unless it must be there. */
+/** Changes the named profile, or the current one; it is created if there is none, unless it must exist. */
 export async function changeProfile(
   context: Context,
   change: (profile: Profile) => Profile,

@@ -29,7 +29,7 @@ export interface ProfileFile {
 
 export const profilesPath = (env: Host["env"]): string => join(configFolder(env), "profiles.json");
 
-/** The file's content; empty when there is none. */
+/** The file's content; empty if there is none. */
 export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
   const content = hasConfigFolder(env)
     ? await readPrivateFile<Partial<ProfileFile>>(profilesPath(env), checkProfiles)
@@ -37,7 +37,7 @@ export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
   return { ...content, profiles: content?.profiles ?? {} };
 }
 
-/** Says which member of the file is of another type than it has to be. */
+/** Reports which member of the file is of another type than it has to be. */
 export function checkProfiles({ current, profiles = {} }: Readonly<Record<string, unknown>>): string | undefined {
   if (current !== undefined && typeof current !== "string") return "current must be the name of a profile";
   if (!isObject(profiles)) return "profiles must be an object";

@@ -20,7 +20,7 @@ export interface Setting {
   readonly key: string;
   readonly what: string;
   readonly isSecret: boolean;
-  /** The value as it is kept. Throws UsageError. */
+  /** The value as it is stored. Throws UsageError. */
   readonly checked: (text: string) => string;
 }
 
@@ -55,7 +55,7 @@ export function findSetting(key: string): Setting {
   });
 }
 
-/** The profile with a setting changed; undefined takes it away. */
+/** The profile with a setting changed; undefined removes it. */
 export function withSetting(profile: Profile, key: string, value: string | undefined): Profile {
   const cluster = clusterKey.exec(key)?.[1];
   const change = <T extends object>(of: T, name: string): T =>
@@ -68,12 +68,12 @@ export function withSetting(profile: Profile, key: string, value: string | undef
     : { ...profile, cluster_keys: change(profile.cluster_keys ?? {}, cluster) };
 }
 
-/** One setting as it is shown. A secret has no value here: only its origin is told. */
+/** One setting as it is shown. A secret has no value here: only its origin is shown. */
 type EffectiveSetting =
   | { readonly key: string; readonly origin: string; readonly isSecret: false; readonly value: string }
   | { readonly key: string; readonly origin: string; readonly isSecret: true };
 
-/** What commands of this surrounding would use, with the place that each value comes from. */
+/** The settings that commands would use here, with the source of each value. */
 export async function effectiveSettings(context: Pick<Context, "globals" | "host">): Promise<EffectiveSetting[]> {
   const { host } = context;
   const found = await serviceSettings(context);
@@ -81,29 +81,29 @@ export async function effectiveSettings(context: Pick<Context, "globals" | "host
   const shared = context.globals.profile === undefined ? readEnvironmentEmulator(host) : undefined;
   const emulator = shared ?? (await readProfileEmulator(context));
   return [
-    ...shown("profile", await profileSetting(context)),
-    ...shown("router_url", found.router),
-    ...shown("contracts_url", found.contracts),
-    ...shown("client_id", found.clientId),
+    ...toEffectiveSettings("profile", await profileSetting(context)),
+    ...toEffectiveSettings("router_url", found.router),
+    ...toEffectiveSettings("contracts_url", found.contracts),
+    ...toEffectiveSettings("client_id", found.clientId),
     ...hidden("client_secret", found.clientSecret),
-    ...shown("oauth_client_id", await oauthClientSetting(context)),
+    ...toEffectiveSettings("oauth_client_id", await oauthClientSetting(context)),
     ...keys.flatMap(([cluster, key]) => hidden(`cluster_keys.${cluster}`, key)),
     ...hidden("cluster_key", found.clusterKey),
     ...hidden("token", found.token),
     ...hidden("basic_auth", found.basicAuth),
     ...Object.values(appSecrets).flatMap(({ env }) => hidden(keyOf(env), readVariable(host, env))),
     ...hidden("webhook_hmac_key", found.hmacKey),
-    ...shown("emulator_url", emulator?.url),
+    ...toEffectiveSettings("emulator_url", emulator?.url),
     ...hidden("emulator_token", emulator?.token ?? found.controlToken),
-    ...shown("http_proxy", withoutCredentials(eitherCase(host, "http_proxy"))),
-    ...shown("https_proxy", withoutCredentials(eitherCase(host, "https_proxy"))),
-    ...shown("no_proxy", eitherCase(host, "no_proxy")),
-    ...shown("config_dir", readVariable(host, "SVC_CONFIG_DIR")),
-    ...shown("state_dir", readVariable(host, "SVC_STATE_DIR")),
+    ...toEffectiveSettings("http_proxy", removeCredentials(eitherCase(host, "http_proxy"))),
+    ...toEffectiveSettings("https_proxy", removeCredentials(eitherCase(host, "https_proxy"))),
+    ...toEffectiveSettings("no_proxy", eitherCase(host, "no_proxy")),
+    ...toEffectiveSettings("config_dir", readVariable(host, "SVC_CONFIG_DIR")),
+    ...toEffectiveSettings("state_dir", readVariable(host, "SVC_STATE_DIR")),
   ];
 }
 
-const shown = (key: string, found: SettingValue | undefined): EffectiveSetting[] =>
+const toEffectiveSettings = (key: string, found: SettingValue | undefined): EffectiveSetting[] =>
   found ? [{ key, ...found, isSecret: false }] : [];
 
 const hidden = (key: string, found: SettingValue<unknown> | undefined): EffectiveSetting[] =>
@@ -114,6 +114,6 @@ const keyOf = (name: string): string => name.replace(/^SVC_/, "").toLowerCase();
 const eitherCase = (host: Context["host"], name: string): SettingValue | undefined =>
   readVariable(host, name) ?? readVariable(host, name.toUpperCase());
 
-/** Proxies are often named with a password; what names none may hold one all the same. */
-const withoutCredentials = (found: SettingValue | undefined): SettingValue | undefined =>
+/** Proxies are often named with a password; other settings may hold one all the same. */
+const removeCredentials = (found: SettingValue | undefined): SettingValue | undefined =>
   found && { ...found, value: parseProxy(found.value)?.origin ?? "[not a proxy]" };

@@ -38,7 +38,7 @@ export async function embeddedTarget(
   }
 }
 
-/** Where an emulator's calls go, with its own credentials and nobody else's. */
+/** The target of an emulator's calls, with its own credentials and no others. */
 async function emulatorTarget(
   emulator: EmulatorAccess,
   origin: string,

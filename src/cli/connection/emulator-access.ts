@@ -7,7 +7,7 @@ import { CommandFailedError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { findNearestState, type RunningEmulator, readRunFile, resolveRunFile } from "./run-file.ts";
 
-/** Where an emulator is, and what it takes for credentials: of one in this process, or of one that runs elsewhere. */
+/** Address and credentials of an emulator: of one in this process, or of one that runs elsewhere. */
 export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token" | "clusters">;
 
 /** An emulator that runs on a state of this folder or of one above it. */
@@ -19,8 +19,9 @@ export interface LocalEmulator extends EmulatorAccess {
 const patienceMs = 3_000;
 
 /**
- * The emulator that runs here; undefined where none does. A run file counts only when the very emulator that wrote it
- * answers: one that was left behind sends nothing of ours anywhere. Throws CommandFailedError where it is there and does not answer: what was meant for it must not go to another service.
+ * The emulator that runs here; undefined if none does. A run file counts only if the very emulator that wrote it
+ * answers: a stale one sends nothing of ours anywhere. Throws CommandFailedError if it exists and does not answer: its
+ * requests must not go to another service.
  */
 export async function findLocalEmulator(host: Host): Promise<LocalEmulator | undefined> {
   const state = findNearestState(host.cwd);
@@ -69,7 +70,7 @@ async function access(
   };
 }
 
-/** Whom an emulator knows, with the keys of each. */
+/** Users of an emulator, with the keys of each. */
 export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAccess, "routerUrl" | "token">) {
   const { listWorkspaces } = await import("../../api/emulator/state.ts");
   return withControlClient(routerUrl, token, (client) => client.call(listWorkspaces, {}, once));
@@ -89,7 +90,7 @@ const once = { retries: 0, timeoutMs: patienceMs };
 
 /**
  * Whether the very emulator of a run file answers at its address. Before this is known, nothing is sent there. Throws
- * CommandFailedError where it does not answer in time or, unless `mayBeStarting`, does not serve yet.
+ * CommandFailedError if it does not answer in time or, unless `mayBeStarting`, does not serve yet.
  */
 export async function isSameEmulator(
   { routerUrl, instanceId, pid }: RunningEmulator,

@@ -5,8 +5,8 @@ import type { Output } from "../output/output.ts";
 import type { EmulatorAccess } from "./emulator-access.ts";
 
 /**
- * The variables that point programs at an emulator (DECISIONS.md, L21): what `svc emulator exec` sets and what
- * `svc emulator env` prints. Undefined: to be taken away, for it speaks of other services or other people.
+ * The variables that point programs at an emulator (DECISIONS.md, L21): `svc emulator exec` sets them and `svc emulator
+ * env` prints them. Undefined: to be unset, for it belongs to other services or users.
  */
 export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<string, string | undefined>> {
   const { routerUrl, controlUrl, clusters, token } = emulator;
@@ -17,7 +17,7 @@ export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<str
     SVC_CONTRACTS_URL: first?.url,
     SVC_CLIENT_ID: first?.clientId,
     SVC_CLIENT_SECRET: first?.clientSecret,
-    SVC_CLUSTER_KEY: shown(first?.clusterKey),
+    SVC_CLUSTER_KEY: omitHidden(first?.clusterKey),
     SVC_WEBHOOK_HMAC_KEY: first?.hmacKey,
     SVC_EMULATOR_URL: controlUrl,
     SVC_EMULATOR_TOKEN: token,
@@ -27,7 +27,7 @@ export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<str
         url,
         client_id: clientId,
         client_secret: clientSecret,
-        cluster_key: shown(clusterKey),
+        cluster_key: omitHidden(clusterKey),
       })),
     ),
     SVC_TOKEN: undefined,
@@ -36,16 +36,16 @@ export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<str
   };
 }
 
-/** Undefined for a key that the token is not shown: that of a cluster is not for who has one of its workspaces. */
-const shown = (secret: string | undefined): string | undefined => (isHidden(secret) ? undefined : secret);
+/** Undefined for a key that the token may not see: a token of one workspace does not see that of its cluster. */
+const omitHidden = (secret: string | undefined): string | undefined => (isHidden(secret) ? undefined : secret);
 
-/** The cluster whose workspace is meant where nobody names one: the first that has any. */
+/** The default cluster for a workspace: the first that has any. */
 export const mainCluster = ({
   clusters,
 }: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
   clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
 
-/** What must not be read in a log: of a twin only, but habits are formed early. */
+/** Values to hide in logs: of an emulator only, but habits are formed early. */
 export const collectSecrets = ({
   clusters,
   token,
@@ -64,7 +64,7 @@ const credentialVariables = [
   "SVC_BASIC_AUTH",
 ];
 
-interface Seen<Access> {
+interface VisibleClusters<Access> {
   /** With the workspace's cluster first, where the environment names one. */
   readonly access: Access;
   /** The key of the environment, where the emulator has that workspace; its secret the emulator checks. */
@@ -81,7 +81,7 @@ interface Seen<Access> {
 export async function selectEnvironmentKey<Access extends EmulatorAccess>(
   access: Access,
   { env }: Pick<Host, "env">,
-): Promise<Seen<Access>> {
+): Promise<VisibleClusters<Access>> {
   const { SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret } = env;
   const isForeign = (name: string) => env[name] && !isOwn(name, env[name], access);
   if (!clientId || !clientSecret) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
@@ -92,7 +92,7 @@ export async function selectEnvironmentKey<Access extends EmulatorAccess>(
   return { access: asWorkspace(access, workspace), key: { clientId, clientSecret }, unused: others.filter(isForeign) };
 }
 
-/** Whether this emulator gave that value out: it is used all the same, as the emulator itself tells it. */
+/** Whether this emulator gave that value out: it is used all the same, as the emulator itself returns it. */
 function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boolean {
   if (name === "SVC_CLUSTER_KEY") return clusters.some(({ clusterKey }) => clusterKey === value);
   if (name === "SVC_CLUSTERS")
@@ -100,7 +100,7 @@ function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boole
   return false;
 }
 
-/** The keys of a list of clusters; undefined where it is none. */
+/** The keys of a list of clusters; undefined if it is invalid. */
 function keysIn(list: string): unknown[] | undefined {
   try {
     const found: unknown = JSON.parse(list);
@@ -110,7 +110,7 @@ function keysIn(list: string): unknown[] | undefined {
   }
 }
 
-/** Says which credentials of the environment are not used, where there are any. */
+/** Reports which credentials of the environment are not used, where there are any. */
 export async function noteUnused(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {
   if (unused.length === 0) return;
   await output.note(`Ignored: ${unused.join(", ")} (not known to this emulator; see svc help addresses)`);

@@ -18,9 +18,9 @@ const ofServices = ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"] as co
 const ofControl = ["SVC_EMULATOR_URL"] as const;
 
 /**
- * Whether the environment points to an emulator of this machine that has ended: this folder's runs elsewhere, or none does
- * and nobody listens where the environment says that one runs. Undefined too where something else than the environment
- * says where to go.
+ * Whether the environment points to an emulator of this machine that has ended: this folder's has another address, or
+ * there is none and nothing listens at the address in the environment. Undefined too if another setting than the
+ * environment chooses the target.
  */
 export async function endedEmulator(
   { globals, host }: Pick<Context, "globals" | "host">,
@@ -43,7 +43,7 @@ export async function endedEmulator(
   return { variable, here };
 }
 
-/** What a person does about it. */
+/** The user's next step. */
 function evalAgain({ variable, here }: EndedEmulator, { host }: Pick<Context, "host">): string {
   const ended = `${variable} points to an emulator that has ended`;
   if (here === undefined)
@@ -53,7 +53,7 @@ function evalAgain({ variable, here }: EndedEmulator, { host }: Pick<Context, "h
   return `${ended}. The emulator ${which} is at ${here.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
 }
 
-/** The same of a command that could not reach its service; undefined where that has another reason. */
+/** The same of a command that could not reach its service; undefined if that has another reason. */
 export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
   if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
   const ended = (await endedEmulator(context, "services")) ?? (await endedEmulator(context, "control"));
@@ -61,8 +61,9 @@ export async function findEndedHint(error: unknown, context: Context): Promise<s
 }
 
 /**
- * What a person does where an emulator of this machine refuses what the environment holds: another one may have begun at
- * the address of the one that it was printed by. Undefined where something else than the environment says where to go.
+ * The user's next step if an emulator of this machine rejects the credentials in the environment: another one may have
+ * started at the address of the one that printed it. Undefined if another setting than the environment chooses the
+ * target.
  */
 export async function findRejectionHint(error: unknown, { globals, host }: Context): Promise<string | undefined> {
   if (!(error instanceof ServiceError) || error.status !== 401) return undefined;
@@ -73,8 +74,8 @@ export async function findRejectionHint(error: unknown, { globals, host }: Conte
 }
 
 /**
- * The state of the emulator that is meant by who asks for the one that runs or ends it: that of this folder, where the
- * environment's has ended. One of a folder above may be somebody else's, and is not ended instead.
+ * The state of the emulator that is shown or stopped by default: that of this folder, if the environment's has ended.
+ * One of a folder above may be another user's, and is not stopped instead.
  */
 export async function resolveEndedState(
   file: string | undefined,
@@ -97,7 +98,7 @@ export async function resolveEndedState(
   return ended.here.state;
 }
 
-/** What an emulator tells programs of their options, as the flags that those are here: `the option file` is `--file`. */
+/** An emulator's messages about its options, with the flags of the command line: `the option file` is `--file`. */
 export const toFlagTerms = ({ message }: Error): string =>
   message.replace(/\bthe option ([a-z]+)\b/g, (_, name: string) => `--${name}`);
 
@@ -110,7 +111,7 @@ export function toEndedError(error: Error): unknown {
   return new CommandFailedError("failed", "state_refused", toFlagTerms(error), { cause: error });
 }
 
-/** What an emulator fails with at its start. `repairable`: of a state that is refused; `trouble`: of one that is not usable. */
+/** Failures of an emulator at its start. `repairable`: of a rejected state; `trouble`: of one that is not usable. */
 type StartTrouble = NodeJS.ErrnoException & {
   readonly repairable?: boolean;
   readonly trouble?: "forbidden" | "temporary" | undefined;

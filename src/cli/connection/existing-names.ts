@@ -7,7 +7,7 @@ import { PartialFailureError } from "../failure.ts";
 
 const hiddenHint = "The thing may not exist, may belong to another workspace, or may be hidden from this user.";
 
-/** What is not there is said to be missing by its service; the list of such things says what there is. */
+/** The service reports a missing object; the list of such objects shows which exist. */
 export async function suggestExistingNames(
   error: unknown,
   declaration: DeclaredCommand,
@@ -23,8 +23,8 @@ export async function suggestExistingNames(
 }
 
 /**
- * The list of what the path names: beside the command, or further up, where that is about a thing which must be there
- * for it. What a body names may be anything, so the declaration says it, or nothing is said.
+ * The list of the objects in the path: next to the command, or further up, if that is about an object that must exist
+ * for it. Objects that a body names may be anything, so the declaration names their list, or none is suggested.
  */
 async function listFor(words: readonly string[], spec: CommandSpec | undefined): Promise<string[] | undefined> {
   if (spec?.unknownIsIn !== undefined) return spec.unknownIsIn.split(" ");
@@ -45,19 +45,19 @@ function compositeId(spec: CommandSpec | undefined, { positionals }: CommandInpu
   return `Use the composite ID of the contract. Did you mean T-${number}?`;
 }
 
-/** What leads out of a status in which a contract cannot be signed, declined or sent. */
+/** The way out of a status in which a contract cannot be signed, declined or sent. */
 const outOf = lookupTable<readonly string[]>({
   DRAFT: ["contracts", "send"],
   ON_HOLD: ["emulator", "resume"],
 });
 
-/** The lists of what fields of a body name. */
+/** Lists of the objects that fields of a body name. */
 const listsOf = lookupTable<readonly string[]>({
   contract_template_id: ["contracts", "templates", "list"],
   contract_type_id: ["contracts", "types", "list"],
 });
 
-/** Adds the command that helps to a refusal of the service that names a status, or an id that it does not know. */
+/** Adds the command that helps to a rejection of the service that names a status, or an id that it does not know. */
 export function addNextCommand(error: unknown, { positionals }: CommandInput): unknown {
   if (!(error instanceof ServiceError) || error.status !== 400 || error.problem.hint !== undefined) return error;
   const { message } = error.problem;

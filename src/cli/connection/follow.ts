@@ -6,7 +6,7 @@ import type { Context } from "../command.ts";
 import { describeDroppedEvents } from "../derived-command.ts";
 import { CommandFailedError } from "../failure.ts";
 
-/** What one event of an operation's stream holds. */
+/** Data of one event of an operation's stream. */
 export type EventOf<O extends Operation> = ResultOf<O> extends AsyncIterable<infer One> ? One : never;
 
 /**
@@ -22,7 +22,7 @@ export async function followStream<O extends Operation>(
 ): Promise<undefined> {
   const { output, signal } = context;
   const client = await context.client("emulator", { file, connections: 1 });
-  // It must answer in time; but then silence is no trouble.
+  // It must answer in time; but then silence is not a trouble.
   let missed: { readonly count: number | undefined } | undefined;
   const onMissed = (count: number | undefined) => {
     missed = { count };
@@ -49,9 +49,9 @@ export async function followStream<O extends Operation>(
 }
 
 const firstPauseMs = 200;
-const longestPauseMs = 5_000;
+const maxPauseMs = 5_000;
 
-/** Asks again, at growing intervals of wall time, until there is an answer. Exit 75 when the time is over. */
+/** Asks again, at growing intervals of wall-clock time, until there is a response. Exit 75 when the time is over. */
 export async function pollUntil<T>(
   { host: { wall }, signal }: Context,
   timeoutMs: number,
@@ -59,7 +59,7 @@ export async function pollUntil<T>(
   ask: () => Promise<T | undefined>,
 ): Promise<T> {
   const deadline = wall.monotonicNow() + timeoutMs;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
     const answer = await ask();
     if (answer !== undefined) return answer;
     if (wall.monotonicNow() + pauseMs > deadline) {

@@ -118,7 +118,7 @@ export async function printPlan(
   await output.note("Dry run: nothing was sent");
 }
 
-/** What --verbose and --debug print of every exchange, on standard error. Secrets never reach it. */
+/** The lines of --verbose and --debug for every exchange, on standard error. Secrets never reach it. */
 function createObserver(globals: Globals, output: Output, host: Host): ExchangeObserver {
   const say = (line: string) => void output.warn(line);
   const reported = new Set<string>();
@@ -128,7 +128,7 @@ function createObserver(globals: Globals, output: Output, host: Host): ExchangeO
       if (!globals.debug) return;
       say(`> ${request.method} ${redactUrlValues(request.url)}`);
       for (const [name, value] of Object.entries(request.headers)) say(`> ${name}: ${redactHeader(name, value)}`);
-      if (typeof request.body === "string") say(`> ${bodyLine(request.body)}`);
+      if (typeof request.body === "string") say(`> ${formatBodyLine(request.body)}`);
     },
     onResponse(request, { status, headers }, durationMs) {
       const id = headers["x-request-id"] ? ` ${headers["x-request-id"]}` : "";
@@ -159,7 +159,7 @@ const shortened = (drift: readonly string[]): string => {
   return drift.length <= maxDifferences ? shown : `${shown}; ${drift.length - maxDifferences} more with --verbose`;
 };
 
-function bodyLine(text: string): string {
+function formatBodyLine(text: string): string {
   try {
     return JSON.stringify(redactBody(JSON.parse(text)));
   } catch {

@@ -3,16 +3,16 @@ import type { Client } from "../../client/client.ts";
 import { ServiceError } from "../../client/errors.ts";
 
 type Query = Readonly<Record<string, unknown>>;
-type Asking = { readonly client: Client; readonly signal: AbortSignal };
+type QueryContext = { readonly client: Client; readonly signal: AbortSignal };
 
-interface Named {
+interface NamedObject {
   /** The command that lists them. */
   readonly list: string;
-  readonly exists: (id: string, asking: Asking) => Promise<boolean>;
+  readonly exists: (id: string, asking: QueryContext) => Promise<boolean>;
 }
 
-/** What lists of an emulator are asked for, by the name of the query's member. */
-const named = lookupTable<Named>({
+/** Filters of an emulator's lists, by the name of the query's member. */
+const named = lookupTable<NamedObject>({
   webhook: {
     list: "svc webhooks list",
     async exists(wanted, { client, signal }) {
@@ -49,8 +49,8 @@ const named = lookupTable<Named>({
   },
 });
 
-/** What is said of the first thing that a query names and that the emulator does not have. */
-export async function findUnknownName(query: Query, asking: Asking): Promise<string | undefined> {
+/** The message about the first object in a query that the emulator does not have. */
+export async function findUnknownName(query: Query, asking: QueryContext): Promise<string | undefined> {
   for (const [name, value] of Object.entries(query)) {
     const thing = named[name];
     if (thing === undefined || value === undefined || (await thing.exists(String(value), asking))) continue;

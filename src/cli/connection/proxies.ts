@@ -10,7 +10,7 @@ export interface NamedProxy extends ForwardProxy {
   readonly variable: string;
 }
 
-/** By the scheme of the address that is called; the name in small letters outranks the other, as for curl. */
+/** By the scheme of the called address; the lower-case name outranks the other, as for curl. */
 const variables = lookupTable<readonly string[]>({
   "http:": ["http_proxy", "HTTP_PROXY"],
   "https:": ["https_proxy", "HTTPS_PROXY"],
@@ -38,7 +38,7 @@ export function readProxies(env: Env): ((url: URL) => NamedProxy | undefined) & 
   };
 }
 
-/** The proxy of a variable's value, which need not say its scheme; undefined where it names none. */
+/** The proxy of a variable's value, which need not say its scheme; undefined if it names none. */
 export function parseProxy(value: string): ForwardProxy | undefined {
   const text = value.includes("://") ? value : `http://${value}`;
   if (!URL.canParse(text)) return undefined;
@@ -49,7 +49,7 @@ export function parseProxy(value: string): ForwardProxy | undefined {
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
     return { origin, authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
   } catch {
-    // A percent sign that stands for itself.
+    // A percent sign that is not an escape.
     return undefined;
   }
 }
@@ -61,12 +61,12 @@ thisMachine.addAddress("::1", "ipv6");
 thisMachine.addAddress("::", "ipv6");
 
 function isThisMachine(hostname: string): boolean {
-  const host = bare(hostname);
+  const host = stripHost(hostname);
   return host === "localhost" || host.endsWith(".localhost") || isIn(thisMachine, host);
 }
 
-/** A host name without what may stand around it: the brackets of IPv6, the dot of the root. */
-const bare = (hostname: string): string => {
+/** A host name without decoration: the brackets of IPv6, the dot of the root. */
+const stripHost = (hostname: string): string => {
   const host = hostname.toLowerCase();
   return host.startsWith("[") ? host.slice(1, -1) : host.endsWith(".") ? host.slice(0, -1) : host;
 };
@@ -77,13 +77,13 @@ function isIn(list: BlockList, host: string): boolean {
 }
 
 /**
- * What NO_PROXY leaves out: `*` everything; `example.com`, `.example.com` and `*.example.com` a domain with all below it;
+ * Entries of NO_PROXY: `*` everything; `example.com`, `.example.com` and `*.example.com` a domain with all below it;
  * addresses and networks (`10.0.0.0/8`, `[fd00::1]`); each of them with `:port`, then for that port alone.
  */
 function exemptions(list: string): (url: URL) => boolean {
   const rules = list.split(/[\s,]/).filter(Boolean).map(exemption);
   return (url) => {
-    const host = bare(url.hostname);
+    const host = stripHost(url.hostname);
     const port = url.port || (url.protocol === "https:" ? "443" : "80");
     return rules.some((rule) => (rule.port === undefined || rule.port === port) && rule.matches(host));
   };
@@ -94,7 +94,7 @@ function exemption(entry: string): { port: string | undefined; matches: (host: s
   // More than one colon without brackets is an address.
   const hasPort = colon > 0 && (entry[colon - 1] === "]" || entry.indexOf(":") === colon);
   const port = hasPort ? entry.slice(colon + 1) : undefined;
-  const host = bare(hasPort ? entry.slice(0, colon) : entry);
+  const host = stripHost(hasPort ? entry.slice(0, colon) : entry);
   if (host === "*") return { port, matches: () => true };
   const network = networkOf(host);
   if (network) return { port, matches: (other) => isIn(network, other) };

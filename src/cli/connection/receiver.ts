@@ -8,7 +8,7 @@ import { quoteShellWord } from "../help/examples.ts";
 import { withControlClient } from "./emulator-access.ts";
 import { defaultPort, explainDistrust, readRunFile } from "./run-file.ts";
 
-/** One POST that came in, its body as raw bytes. */
+/** One received POST, its body as raw bytes. */
 export interface ReceivedPost {
   readonly method: string;
   readonly path: string;
@@ -24,7 +24,7 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** What the receiver says to one POST. */
+/** The receiver's response to one POST. */
 export interface ReceiverResponse {
   readonly status: number;
   readonly body?: string;
@@ -34,24 +34,27 @@ export interface ReceiverResponse {
 export interface ReceiverOptions {
   /** 0: any free port. */
   readonly port?: number;
-  /** What it answers to everything. */
+  /** The response to every request. */
   readonly status?: number;
-  /** Told of a request whose body is too large, which is answered 413 and not read on. */
+  /** Called with a request whose body is too large, which is answered 413 and not read on. */
   readonly onTooLarge?: (limitBytes: number) => void;
-  /** Decides each answer; nothing is kept then. */
+  /** Decides each response; nothing is stored then. */
   readonly answer?: (received: ReceivedPost) => Promise<ReceiverResponse>;
 }
 
 /** A delivery is a few kilobytes; more is not a webhook. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/** How long a refused sender may take to read why: a connection that ends with bytes unread takes the answer with it. */
+/**
+ * How long a rejected sender may take to read the reason: a connection that ends with unread bytes takes the response
+ * with it.
+ */
 const lingerMs = 2_000;
 
-/** For a whole request: one that drips is no delivery. */
+/** For a whole request: one that drips is not a delivery. */
 const requestTimeoutMs = 30_000;
 
-/** So that what is held at once is bounded, too; the service sends far fewer at a time. */
+/** Bounds the memory of concurrent requests, too; the service sends far fewer at a time. */
 const maxConnections = 256;
 
 /** Listens on loopback. Rejects with the system's error where the port is taken. */
@@ -96,7 +99,7 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
     async close() {
-      // Whoever sent it should not take an answer under way for a failure.
+      // The sender should not take a pending response for a failure.
       await Promise.all(answering);
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -106,7 +109,7 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
   };
 }
 
-/** Resolves when the answer is out, or when nobody waits for it any more. */
+/** Resolves when the response is sent, or its connection has ended. */
 function reply(response: ServerResponse, { status, body = "", contentType = "text/plain" }: ReceiverResponse) {
   return new Promise<void>((done) => {
     response.once("close", done).once("finish", done);
@@ -114,10 +117,10 @@ function reply(response: ServerResponse, { status, body = "", contentType = "tex
   });
 }
 
-/** Whoever does not answer at once is none of ours. */
+/** A process that does not answer at once is not ours. */
 const patienceMs = 2_000;
 
-/** What the emulator says of itself that listens at that address; undefined where something else does, or nothing. */
+/** The description of the emulator that listens at that address; undefined if another program does, or none. */
 export async function probeListener(url: string): Promise<Liveness | undefined> {
   const { checkLiveness } = await import("../../api/emulator/lifecycle.ts");
   const once = { retries: 0, timeoutMs: patienceMs };
@@ -126,7 +129,7 @@ export async function probeListener(url: string): Promise<Liveness | undefined> 
 
 /** How to end an emulator that nothing of this folder or this shell leads to. */
 interface StopInstructions {
-  /** Where it wrote how to reach it, which may be gone; undefined where it does not say. */
+  /** Path of its run file, which may be gone; undefined if it has none. */
   readonly runFile: string | undefined;
   /** Whether its run file is no longer there: no command of ours reaches it. */
   readonly isLost: boolean;
@@ -154,8 +157,8 @@ export async function findStopInstructions(
 }
 
 /**
- * What to say where no run file tells of an emulator on that state: one may listen at the usual port all the same, whose
- * files were removed while it ran, or which belongs to another folder.
+ * The hint if no run file names an emulator on that state: one may listen at the usual port all the same, whose files
+ * were removed while it ran, or which belongs to another folder.
  */
 export async function createNoEmulatorError(state: string, runFile: string): Promise<CommandFailedError> {
   const url = `http://127.0.0.1:${defaultPort}`;

@@ -57,7 +57,7 @@ const isOrdinary = (name: string): boolean => /^(?:captcha|state|user_code)$/.te
 /** Whether a field of a body that a person wrote holds a secret. */
 export const isSecretField = (name: string): boolean => isSecretName(name) && !isOrdinary(name);
 
-/** A JSON body with everything masked but what is known to be harmless. */
+/** A JSON body with everything masked except harmless values. */
 export function redactBody(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactBody);
   if (typeof value !== "object" || value === null) return typeof value === "string" ? mask : value;
@@ -70,27 +70,27 @@ export function redactBody(value: unknown): unknown {
   );
 }
 
-/** What a service echoes in its answer was sent shortly before. */
+/** Values that a service echoes in its response were sent shortly before. */
 const remembered = 50;
 /** Longer bodies are files and jobs; nothing echoes them. */
-const longestBody = 64 * 1024;
+const maxBodyLength = 64 * 1024;
 /** Shorter ones are part of ordinary words. */
 const shortestSecret = 6;
 
-type Sent = Pick<HttpRequest, "url" | "headers" | "body">;
+type SentRequest = Pick<HttpRequest, "url" | "headers" | "body">;
 
 /** By run: each has a host of its own. */
-const requests = new WeakMap<Host, Sent[]>();
+const requests = new WeakMap<Host, SentRequest[]>();
 
-/** Remembers a request, so that its secrets can be kept out of what is printed about it. */
-export function rememberSentSecrets(host: Host, request: Sent): void {
+/** Remembers a request, so that its secrets can be masked in later output. */
+export function rememberSentSecrets(host: Host, request: SentRequest): void {
   const sent = requests.get(host) ?? [];
   requests.set(host, sent);
   sent.push(request);
   if (sent.length > remembered) sent.shift();
 }
 
-/** The text without any secret that this run has sent: services and receivers echo what they refuse. */
+/** The text without any secret that this run has sent: services and receivers echo what they reject. */
 export function redactSentSecrets(host: Host, text: string): string {
   const sent = requests.get(host);
   if (!sent) return text;
@@ -101,7 +101,7 @@ export function redactSentSecrets(host: Host, text: string): string {
 /** A few headers, and only those of credentials: an address of the emulator may be a credential nowhere. */
 const credentialHeaders = ["authorization", "client-secret", "x-cluster-key", "cookie", "proxy-authorization"];
 
-function secretsIn({ url, headers, body }: Sent): string[] {
+function secretsIn({ url, headers, body }: SentRequest): string[] {
   const given = credentialHeaders.flatMap((name) => headers[name] ?? []);
   const credentials = given.map((value) => value.replace(/^(?:bearer|basic) /i, ""));
   const password = /^basic (.+)$/i.exec(headers.authorization ?? "")?.[1];
@@ -116,8 +116,8 @@ function secretsIn({ url, headers, body }: Sent): string[] {
   return [...credentials, ...pair, ...secretsInUrl(url), ...secretsInBody(body)];
 }
 
-function secretsInBody(body: Sent["body"]): string[] {
-  if (typeof body !== "string" || body.length > longestBody) return [];
+function secretsInBody(body: SentRequest["body"]): string[] {
+  if (typeof body !== "string" || body.length > maxBodyLength) return [];
   try {
     return secretsInValue("", JSON.parse(body));
   } catch {

@@ -9,7 +9,7 @@ import { CommandFailedError, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 
-/** What a running emulator writes beside its state (DECISIONS.md, E3). */
+/** The run file next to the state of a running emulator (DECISIONS.md, E3). */
 export interface RunningEmulator {
   readonly routerUrl: string;
   readonly token: string;
@@ -30,21 +30,21 @@ export function stateFile(host: Host, file: string | undefined): string {
   });
 }
 
-/** Where an emulator on that state writes what it tells: beside the file itself, whatever links lead to it. */
+/** Path of the run file of an emulator on that state: next to the file itself, whatever links lead to it. */
 export const resolveRunFile = async (state: string): Promise<string> =>
   `${await resolveRealPath(state).catch(() => state)}.run`;
 
 /**
- * The emulator that a run file tells of; undefined where there is none, or it does not count: the file has to be this
- * user's alone and to name this machine, since it may have come with somebody's files. Whether that emulator runs there,
- * `isItself` says.
+ * The emulator in a run file; undefined if there is none, or it does not count: the file has to be this user's alone
+ * and to name this machine, since it may have come with files of others. Whether that emulator runs there, `isItself`
+ * checks.
  */
 export async function readRunFile(path: string): Promise<RunningEmulator | undefined> {
   const running = await runFileAt(path);
   return running && (await whyDistrusted(path, running)) === undefined ? running : undefined;
 }
 
-/** Why a run file that is there does not count; undefined where it does, or is not there. */
+/** The reason why an existing run file does not count; undefined if it does, or does not exist. */
 export async function explainDistrust(path: string): Promise<string | undefined> {
   const running = await runFileAt(path);
   return running && whyDistrusted(path, running);
@@ -84,15 +84,15 @@ async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Prom
   return isOnThisMachine(routerUrl) ? undefined : "it has the address of another machine";
 }
 
-/** Where the state of the emulator is kept when nothing else is said. */
+/** Default path of the state of the emulator. */
 const defaultStateFile = ".svc/emulator.json";
 
-/** Where the router listens when nothing else is said. */
+/** Default address of the router. */
 export const defaultPort = 4010;
 
 /**
- * The state in this folder or in the nearest one above it, as git finds its own. What belongs to somebody else is passed
- * over: a state in a folder that everybody may write to would choose where our calls go.
+ * The state in this folder or in the nearest one above it, as git finds its own. Folders of other users are skipped: a
+ * state in a folder that everybody may write to would choose the target of our calls.
  */
 export function findNearestState(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
@@ -102,7 +102,7 @@ export function findNearestState(folder: string): string | undefined {
   }
 }
 
-/** What cannot be looked at is somebody else's, or broken. Windows tells no owners. */
+/** A folder that cannot be examined is another user's, or broken. Windows shows no owners. */
 function isOurs(path: string): boolean {
   const found = seen(path);
   const user = process.getuid?.();
@@ -123,7 +123,7 @@ export function findPathAbove(folder: string, state: string): string | undefined
   return path.startsWith("..") ? path : undefined;
 }
 
-/** Says, once, which state is used where it was found above this folder. */
+/** Reports, once, which state is used where it was found above this folder. */
 export async function noteStateAbove({ cwd }: Host, output: Output, state: string, named: string | undefined) {
   const path = findPathAbove(cwd, state);
   if (named === undefined && path !== undefined) await noteOnce(output, `Using the emulator's state in ${path}`);
@@ -131,7 +131,7 @@ export async function noteStateAbove({ cwd }: Host, output: Output, state: strin
 
 const told = new WeakMap<Output, Set<string>>();
 
-/** A command may ask several times where its services are. `more` is said with it. */
+/** A command may look up its services several times. `more` is printed with it. */
 export async function noteOnce(output: Output, text: string, more = ""): Promise<void> {
   const already = told.get(output) ?? new Set();
   told.set(output, already);
@@ -140,17 +140,17 @@ export async function noteOnce(output: Output, text: string, more = ""): Promise
   await output.note(text + more);
 }
 
-/** What is said of a state that was found in a folder which came from elsewhere, as with a clone. */
+/** The message about a state that was found in a folder which came from elsewhere, as with a clone. */
 export const createUntrustedStateError = (state: string, hint: string): CommandFailedError =>
   new CommandFailedError("failed", "untrusted_state", `${dirname(state)} was not made by this user on this machine.`, {
     hint: `Its state may send webhooks and contain tokens of its author. ${hint}`,
   });
 
-/** A `.svc` folder that is made for a state is one that git passes over: what lies in it is a secret of this machine. */
+/** A `.svc` folder that is created for a state is one that git skips: its contents are secrets of this machine. */
 export async function makeStateFolder(state: string): Promise<void> {
   const folder = dirname(state);
   if (basename(folder) !== dirname(defaultStateFile)) return;
-  // What is wrong with the place, the emulator says.
+  // The emulator reports errors of the folder.
   const made = await makeFolder(folder).catch(() => undefined);
   if (made !== undefined)
     await writeFile(join(folder, ".gitignore"), "*\n", { mode: 0o600, flag: "wx" }).catch(() => {});

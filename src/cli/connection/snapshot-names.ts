@@ -9,7 +9,7 @@ import type { Host } from "../host.ts";
 import { readEnvironmentEmulator } from "../settings.ts";
 import { createUntrustedStateError, readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
 
-/** Where the snapshots of a state lie, each in a file of its name (emulator/store/file/file-snapshot-store.ts). */
+/** Folder of the snapshots of a state, each in a file of its name (emulator/store/file/file-snapshot-store.ts). */
 const folderOf = async (state: string): Promise<string> =>
   `${await resolveRealPath(state).catch(() => state)}.snapshots`;
 
@@ -23,8 +23,9 @@ export async function snapshotNames(host: Host): Promise<readonly string[]> {
 }
 
 /**
- * The file that is meant: that of the snapshot of this name, of the state that this folder has; else the one at this path;
- * else that of the snapshot which the emulator in reach has, wherever its state is. Fails where there is none of these.
+ * The file that is meant: that of the snapshot of this name, of the state that this folder has; else the one at this
+ * path; else that of the snapshot which the emulator in reach has, wherever its state is. Fails if there is none of
+ * these.
  */
 export async function resolveSnapshotFile(named: string, host: Host): Promise<string> {
   const names = await snapshotNames(host);
@@ -55,7 +56,7 @@ interface RunningSnapshot {
   readonly file: string | undefined;
 }
 
-/** What the emulator that the environment names, or that tells of itself in this folder, has under this name. */
+/** The snapshot of this name in the emulator of the environment, or of this folder. */
 async function snapshotOfRunning(named: string, host: Host): Promise<RunningSnapshot | undefined> {
   const access = await import("./emulator-access.ts");
   const told = readEnvironmentEmulator(host);
@@ -63,7 +64,7 @@ async function snapshotOfRunning(named: string, host: Host): Promise<RunningSnap
   const [url, token] = told ? [told.url.value, told.token?.value] : here ? [here.routerUrl, here.token] : [];
   if (url === undefined || (here && !(await access.isSameEmulator(here)))) return undefined;
   const { listSnapshots } = await import("../../api/emulator/snapshots.ts");
-  // One that does not answer, or refuses the token, has nothing to begin from.
+  // An emulator that does not answer, or rejects the token, has nothing to begin from.
   const listed = await access.withControlClient(url, token, (client) => client.call(listSnapshots, {})).catch(() => []);
   const found = listed.find(({ name }) => name === named);
   const file = found?.file ?? undefined;

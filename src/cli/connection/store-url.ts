@@ -21,8 +21,8 @@ export const isStoreSelected = (
 ): string | undefined => store ?? (file === undefined && !ephemeral ? env[variable] || undefined : undefined);
 
 /**
- * The store that is meant, with its password wherever that is kept; undefined for a state in a file or in memory. Throws
- * UsageError, which does not say what the URL holds.
+ * The store that is meant, with its password wherever that is stored; undefined for a state in a file or in memory.
+ * Throws UsageError, which does not say what the URL holds.
  */
 export function resolveStore(
   flags: StoreFlags,
@@ -50,7 +50,7 @@ export function resolveStore(
   return { store: password === undefined ? store : withPassword(store, parsed, password), schema };
 }
 
-/** That of the URL in the environment, where it leads to the same database as the same user. */
+/** Password of the URL in the environment, if it leads to the same database as the same user. */
 function ownPassword(wanted: PostgresUrl, { env }: Host): string | undefined {
   if (!env[variable]) return undefined;
   const { password, ...own } = parsedUrl(env[variable], variable);
@@ -72,7 +72,7 @@ function withPassword(store: string, { user }: PostgresUrl, password: string): s
   return `${scheme}${encodeURIComponent(user ?? "")}:${encodeURIComponent(password)}@${rest}`;
 }
 
-/** As libpq finds it: the first line that fits, of a file that nobody else may read. */
+/** As libpq finds it: the first line that fits, of a file that other users cannot read. */
 function passwordIn({ host: server, port, user, database }: PostgresUrl, { env }: Host): string | undefined {
   const path = env.PGPASSFILE || (env.HOME ? join(env.HOME, ".pgpass") : undefined);
   if (path === undefined) return undefined;

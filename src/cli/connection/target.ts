@@ -11,8 +11,8 @@ import { noteUnused } from "./emulator-variables.ts";
 import { findNearestState, noteOnce, noteStateAbove, readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
 
 /**
- * Where the services are, and the credentials for them. Exit 2 where nothing says where they are; an emulator that
- * nothing but this folder names is told of.
+ * Addresses of the services, and the credentials for them. Exit 2 if none is configured; an emulator that only this
+ * folder names is reported.
  */
 export async function serviceTarget(globals: Globals, host: Host, output: Output): Promise<ServiceTarget> {
   const found = await serviceSettings({ globals, host });

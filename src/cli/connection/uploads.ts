@@ -18,7 +18,7 @@ export interface UploadedFile {
   readonly content_type: string;
 }
 
-/** One call initializes at most so many (DECISIONS.md, C6). */
+/** One call initializes at most this many (DECISIONS.md, C6). */
 const filesPerCall = 50;
 
 interface Candidate {
@@ -28,7 +28,7 @@ interface Candidate {
   readonly contentType: string;
   /** The bytes, from the beginning, for each attempt. */
   readonly open: () => AsyncIterable<Uint8Array>;
-  /** Throws where what was read may be a mixture. */
+  /** Throws if what was read may be a mixture. */
   readonly checkUnchanged: () => Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export async function findUploadCandidates(
 
 type Content = Pick<Candidate, "bytes" | "open" | "checkUnchanged">;
 
-/** A signed URL takes no body of unknown length, so a pipe is read first. */
+/** A signed URL accepts no body of unknown length, so a pipe is read first. */
 async function heldInput({ host }: Context, flag: string): Promise<Content> {
   const content = await readInput(host, "-", flag);
   return { bytes: content.length, open: () => Readable.from([content]), checkUnchanged: async () => {} };
@@ -94,7 +94,7 @@ async function fileContent({ host }: Context, path: string, flag: string): Promi
   };
 }
 
-/** What must be known of uploads when something fails after them. */
+/** Data of uploads for the report of a later failure. */
 export const describeCompletedUploads = (done: readonly UploadedFile[]): string[] =>
   done.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
 
@@ -175,7 +175,7 @@ function slotsByFile(files: readonly Candidate[], slots: readonly Slot[]): Reado
   );
 }
 
-/** Storages refuse an expired URL by 403 or 400, and say so in words alone. */
+/** Storages reject an expired URL by 403 or 400, and say so in words alone. */
 const isExpired = (error: unknown): boolean =>
   error instanceof ServiceError &&
   (error.status === 403 || error.status === 400) &&

@@ -1,13 +1,13 @@
 import type { FailureKind } from "../failure.ts";
 
-/** What one check found. `skipped` says why it could not be made. */
+/** Result of one check. `skipped` says why it was not made. */
 export interface CheckResult {
   readonly check: string;
   readonly status: "ok" | "warning" | "failed" | "skipped";
   readonly detail: string;
-  /** What to do about it. */
+  /** The advice. */
   readonly hint?: string | undefined;
-  /** What it means for the exit code; only of failed ones. */
+  /** Its effect on the exit code; only of failed ones. */
   readonly kind?: FailureKind | undefined;
 }
 

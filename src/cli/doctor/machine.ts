@@ -13,7 +13,7 @@ import { explainError } from "../exit.ts";
 import { emulatorSetting, profileSetting, type SettingValue, tokenSetting } from "../settings.ts";
 import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
 
-/** What can be said without sending anything. */
+/** Checks without a request. */
 export async function machineFindings(context: Context): Promise<CheckResult[]> {
   return [versions(context), ...(await files(context)), await profile(context)];
 }
@@ -59,7 +59,7 @@ async function profile(context: Context): Promise<CheckResult> {
   }
 }
 
-/** The sign-ins that are kept, the emulator of this folder, and what may keep its webhooks from arriving. */
+/** The stored sign-ins, the emulator of this folder, and obstacles between it and its webhooks. */
 export async function environmentFindings(context: Context): Promise<CheckResult[]> {
   return [await signIns(context), await emulator(context), ...(await webhookFindings(context))];
 }
@@ -85,7 +85,7 @@ async function signIns(context: Context): Promise<CheckResult> {
   }
 }
 
-/** One that a profile names: whether it answers, as one. */
+/** The emulator of a profile: whether it answers, as one. */
 async function emulatorNamed({ value: url, origin }: SettingValue): Promise<CheckResult> {
   const { probeListener } = await import("../connection/receiver.ts");
   const found = await probeListener(url);
@@ -110,13 +110,13 @@ async function emulator({ globals, host }: Context): Promise<CheckResult> {
   return warning("emulator", detail, 'To use the emulator of this folder: eval "$(svc emulator env)" again.');
 }
 
-/** So many are named. */
+/** This many are named. */
 const named = 5;
 
-/** What an emulator was told to do to requests and webhooks, which look broken then: nothing where that is nothing. */
+/** Scripted faults of an emulator, which make requests and webhooks look broken: nothing if there are none. */
 async function webhookFindings(context: Context): Promise<CheckResult[]> {
   const { signal } = context;
-  // Where none is meant there is nothing to ask, and that it does not answer is said of the services.
+  // Without an emulator there is nothing to check, and a missing response is reported with the services.
   const client = await context.client("emulator").catch(() => undefined);
   if (!client) return [];
   const [{ listFaults }, { listControlWebhooks }] = await Promise.all([

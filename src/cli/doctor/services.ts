@@ -115,7 +115,10 @@ function skew({ host: { wall } }: Context, answers: readonly (ServiceAnswer | Er
     : ok("clock", detail);
 }
 
-/** Whether what was sent went through a proxy, and what the proxy did. `outcome` is what each address gave: an answer or an error. */
+/**
+ * Whether what was sent went through a proxy, and what the proxy did. `outcome` is what each address gave: a response
+ * or an error.
+ */
 function proxyFinding(
   { host: { env } }: Context,
   sent: readonly { readonly address: string; readonly outcome: unknown }[],
@@ -141,11 +144,11 @@ function proxyFinding(
   return ok("proxy", `${first.address} responds through ${first.through}`);
 }
 
-/** No answer came at all: whose fault that is, nobody here can know. */
+/** No response came at all: the cause cannot be known here. */
 const explainsNothing = (outcome: unknown): boolean =>
   outcome instanceof Error && explainError(outcome).code === "network";
 
 const kinds: Readonly<Record<number, FailureKind>> = { 2: "usage", 4: "forbidden", 75: "temporary" };
 
-/** What a failure means for the exit code of doctor. */
+/** The effect of a failure on the exit code of doctor. */
 const failureKindOf = (error: unknown): FailureKind => kinds[explainError(error).exitCode] ?? "failed";

@@ -1,6 +1,6 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
 
-/** The examples of a help page, each under its title; long ones go on in the next line, as shells allow. */
+/** The examples of a help page, each under its title; long ones continue in the next line, as shells allow. */
 export const exampleLines = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
   ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...broken(example, width)])].join("\n");
 
@@ -38,6 +38,6 @@ function units(argv: readonly string[]): string[] {
   return found;
 }
 
-/** A word as a POSIX shell takes it for that one word, whatever it holds. */
+/** A word quoted for a POSIX shell, whatever it holds. */
 export const quoteShellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -8,7 +8,7 @@ import { layOutPage } from "./layout.ts";
 import { buildHelpPage, everyCommandPage, findUnknownWords, rootPage } from "./pages.ts";
 import { topicPage, topics } from "./topics.ts";
 
-/** What a command line shows that asks for help, names a group alone, or nothing: a page, or the whole tree as data. */
+/** The help for a command line that requests it, names a group alone, or nothing: a page, or the whole tree as data. */
 export async function renderHelp(argv: readonly string[], host: Host): Promise<string> {
   const { words, wantsHelp } = locateCommand(argv);
   const isVerb = words[0] === "help";
@@ -22,7 +22,7 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
     if (named.length > 0) await check(named);
     return manualPage(await loadCommandTree(loadDeclarations), host.version);
   }
-  // Where it can be written at once, nobody asks for the stream: there is no window.
+  // If it can be written at once, the stream is not opened: there is no window.
   const out = host.writeAtOnce ? { isTTY: false, columns: undefined } : host.stdout;
   const columns = readWindowWidth(out, host.env) ?? (out.isTTY ? 80 : 100);
   const topic = named.length === 1 ? topics[named[0]!] : undefined;
@@ -39,7 +39,7 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
     if (!isVerb && !wantsHelp) await check(argv);
     return layOutPage(rootPage(names), columns);
   }
-  // A word that names nothing is a mistake, unless it stands behind a command whose help is asked for.
+  // An unknown word is a mistake, unless it follows a command whose help is requested.
   if (isVerb || !names.includes(named[0]!)) await check(named).catch((error: unknown) => sayWhatThereIs(error, named));
   const commands = await loadCommands(named[0]!);
   const unknown = findUnknownWords(named, commands);

@@ -7,7 +7,7 @@ import type {
 } from "../../derive/command-spec.ts";
 import { exampleLines } from "./examples.ts";
 
-/** What stands on a help page, before it is laid out for a window. */
+/** Contents of a help page, before it is laid out for a window. */
 export interface HelpPage {
   readonly usage?: string;
   readonly about: readonly string[];
@@ -19,7 +19,7 @@ export interface HelpPage {
 export interface HelpTable {
   readonly title: string;
   readonly rows: readonly (readonly [term: string, text: string])[];
-  /** Names below the rows, without a text each. */
+  /** Names below the rows, without a string each. */
   readonly names?: readonly string[];
   /** Stands right below the table before it, without a blank line. */
   readonly isTight?: boolean;
@@ -31,8 +31,8 @@ const widestTerm = 30;
 const narrowestText = 30;
 
 /**
- * The page as text, for a window of so many columns. By hand: the parser's own help knows commands alone, not groups,
- * topics and examples.
+ * The page as a string, for a window of this many columns. By hand: the parser's own help knows commands alone, not
+ * groups, topics and examples.
  */
 export function layOutPage(page: HelpPage, columns: number): string {
   const { usage, about, examples, tables, notes } = page;
@@ -48,7 +48,7 @@ export function layOutPage(page: HelpPage, columns: number): string {
   return `${blocks.join("\n\n")}\n`;
 }
 
-/** Tables that stand right below each other have their texts in one column. */
+/** Consecutive tables have their strings in one column. */
 function tableBlocks(tables: readonly HelpTable[], width: number): string[] {
   const blocks: HelpTable[][] = [];
   for (const table of tables.filter(({ rows, names = [] }) => rows.length + names.length > 0)) {
@@ -64,7 +64,7 @@ function tableBlocks(tables: readonly HelpTable[], width: number): string[] {
 const widestTermIn = (rows: HelpTable["rows"]): number =>
   Math.max(...rows.map(([term]) => term.length).filter((length) => length <= widestTerm), 0);
 
-/** Terms beside their texts; a long term has its text below it, and so have all in a window that is too narrow. */
+/** Terms next to their strings; a long term has its text below it, and so have all in a window that is too narrow. */
 function tableText({ title, rows, names = [] }: HelpTable, widest: number, width: number): string {
   const side = width - widest - 4 >= narrowestText ? widest : 0;
   const lines = rows.flatMap(([term, text]) => {
@@ -81,7 +81,7 @@ function tableText({ title, rows, names = [] }: HelpTable, widest: number, width
   return [`${title}:`, ...lines, ...more.map((line) => `  ${line}`)].join("\n");
 }
 
-/** Lines of at most so many characters, where words allow it; all but the first begin with `indent` blanks. */
+/** Lines of at most this many characters, where words allow it; all but the first begin with `indent` blanks. */
 export function wrapText(text: string, width: number, indent = 0): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {
@@ -92,8 +92,8 @@ export function wrapText(text: string, width: number, indent = 0): string[] {
   return lines;
 }
 
-/** Longer lists of choices are left to completion and to the message that refuses a wrong one. */
-const choicesShown = 12;
+/** Longer lists of choices are left to completion and to the message that rejects a wrong one. */
+const maxChoices = 12;
 
 /** `<composite-id>`, `[file]`, `<path...>` */
 export function positionalTerm({ name, optional, variadic }: PositionalSpec): string {
@@ -118,7 +118,7 @@ export function flagTables(flags: readonly FlagSpec[], bodyFrom: readonly string
   );
 }
 
-/** Flags of a page. Where one of them has a short form, the long ones stand below each other all the same. */
+/** Flags of a page. Where one of them has a short form, the long ones are below each other all the same. */
 export function flagTable(title: string, flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): HelpTable {
   const indent = flags.some(({ short }) => short !== undefined) ? "    " : "";
   return {
@@ -133,14 +133,14 @@ export function flagTable(title: string, flags: readonly FlagSpec[], bodyFrom: r
 const longTerm = (spec: FlagSpec): string =>
   spec.type === "boolean" ? `--[no-]${spec.flag}` : [`--${spec.flag}`, ...formatFlagValue(spec)].join(" ");
 
-/** How the value of a flag is shown, here and where it is refused: `<FILE>`; nothing for one that takes none. */
+/** The placeholder of a flag's value, here and in errors: `<FILE>`; empty for a flag without one. */
 export function formatFlagValue({ flag, type, placeholder, optionalValue }: FlagSpec): string[] {
   if (type === "switch" || type === "boolean") return [];
   const name = placeholder ?? (type === "integer" || type === "number" ? "N" : nounOf(flag));
   return [optionalValue ? `[${name}]` : `<${name}>`];
 }
 
-/** What a flag is named after: `--contract-name <NAME>`. */
+/** The source of a flag's name: `--contract-name <NAME>`. */
 const nounOf = (flag: string): string => flag.slice(flag.lastIndexOf("-") + 1).toUpperCase();
 
 function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
@@ -155,7 +155,7 @@ function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
 
 function choiceNote(choices: readonly string[] = []): string[] {
   if (choices.length === 0) return [];
-  return [choices.length <= choicesShown ? choices.join(", ") : `one of ${choices.length}`];
+  return [choices.length <= maxChoices ? choices.join(", ") : `one of ${choices.length}`];
 }
 
 const withNotes = (text: string, ...notes: (string | readonly string[])[]): string => {
@@ -169,5 +169,5 @@ const withNotes = (text: string, ...notes: (string | readonly string[])[]): stri
 /** A command as help, completion and the manifest see it; a hand-written one may extend that of an operation. */
 export type DescribedCommand = CommandDeclaration & { readonly spec?: CommandSpec | undefined };
 
-/** What is known of the operation behind a command, its own or the one that it extends; empty when there is none. */
+/** The operation behind a command, its own or the one that it extends; empty if there is none. */
 export const underlyingOperationOf = (command: DescribedCommand): Partial<CommandSpec> => command.spec ?? command;

@@ -34,7 +34,7 @@ function commandEntry(command: DescribedCommand) {
   };
 }
 
-/** `in`: where its value goes in the request. */
+/** `in`: position of its value in the request. */
 function flagEntry({ target, ...flag }: FlagSpec) {
   return { ...flag, ...(target && { in: target.in }) };
 }

@@ -13,7 +13,7 @@ import {
 } from "./layout.ts";
 import { topics } from "./topics.ts";
 
-/** The page of the whole program: what a newcomer needs, on one screen. */
+/** The page of the whole program: the essentials for a newcomer, on one screen. */
 export const rootPage = (names: readonly string[]): HelpPage => {
   const under = (heading: string) => names.filter((name) => headingOf(name) === heading);
   const brief = headings(names).filter(isBrief);
@@ -63,7 +63,7 @@ export const everyCommandPage = (commands: ReadonlyMap<string, readonly Describe
   notes: [],
 });
 
-/** The groups' headings, in the order in which groups first stand under them. */
+/** The groups' headings, in the order in which groups first are under them. */
 const headings = (names: readonly string[]): string[] => [...new Set(names.map(headingOf))];
 const headingOf = (name: string): string => commandGroups[name]?.heading ?? "More";
 const isBrief = (heading: string): boolean => briefHeadings.some((one) => one === heading);
@@ -80,7 +80,7 @@ export function buildHelpPage(words: readonly string[], commands: readonly Liste
   return groupPage(at, below, at.length === 1 ? commandGroups[at[0]!] : undefined);
 }
 
-/** The words up to the first that names nothing, where that stands behind a group; behind a command they are arguments. */
+/** The words up to the first unknown one, if that follows a group; after a command they are arguments. */
 export function findUnknownWords(
   words: readonly string[],
   commands: readonly ListedCommand[],
@@ -90,7 +90,7 @@ export function findUnknownWords(
   return isCommand || at.length === words.length ? undefined : words.slice(0, at.length + 1);
 }
 
-/** The longest beginning of the words that stands in the tree. */
+/** The longest beginning of the words that is in the tree. */
 function deepest(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] {
   for (let length = words.length; length > 1; length -= 1) {
     const start = words.slice(0, length);
@@ -170,7 +170,7 @@ function commandTables(
   ];
 }
 
-/** A word that stands below some others: its arguments and summary, and the words that stand below it. */
+/** A word that is below some others: its arguments and summary, and the words that are below it. */
 function commandRow(words: readonly string[], word: string, below: readonly DescribedCommand[]): [string, string] {
   const depth = words.length;
   const here = below.filter((one) => one.words[depth] === word);

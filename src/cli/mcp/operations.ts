@@ -1,6 +1,6 @@
 import { UsageError } from "../failure.ts";
 
-/** What is read of a command as `svc help --json` lists it. */
+/** Fields of a command in `svc help --json` that are used. */
 export interface ListedCommand {
   readonly command: string;
   readonly summary: string;
@@ -34,10 +34,10 @@ const personal: ReadonlySet<string> = new Set([
   "crm-b",
 ]);
 
-/** Operations whose responses are secrets as a whole, or whatever somebody sent. */
-const withheld: ReadonlySet<string> = new Set(["state.export", "clusters.inbox", "emails.blackhole"]);
+/** Operations whose responses are secrets as a whole, or arbitrary data of senders. */
+const withheldOperations: ReadonlySet<string> = new Set(["state.export", "clusters.inbox", "emails.blackhole"]);
 
-/** The command that is called so: `contracts status` or `contracts.status`. Throws UsageError where there is none. */
+/** The command of that name: `contracts status` or `contracts.status`. Throws UsageError if there is none. */
 export function namedCommand(commands: Commands, name: string): ListedCommand {
   const wanted = name.trim().replace(/^svc /, "");
   const found =
@@ -75,7 +75,7 @@ function scoreOf({ command, summary, description = "", path = "" }: ListedComman
   return scores.reduce((sum, one) => sum + one, 0);
 }
 
-/** What an agent gives for one call. */
+/** An agent's input for one call. */
 export interface CallInput {
   readonly operation: string;
   readonly params?: Readonly<Record<string, string | number>> | undefined;
@@ -83,7 +83,7 @@ export interface CallInput {
   readonly body?: unknown;
 }
 
-/** The command line of one call, and what is piped into it. Throws UsageError where an agent may not make it. */
+/** The command line of one call, and its standard input. Throws UsageError if an agent may not run it. */
 export function callLine(commands: Commands, input: CallInput, allowWrites: boolean) {
   const listed = namedCommand(commands, input.operation);
   requireCallable(listed, allowWrites);
@@ -103,7 +103,7 @@ function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
   const byHand = (hint: string) => new UsageError(`svc ${command} cannot be called by an agent`, { hint });
   if (operation === undefined) throw byHand("It calls no operation. Run it in a shell.");
   if (personal.has(command.split(" ")[0]!)) throw byHand("It acts for a person or a connected app.");
-  if (withheld.has(operation)) throw byHand("Its response holds secrets.");
+  if (withheldOperations.has(operation)) throw byHand("Its response holds secrets.");
   if ((response !== "json" && response !== "empty") || body === "raw" || body === "stream") {
     throw byHand("It sends or returns something else than JSON. Run it in a shell.");
   }
@@ -130,7 +130,7 @@ function positionalsOf({ positionals }: ListedCommand, params: NonNullable<CallI
   return given;
 }
 
-/** Only what goes into the request: other flags choose services, files and formats. */
+/** Only flags of the request: other flags choose services, files and formats. */
 function flagOf({ flags }: ListedCommand, name: string, value: unknown): string[] {
   const spelt = name.replaceAll("_", "-");
   const found = flags.find(({ flag, in: place }) => flag === spelt && (place === "query" || place === "headers"));

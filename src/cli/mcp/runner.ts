@@ -6,7 +6,7 @@ import { isSecretField } from "../connection/redact.ts";
 import { explainError, explanationJson, withoutSecrets } from "../exit.ts";
 import type { ListedCommand } from "./operations.ts";
 
-/** What a tool answers: the text that the command line prints, without secrets. */
+/** The result of a tool: the text that the command line prints, without secrets. */
 export interface Answer {
   readonly text: string;
   readonly isError: boolean;
@@ -28,7 +28,7 @@ export class Runner {
     return this.#commands;
   }
 
-  /** What the command line prints on standard output; where it prints nothing, its error. */
+  /** The command line's standard output; if it is empty, its error. */
   async run(argv: readonly string[], stdin?: string): Promise<Answer> {
     const { host, globals, svc } = this.#context;
     const { profile, baseUrl, emulator } = globals;
@@ -52,12 +52,12 @@ export class Runner {
 
 function answerOf({ exit, out, err }: CapturedRun, secrets: readonly string[]): Answer {
   if (out.trim() !== "" || exit === 0) return { text: hideSecrets(out, secrets), isError: false };
-  // Warnings may stand before it.
+  // Warnings may be before it.
   const error = err.slice(Math.max(0, err.lastIndexOf('{"error":')));
   return { text: hideSecrets(error, secrets), isError: true };
 }
 
-/** What the command line would print about it. */
+/** The command line's message about it. */
 export const errorAnswer = (error: unknown): Answer => ({
   text: `${JSON.stringify(explanationJson(withoutSecrets(explainError(error))))}\n`,
   isError: true,
@@ -65,7 +65,7 @@ export const errorAnswer = (error: unknown): Answer => ({
 
 export const dataAnswer = (value: unknown): Answer => ({ text: `${JSON.stringify(value, null, 2)}\n`, isError: false });
 
-/** As the control plane hides what it must not show: what is hidden already stays as it is. */
+/** As the control plane hides secrets: hidden values stay as they are. */
 const mask = "[redacted]";
 
 /** Fields of answers that are called like secrets and hold none: of errors and of two states that differ. */
@@ -76,13 +76,13 @@ const isLink = (name: string): boolean => /^(?:link|authorization_url|redirect_u
 
 const isSecret = (name: string): boolean => isLink(name) || (isSecretField(name) && !harmless.has(name));
 
-/** Variables whose values never stand in an answer, whatever repeats them. */
+/** Variables whose values never are in a response, whatever repeats them. */
 const secretVariables =
   /^(?:SVC_(?:CLIENT_SECRET|CLUSTER_KEY|TOKEN|BASIC_AUTH|WEBHOOK_HMAC_KEY|EMULATOR_TOKEN|STORE)|SVC_\w+_(?:SECRET|TOKEN|PASSWORD)|PGPASSWORD|OTEL_EXPORTER_OTLP_\w*HEADERS)$/;
 /** Shorter ones are part of ordinary words. */
 const shortestSecret = 6;
 
-/** The secrets of an environment; those of each cluster stand in a document. */
+/** The secrets of an environment; those of each cluster are in a document. */
 function secretsIn(env: Readonly<Record<string, string | undefined>>): string[] {
   const own = Object.entries(env).flatMap(([name, value]) =>
     secretVariables.test(name) && value !== undefined ? [value] : [],
@@ -91,7 +91,7 @@ function secretsIn(env: Readonly<Record<string, string | undefined>>): string[] 
   return [...own, ...ofClusters.map(([, value]) => value!)].filter((one) => one.length >= shortestSecret);
 }
 
-/** What a command printed, as it is but for secrets: by the names of fields, in URLs, and these. */
+/** A command's output without secrets: by the names of fields, in URLs, and these. */
 function hideSecrets(text: string, secrets: readonly string[]): string {
   const shown = hidden(text);
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), shown);
@@ -117,7 +117,7 @@ function maskFields(value: unknown, name: string, found: { secrets: number }): u
   }
   if (Array.isArray(value)) return value.map((one) => maskFields(one, name, found));
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
-  // Of two states that differ, the name of a field stands beside its values.
+  // In a difference of two states, the name of a field is next to its values.
   const { field } = value as { readonly field?: unknown };
   const inherited = isSecret(name) ? name : typeof field === "string" && isSecret(field) ? field : undefined;
   return Object.fromEntries(

@@ -13,7 +13,7 @@ export async function serve(context: Context, { allowWrites }: { readonly allowW
   const runner = new Runner(context);
   const tools = toolsFor(allowWrites);
   const server = new Server({ name: "svc", version: host.version }, { capabilities: { tools: {} } });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listed) }));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listTool) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }) => {
     const tool = tools.find((one) => one.name === name);
     const { text, isError } = tool
@@ -34,8 +34,8 @@ export async function serve(context: Context, { allowWrites }: { readonly allowW
   signal.throwIfAborted();
 }
 
-/** As it is announced. What every schema would say again is left out: agents pay for each byte. */
-function listed({ name, description, input, readOnly }: Tool) {
+/** The announced form. Parts that every schema would repeat are omitted: agents pay for each byte. */
+function listTool({ name, description, input, readOnly }: Tool) {
   const { $schema: _, additionalProperties: __, ...schema } = z.toJSONSchema(input, { io: "input" });
   return {
     name,

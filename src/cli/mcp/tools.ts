@@ -63,7 +63,7 @@ const contractStatus = tool(
   async ({ id }, runner) => runner.run(["contracts", "status", word(id, "id")]),
 );
 
-/** What leads a contract there from where it is made; the last answer is that of its status. */
+/** The steps to that status from creation; the last response is that of its status. */
 const contractJourney = tool(
   "contract",
   "Lead a contract to a status, or create a sample; answers its status",
@@ -87,7 +87,7 @@ const contractJourney = tool(
 /** More signatories than any contract of the emulator has. */
 const maxSteps = 20;
 
-/** Undefined where it is there, or where no step leads there. */
+/** Undefined if it is there, or no step leads there. */
 function nextStep(status: string, to: string, id: string): string[] | undefined {
   if (status === to || to === "DRAFT") return undefined;
   if (status === "DRAFT") return ["contracts", "send", id];
@@ -168,7 +168,7 @@ const requests = tool(
     ]),
 );
 
-/** Sends to the receiver whatever it has to refuse. */
+/** Sends to the receiver whatever it has to reject. */
 const certify = tool(
   "certify",
   "Grade a webhook receiver: sends it good and bad deliveries",
@@ -178,7 +178,7 @@ const certify = tool(
     runner.run(["webhooks", "certify", `--to=${to}`, `--hmac-key-file=${hmac_key_file}`]),
 );
 
-/** A word of an agent stands for a value, never for a flag. */
+/** An agent's word is a value, never a flag. */
 function word(value: string, name: string): string {
   if (value === "" || value.startsWith("-")) throw new UsageError(`${name} must be a name, got "${value}"`);
   return value;

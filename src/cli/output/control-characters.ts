@@ -1,14 +1,14 @@
 import { lookupTable } from "../../base/object.ts";
 
 /**
- * What a terminal acts upon, or shows nothing of: control characters, line separators, lone surrogates, marks that
- * turn the direction of writing, and whatever has no width. First the flags that are written with tags, as a whole.
- * Made where it is needed, as all that ask for properties of characters: that takes half a millisecond.
+ * Characters that control a terminal or are invisible: control characters, line separators, lone surrogates, marks that
+ * turn the direction of writing, and zero-width ones. First the flags that are written with tags, as a whole. Created
+ * on first use, like all expressions with properties of characters: that takes half a millisecond.
  */
 const suspects = (): RegExp =>
   /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f}|[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
-/** Most texts: nothing to look at closer. */
+/** Most strings: nothing to look at closer. */
 const harmless = /^[ -~]*$/;
 const harmlessLines = /^[\n -~]*$/;
 /** With the dashes, quotation marks and ellipsis of our own pages. */
@@ -40,8 +40,8 @@ const toPeople: Escape = (char) => {
 const toJson: Escape = (char) => [...Array(char.length).keys()].map((i) => `\\u${hex(char.charCodeAt(i), 4)}`).join("");
 
 /**
- * A line for people: what could move the cursor, break the line, turn it round or hide in it is shown as an escape.
- * Accents, all scripts and emoji stay as they are. Applied twice it changes nothing more.
+ * A line for people: characters that could move the cursor, break the line, turn it round or hide in it are shown as
+ * escapes. Accents, all scripts and emoji stay as they are. Applied twice it changes nothing more.
  */
 export const escapeControlCharacters = (text: string): string => escaped(text, toPeople);
 
@@ -82,10 +82,10 @@ const anywhere = /##(?=\w{0,16}\[)/g;
 
 const mayCommand = (text: string): boolean => text.includes("::") || text.includes("##");
 
-/** Lines that a runner takes for no command; what is changed stays to be seen. */
+/** Lines that a runner does not execute; changes stay visible. */
 export const neutralizeCommands = (text: string): string =>
   mayCommand(text) ? text.replace(atLineStart, "$1\\x3a").replace(anywhere, "\\x23#") : text;
 
-/** The same with the escapes of JSON, in which documents go on meaning what they meant. */
+/** The same with the escapes of JSON, in which documents continue meaning what they meant. */
 export const neutralizeJsonCommands = (json: string): string =>
   mayCommand(json) ? json.replace(atLineStart, "$1\\u003a").replace(anywhere, "#\\u0023") : json;

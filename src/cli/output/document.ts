@@ -3,8 +3,8 @@ import type { ApiResponse } from "../../client/response.ts";
 import { CommandFailedError } from "../failure.ts";
 
 /**
- * The bytes of a document that is about to replace a file. Throws InvalidResponseError where a part of it came, or nothing,
- * unless it may be empty.
+ * The bytes of a document that is about to replace a file. Throws InvalidResponseError if a part of it came, or
+ * nothing, unless it may be empty.
  */
 export function documentBytes(
   { status, value }: Pick<ApiResponse, "status" | "value">,
@@ -80,7 +80,7 @@ function dotenvValue(name: string, value: string): string {
   });
 }
 
-/** https://docs.github.com/actions: a value of several lines stands between two lines of a word that is not in it. */
+/** https://docs.github.com/actions: a value of several lines is between two lines of a word that is not in it. */
 function githubLines(name: string, value: string): string {
   if (!/[\r\n]/.test(value)) return `${name}=${value}`;
   let end = "end";

@@ -10,7 +10,7 @@ import { CommandFailedError, UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { remedyOf } from "../service-message.ts";
 
-/** Refuses, before anything is sent, to show a person bytes; `--output -` has them all the same. Throws UsageError. */
+/** Rejects, before anything is sent, to show a person bytes; `--output -` has them all the same. Throws UsageError. */
 export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
   if (output !== undefined || stdout.isTTY !== true) return;
   throw new UsageError("--output is required: the response is binary", {
@@ -18,20 +18,20 @@ export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefin
   });
 }
 
-/** What must not be lost by writing a file. */
+/** Files that must not be overwritten. */
 export interface ProtectedFiles {
-  /** What else the command line names, `-` for standard input: what is read must not be replaced by what comes of it. */
+  /** Other files of the command line, `-` for standard input: an input must not be replaced by its output. */
   readonly inputs?: readonly (string | undefined)[];
   /**
    * Whether a file that begins so is one that the flag wrote before, which it may replace. Left out where the flag says
-   * where the answer itself goes: like a shell, it replaces whatever is there (DECISIONS.md, L24).
+   * where the response itself goes: like a shell, it replaces whatever is there (DECISIONS.md, L24).
    */
   readonly isOurs?: (beginning: string) => boolean;
 }
 
 /**
- * Looks, before anything is sent, whether a file can be written there: an answer that cannot be kept may not come a
- * second time. Gives its absolute path. Throws UsageError.
+ * Looks, before anything is sent, whether a file can be written there: a response that cannot be stored may not come a
+ * second time. Returns its absolute path. Throws UsageError.
  */
 export async function checkOutputFile(
   host: Host,
@@ -40,7 +40,7 @@ export async function checkOutputFile(
   kept: ProtectedFiles = {},
 ): Promise<string> {
   const absolute = resolve(host.cwd, path);
-  const found = await existing(absolute);
+  const found = await findStats(absolute);
   if (found?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
   // With a slash at its end only a folder will do.
   await access(found ? absolute : `${dirname(absolute)}${sep}`, constants.W_OK).catch(
@@ -75,7 +75,7 @@ export const createForeignFileError = (path: string, flag: string): UsageError =
     hint: "Choose a file that does not exist.",
   });
 
-/** The same for all names of a file, links too; undefined where there is none. */
+/** The same for all names of a file, links too; undefined if there is none. */
 async function identityOf({ cwd, stdin }: Host, path: string): Promise<string | undefined> {
   const { fd } = stdin as { readonly fd?: number };
   if (path === "-" && fd === undefined) return undefined;
@@ -83,7 +83,7 @@ async function identityOf({ cwd, stdin }: Host, path: string): Promise<string | 
     ? promisify(fstat)(fd!, { bigint: true })
     : stat(resolve(cwd, path), { bigint: true })
   )
-    // What cannot be looked at, nobody reads.
+    // A file that cannot be examined is not an input.
     .catch(() => undefined);
   return found && `${found.dev}:${found.ino}`;
 }
@@ -111,7 +111,7 @@ export async function writeOutput(
   mode = 0o666,
 ): Promise<void> {
   const given = resolve(host.cwd, path);
-  const found = await existing(given);
+  const found = await findStats(given);
   try {
     if (found && !found.isFile()) return await pipeline(content, createWriteStream(given));
     // A link stays a link, and a file keeps its permissions.
@@ -122,7 +122,7 @@ export async function writeOutput(
   }
 }
 
-const existing = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
+const findStats = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
 
 const unwritten = (path: string, cause: FsError): CommandFailedError =>
   new CommandFailedError("failed", "unwritable", `Failed to write ${path}: ${formatFsError(cause)}.`, {

@@ -7,16 +7,16 @@ export interface StyledPiece {
   readonly paint: (text: string) => string;
 }
 
-/** What stands between two gaps, and the gap before it. */
+/** The text between two gaps, and the gap before it. */
 interface Word {
   readonly gap: string;
   readonly pieces: StyledPiece[];
 }
 
 /**
- * A line as it is printed in a window of so many columns: it goes on in the next one between words, never within. What
- * follows stands below the text behind a name, else a little further in than the line begins. A command to be typed goes
- * on behind a backslash, so that it can be pasted.
+ * A line as it is printed in a window of this many columns: it continues in the next one between words, never within.
+ * What follows is below the text behind a name, else a little further in than the line begins. A command to be typed
+ * continues behind a backslash, so that it can be pasted.
  */
 export function wrapLine(line: readonly StyledPiece[], columns: number): string {
   const text = line.map((piece) => piece.text).join("");
@@ -55,7 +55,7 @@ function wordsOf(line: readonly StyledPiece[]): Word[] {
   return words;
 }
 
-/** What a shell takes for one word, from there on, is one: a break within quotes would be part of it. */
+/** A shell word, from there on, is one: a break within quotes would be part of it. */
 function withQuotesWhole(words: readonly Word[], from: number): Word[] {
   const whole = words.slice(0, from);
   let isOpen = false;
@@ -69,7 +69,7 @@ function withQuotesWhole(words: readonly Word[], from: number): Word[] {
 
 const textOf = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
 
-/** What stands before the text where a line goes on: a third of the window at most, for text wants room; two of a tree. */
+/** The prefix of a continued line: a third of the window at most, since text needs room; two of a tree. */
 function hangingOf(text: string, columns: number): string {
   const [branch = "", before = "", indent = "", own] = /^(\S+ {2})([│ ]*)([├└])─ /.exec(text) ?? [];
   if (branch !== "" && measureWidth(branch) <= (2 * columns) / 3) {
@@ -87,10 +87,10 @@ const ascii = /^[ -~]*$/;
 /** How many columns of a terminal the text takes. The library is loaded for what is not ASCII (build.ts). */
 export const measureWidth = (text: string): number => (ascii.test(text) ? text.length : width(text));
 
-/** What a terminal is taken for that does not know its width. */
+/** The default width of a terminal. */
 export const defaultColumns = 80;
 
-/** How wide its window is: what a terminal says, else the variable COLUMNS; undefined: nobody knows. */
+/** Width of its window: that of the terminal, else the variable COLUMNS; undefined: unknown. */
 export function readWindowWidth(
   { columns }: Pick<OutputStream, "columns">,
   { COLUMNS = "" }: Host["env"],
@@ -99,8 +99,8 @@ export function readWindowWidth(
 }
 
 /**
- * The same stream, never 0 columns wide: libraries divide by the width to know how many lines to clear, and would go
- * on for ever. A window may lose its width while something turns in it.
+ * The same stream, never 0 columns wide: libraries divide by the width to know how many lines to clear, and would
+ * continue forever. A window may lose its width while something turns in it.
  */
 export const withNonZeroWidth = <Stream extends OutputStream>(stream: Stream): Stream =>
   new Proxy(stream, {

@@ -10,27 +10,27 @@ import type { StyledLine } from "./styled.ts";
 import { fitTable } from "./table.ts";
 import { formatCell, formatRecord } from "./text.ts";
 
-/** How an answer is laid out where it is a table. */
+/** How a response is laid out where it is a table. */
 export interface TableView {
-  /** Names of the fields that may be chosen, empty when they are free; left out: those that the rows have. */
+  /** Names of the fields that may be chosen, empty when they are free; omitted: those that the rows have. */
   readonly fields?: readonly string[];
   readonly columns?: readonly Column[] | undefined;
   /** The field that holds the rows. */
   readonly rows?: string | undefined;
-  /** Says that there is nothing, to people: `No webhooks`. */
+  /** Reports that there is nothing, to people: `No webhooks`. */
   readonly none?: string;
-  /** Why there is nothing, where nobody would expect that: said in the place of `none`, and in every format. */
+  /** The reason for an unexpected empty result: shown instead of `none`, and in every format. */
   readonly lack?: string | undefined;
 }
 
 /**
- * Data on standard output, everything else on standard error (DECISIONS.md, L1). Lines are for people: what
- * stands in them is made harmless (print.ts), so they may hold whatever a service said.
+ * Data on standard output, everything else on standard error (DECISIONS.md, L1). Lines are for people: their contents
+ * are made harmless (print.ts), so they may hold any text of a service.
  */
 export interface Output {
-  /** What the flags ask for; `table`, where no flag says so, is tab-separated when standard output is no terminal. */
+  /** The output options of the flags; `table`, by default, is tab-separated when standard output is not a terminal. */
   readonly format: OutputFormat;
-  /** Prints an answer. */
+  /** Prints a response. */
   show(value: unknown, view?: TableView): Promise<void>;
   /** Prints one document of a stream: a line of JSON, or lines for people. */
   event(value: unknown, ...lines: readonly StyledLine[]): Promise<void>;
@@ -40,13 +40,13 @@ export interface Output {
   document(value: unknown, indent?: number): Promise<void>;
   /** Rows of cells: comma-separated where that is asked for, else tab-separated. */
   rows(rows: readonly (readonly string[])[]): Promise<void>;
-  /** What was asked for, byte for byte where a program reads it. */
+  /** The requested data, byte for byte if a program reads it. */
   content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
   /** A line for people on standard error, whatever goes to standard output; silent under --quiet. */
   note(line: StyledLine): Promise<void>;
-  /** A line on standard error that is never left out. */
+  /** A line on standard error that is never omitted. */
   warn(line: StyledLine): Promise<void>;
-  /** A document of JSON on standard error, for programs that follow what goes on. */
+  /** A document of JSON on standard error, for programs that follow events. */
   tell(value: unknown): Promise<void>;
   /** A line on standard error that the next one replaces; undefined clears it. Silent where it cannot. */
   status(text: string | undefined): Promise<void>;
@@ -109,7 +109,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     const { lines, leftOut, cut } = fitTable(values, {
       columns: columns.map((name) => declared.get(name) ?? name),
       window,
-      // What was asked for by name is shortened, and never left out.
+      // A requested column is shortened, and never omitted.
       keepsAll: globals.fields !== undefined,
     });
     await printer.lines("stdout", lines, { laidOut: true });
@@ -139,7 +139,10 @@ export function createOutput(host: Host, globals: Globals): Output {
   };
 }
 
-/** Whether no answer of the command is declared to have a second value; a single one of several that may be missing keeps its name. */
+/**
+ * Whether no response of the command is declared to have a second value; a single one of several that may be missing
+ * keeps its name.
+ */
 const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: TableView): boolean =>
   (chosen ?? columns ?? fields)?.length === 1;
 
@@ -170,12 +173,12 @@ const hasField = (value: unknown, name: string): value is Record<string, unknown
 export const pickFields = (value: unknown, names: readonly string[]): unknown =>
   Object.fromEntries(names.map((name) => [name, at(value, name) ?? null]));
 
-/** The fields that any of the rows has; none where there are no rows. */
+/** The fields that any of the rows has; none if there are no rows. */
 export const listFields = (rows: readonly unknown[]): readonly string[] => [
   ...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : []))),
 ];
 
-/** Refuses a field that the answer does not have, before anything is printed. */
+/** Rejects a field that the response does not have, before anything is printed. */
 export function checkFields(chosen: readonly string[], known: readonly string[]): void {
   if (known.length === 0) return;
   for (const name of chosen) {

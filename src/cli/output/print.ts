@@ -11,7 +11,7 @@ import {
 import { readWindowWidth, type StyledPiece, wrapLine } from "./line-wrapping.ts";
 import type { Paint } from "./paint.ts";
 import { hasColour, type StyledLine } from "./styled.ts";
-import { csvLine, csvSafeLine, tsvLine } from "./text.ts";
+import { csvSafeLine, formatCsvLine, tsvLine } from "./text.ts";
 import { write } from "./write.ts";
 
 /** Standard output or standard error. */
@@ -20,16 +20,16 @@ export type StreamName = "stdout" | "stderr";
 /** `csv-safe`: no cell is a formula. */
 export type RowFormat = "csv" | "csv-safe" | "tsv";
 
-const rowLines = { csv: csvLine, "csv-safe": csvSafeLine, tsv: tsvLine } as const;
+const rowLines = { csv: formatCsvLine, "csv-safe": csvSafeLine, tsv: tsvLine } as const;
 
 /**
- * The one way to a stream. Services, receivers, files and people choose most of what is printed: none of it may speak
- * to the terminal, begin a line of its own, or give commands to a runner that reads the log.
+ * The one way to a stream. Services, receivers, files and people choose most of the output: none of it may control the
+ * terminal, begin a line of its own, or give commands to a runner that reads the log.
  */
 export interface Printer {
   /**
-   * Lines for people; our styles are added after all else was made harmless. In a window they go on between words, unless
-   * they are `laidOut`: rows of a table.
+   * Lines for people; our styles are added after all else was made harmless. In a window they continue between words,
+   * unless they are `laidOut`: rows of a table.
    */
   lines(name: StreamName, lines: readonly StyledLine[], how?: { readonly laidOut?: boolean }): Promise<void>;
   /** A document of JSON, on one line unless indented. */
@@ -37,8 +37,8 @@ export interface Printer {
   /** Rows, escaped by the rules of their format; on a terminal, where no program reads them, as people may see them. */
   rows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void>;
   /**
-   * What was asked for, byte for byte; on a terminal, and as text in a runner's log, without what they would obey. On a
-   * terminal its last line is ended.
+   * The requested data, byte for byte; on a terminal, and as a string in a runner's log, without control sequences and
+   * commands. On a terminal its last line is ended.
    */
   content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void>;
   /** A line that stands until the next one takes its place; undefined clears it. On terminals alone. */
@@ -63,7 +63,7 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
     return isStyled && hasColour(host[name], color, host.env) ? (await import("./paint.ts")).createPaint() : undefined;
   };
 
-  /** Standard output is what was asked for; on standard error nobody looks for a secret. */
+  /** Standard output has the requested data; on standard error secrets are not expected. */
   const shownOn = (name: StreamName, text: string): string =>
     escapeControlCharacters(name === "stderr" ? redactSentSecrets(host, text) : text);
 
@@ -77,7 +77,7 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
   };
 
   let hasStatus = false;
-  /** What is printed while a status stands begins a line of its own, which a Ctrl-C echoed there is no part of. */
+  /** Output below a status begins a line of its own, which an echoed Ctrl-C is not part of. */
   const put: typeof write = (stream, text) => {
     if (hasStatus && stream.isTTY) {
       hasStatus = false;
@@ -132,7 +132,7 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
   };
 }
 
-/** Whether something can stand on a line of its own there. Some terminals are 0 columns wide: nobody has told them. */
+/** Whether a status line can be shown there. Some terminals report 0 columns. */
 export const hasWidth = (stream: Host["stderr"]): boolean => stream.isTTY === true && stream.columns !== 0;
 
 const clearLine = "\r\x1b[K";

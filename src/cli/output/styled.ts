@@ -9,7 +9,7 @@ export interface StyledText {
   readonly text: string;
 }
 
-/** One line for people, without its line break. Whatever stands in it is made harmless where it is printed. */
+/** One line for people, without its line break. Whatever is in it is made harmless where it is printed. */
 export type StyledLine = string | readonly (string | StyledText)[];
 
 const style =
@@ -50,14 +50,14 @@ const styles = [
   [dim, /^(?:skipped.*|draft|deleted|archived|gone|not_sent.*)$/],
 ] as const;
 
-/** A word for a state in its colour: good, bad, under way, of no interest. Others stay as they are. */
+/** A word for a state in its color: good, bad, under way, of no interest. Others stay as they are. */
 export function styleState(text: string): StyledText | string {
   const word = text.toLowerCase().replaceAll(" ", "_");
   const found = styles.find(([, words]) => words.test(word));
   return found ? found[0](text) : text;
 }
 
-/** The status of an HTTP answer in its colour; 0 where none came. */
+/** The status of an HTTP answer in its color; 0 if none came. */
 export function styleStatus(status: number, text = String(status)): StyledText {
   if (status >= 500 || status === 0) return red(text);
   if (status >= 400) return yellow(text);

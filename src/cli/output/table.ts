@@ -5,18 +5,18 @@ import { bold, type StyledLine, type StyledText, styleState, styleStatus } from 
 import { formatCell, maxTextWidth, type OmittedPart, truncateText } from "./text.ts";
 
 const gap = 2;
-/** A column that is cut keeps as much and its title, unless it declares otherwise, or is left out. */
-const leastText = 8;
+/** A column that is cut keeps as much and its title, unless it declares otherwise, or is omitted. */
+const minTextWidth = 8;
 
 const ranks = { first: 0, purpose: 1, other: 2, empty: 3 } as const;
 
-interface Laid {
+interface ColumnLayout {
   readonly name: string;
   readonly cut: number;
-  /** What it keeps where it is cut; its width where it is not. */
+  /** Width of a shortened column; its full width otherwise. */
   readonly least: number;
   readonly omits: OmittedPart;
-  /** Those of a lower rank are left out later. */
+  /** Those of a lower rank are omitted later. */
   readonly rank: number;
   readonly isNumber: boolean;
   readonly cells: readonly string[];
@@ -24,9 +24,9 @@ interface Laid {
 }
 
 /**
- * Rows under headings that fit a window of so many columns: some are cut with `…`, by the priority that they declare,
- * and those are left out that do not fit beside what the command is run for. Numbers stand at the right, states in their
- * colour. With the titles of what is left out, and of what is cut.
+ * Rows under headings that fit a window of this many columns: some are cut with `…`, by their declared priority, and
+ * columns that do not fit next to the essential ones are omitted. Numbers are at the right, states in their color. With
+ * the titles of omitted and of cut columns.
  */
 export function fitTable(
   rows: readonly (readonly unknown[])[],
@@ -54,10 +54,10 @@ export function fitTable(
     () => 1,
     () => true,
   );
-  const titles = shown.map((column) => bold(padded(column, title(column), "end")));
-  const lines = rows.map((_, row) => shown.map((column) => painted(column, padded(column, column.cells[row]!))));
+  const titles = shown.map((column) => bold(padCell(column, title(column), "end")));
+  const lines = rows.map((_, row) => shown.map((column) => paintCell(column, padCell(column, column.cells[row]!))));
   return {
-    lines: [titles, ...lines].map(joined),
+    lines: [titles, ...lines].map(joinCells),
     leftOut: all.filter(({ name }) => !shown.some((column) => column.name === name)).map(title),
     cut: shown.filter((column) => column.width < full.get(column)!).map(title),
   };
@@ -68,9 +68,9 @@ function laid(
   rows: readonly (readonly unknown[])[],
   i: number,
   shorter: (text: string) => string,
-): Laid {
+): ColumnLayout {
   const declared: Exclude<Column, string> = typeof column === "string" ? { name: column } : column;
-  const { name, cut = 0, least = leastText, omits = "end", purpose = false } = declared;
+  const { name, cut = 0, least = minTextWidth, omits = "end", purpose = false } = declared;
   const values = rows.map((row) => row[i]);
   const cells = values.map((value) => shorter(escapeControlCharacters(formatCell(value))));
   const isNumber =
@@ -88,23 +88,23 @@ function laid(
 const withoutMilliseconds = (text: string): string =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) ? `${text.slice(0, 19)}Z` : text;
 
-const title = ({ name }: Pick<Laid, "name">): string => name.replaceAll("_", " ").toUpperCase();
+const title = ({ name }: Pick<ColumnLayout, "name">): string => name.replaceAll("_", " ").toUpperCase();
 
-const total = (columns: readonly Laid[]): number =>
+const total = (columns: readonly ColumnLayout[]): number =>
   columns.reduce((sum, column) => sum + column.width, gap * (columns.length - 1));
 
 /**
- * As many columns as fit, each as narrow as it may be, in the order of their ranks. What the command is run for takes the
- * room that there is; what holds nothing takes none of what another column lacks.
+ * As many columns as fit, each as narrow as it may be, in the order of their ranks. Essential columns use the available
+ * room; empty ones take none from others.
  */
-function chosen(all: readonly Laid[], window: number): readonly Laid[] {
-  const taken = new Map<string, Laid>();
+function chosen(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
+  const taken = new Map<string, ColumnLayout>();
   let used = -gap;
   let isFull = false;
   for (const column of all.toSorted((a, b) => a.rank - b.rank)) {
     const room = window - used - gap;
     const isPurpose = column.rank === ranks.purpose && column.cut > 0;
-    const least = isPurpose ? Math.min(column.least, Math.max(leastText, room)) : column.least;
+    const least = isPurpose ? Math.min(column.least, Math.max(minTextWidth, room)) : column.least;
     const fits = taken.size === 0 || (least <= room && !(isFull && column.rank === ranks.empty));
     if (fits) {
       taken.set(column.name, { ...column, least });
@@ -116,28 +116,32 @@ function chosen(all: readonly Laid[], window: number): readonly Laid[] {
 
 /** Takes from the widest of these columns, until the table fits or each is down to what it keeps. */
 function shrink(
-  columns: readonly Laid[],
+  columns: readonly ColumnLayout[],
   window: number,
-  least: (column: Laid) => number,
-  may: (column: Laid) => boolean,
+  least: (column: ColumnLayout) => number,
+  may: (column: ColumnLayout) => boolean,
 ): void {
   const cuttable = columns.filter(may);
   for (let over = total(columns) - window; over > 0; over -= 1) {
     const longest = cuttable
       .filter((column) => column.width > least(column))
-      .reduce<Laid | undefined>((a, b) => (a === undefined || b.width > a.width ? b : a), undefined);
+      .reduce<ColumnLayout | undefined>((a, b) => (a === undefined || b.width > a.width ? b : a), undefined);
     if (longest === undefined) return;
     longest.width -= 1;
   }
 }
 
-function padded({ isNumber, width: columns, omits }: Laid, text: string, omitted: OmittedPart = omits): string {
+function padCell(
+  { isNumber, width: columns, omits }: ColumnLayout,
+  text: string,
+  omitted: OmittedPart = omits,
+): string {
   const cut = truncateText(text, columns, omitted);
   const blanks = " ".repeat(Math.max(0, columns - measureWidth(cut)));
   return isNumber ? blanks + cut : cut + blanks;
 }
 
-function painted({ name }: Laid, text: string): StyledText | string {
+function paintCell({ name }: ColumnLayout, text: string): StyledText | string {
   if (!/(?:^|_)(?:status|state|outcome)$/.test(name)) return text;
   const word = text.trim();
   const blanks = text.slice(text.trimEnd().length);
@@ -147,7 +151,7 @@ function painted({ name }: Laid, text: string): StyledText | string {
 }
 
 /** The last cell needs no blanks after it. */
-function joined(cells: readonly (StyledText | string)[]): StyledLine {
+function joinCells(cells: readonly (StyledText | string)[]): StyledLine {
   return cells.flatMap((one, i): (StyledText | string)[] => {
     if (i < cells.length - 1) return [one, " ".repeat(gap)];
     return [typeof one === "string" ? one.trimEnd() : { ...one, text: one.text.trimEnd() }];

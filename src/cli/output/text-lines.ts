@@ -1,5 +1,5 @@
-/** Longer lines are handed on in parts: nobody reads them, and memory has an end. */
-const longestLine = 64 * 1024;
+/** Longer lines are forwarded in parts: they are hardly read, and memory has an end. */
+const maxLineLength = 64 * 1024;
 
 /** The text of a stream of bytes, cut after line breaks, so that no line comes in two parts unless it is very long. */
 export async function* textLines(
@@ -11,7 +11,7 @@ export async function* textLines(
     rest += decoder.decode(piece, { stream: true });
     const end = rest.lastIndexOf("\n") + 1;
     // The last characters may be the beginning of something: a command, an emoji.
-    const until = end > 0 ? end : rest.length > longestLine ? rest.length - 16 : 0;
+    const until = end > 0 ? end : rest.length > maxLineLength ? rest.length - 16 : 0;
     if (until === 0) continue;
     yield rest.slice(0, until);
     rest = rest.slice(until);

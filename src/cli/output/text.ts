@@ -11,7 +11,7 @@ export function formatCell(value: unknown): string {
 
 const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - measureWidth(text)));
 
-/** How wide the widest text is. Of any number of texts: as arguments of one call, many would not fit on the stack. */
+/** How wide the widest text is. Of any number of strings: as arguments of one call, many would not fit on the stack. */
 export const maxTextWidth = (texts: readonly string[]): number =>
   texts.reduce((most, text) => Math.max(most, measureWidth(text)), 0);
 
@@ -20,18 +20,18 @@ const ascii = /^[ -~]*$/;
 /** Made by the first text that is not ASCII: its tables take ten milliseconds to load, a third of Node's own start. */
 let graphemes: Intl.Segmenter | undefined;
 
-/** Which part of a text is missing where it is cut. */
+/** Which part of a string is missing where it is cut. */
 export type OmittedPart = "start" | "middle" | "end";
 
-/** The text in at most so many columns, with `…` where something is missing; no character is cut in two. */
+/** The text in at most this many columns, with `…` where something is missing; no character is cut in two. */
 export function truncateText(text: string, columns: number, omitted: OmittedPart = "end"): string {
   if (text.length <= columns && ascii.test(text)) return text;
   if (!ascii.test(text) && measureWidth(text) <= columns) return text;
   const room = Math.max(0, columns - 1);
   const tail = omitted === "end" ? 0 : omitted === "start" ? room : Math.floor(room / 2);
   const characters = charactersOf(text);
-  const end = within(characters.toReversed(), tail).toReversed().join("");
-  return `${within(characters, room - tail).join("")}…${end}`;
+  const end = takeColumns(characters.toReversed(), tail).toReversed().join("");
+  return `${takeColumns(characters, room - tail).join("")}…${end}`;
 }
 
 function charactersOf(text: string): readonly string[] {
@@ -40,8 +40,8 @@ function charactersOf(text: string): readonly string[] {
   return Array.from(graphemes.segment(text), ({ segment }) => segment);
 }
 
-/** The first of these that fit into so many columns. */
-function within(characters: readonly string[], columns: number): readonly string[] {
+/** The first of these that fit into this many columns. */
+function takeColumns(characters: readonly string[], columns: number): readonly string[] {
   let used = 0;
   const over = characters.findIndex((one) => {
     used += measureWidth(one);
@@ -72,9 +72,9 @@ export const tsvLine = (row: readonly string[]): string =>
   `${row.map((text) => escapeControlCharacters(text.replaceAll("\\", "\\\\"))).join("\t")}\n`;
 
 /** One row of RFC 4180. A cell is quoted also where its beginning could be taken for a command of a runner. */
-export const csvLine = (row: readonly string[]): string =>
+export const formatCsvLine = (row: readonly string[]): string =>
   `${row.map((text) => (/[",\r\n]|^\s*::/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(",")}\r\n`;
 
 /** The same for spreadsheets: cells that they would run as formulas begin with an apostrophe. */
 export const csvSafeLine = (row: readonly string[]): string =>
-  csvLine(row.map((text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)));
+  formatCsvLine(row.map((text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)));

@@ -6,19 +6,19 @@ const terminalBytes = 16 * 1024;
 
 /** Writes, and waits while the reader is slower: output past 64 KiB reaches a pipe whole. */
 export async function write(stream: OutputStream, text: string | Uint8Array): Promise<void> {
-  if (!stream.isTTY || text.length <= terminalBytes) return put(stream, text);
+  if (!stream.isTTY || text.length <= terminalBytes) return writeAll(stream, text);
   const bytes = typeof text === "string" ? Buffer.from(text) : text;
   for (let at = 0; at < bytes.length; at += terminalBytes) {
-    await put(stream, bytes.subarray(at, at + terminalBytes));
+    await writeAll(stream, bytes.subarray(at, at + terminalBytes));
     await nextTurn();
   }
 }
 
-/** What another run of this program has printed on a file: it is harmless already, and goes on byte for byte. */
+/** Output of another run of this program to a file: it is harmless already, and is printed byte for byte. */
 export const forwardOutput = (stream: OutputStream, printed: Uint8Array): Promise<void> =>
   printed.length > 0 ? write(stream, printed) : Promise.resolve();
 
-async function put(stream: OutputStream, text: string | Uint8Array): Promise<void> {
+async function writeAll(stream: OutputStream, text: string | Uint8Array): Promise<void> {
   if (stream.destroyed || stream.writableEnded || stream.write(text)) return;
   await new Promise<void>((resolve) => {
     const done = () => {

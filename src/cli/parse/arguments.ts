@@ -25,8 +25,8 @@ export async function buildArguments(
   host: Host,
 ): Promise<ParsedCall> {
   const { body, contentType } = await bodyOf(spec, operation, input, host);
-  const query = targeted(spec.flags, input, "query");
-  const headers = targeted(spec.flags, input, "headers") as Record<string, string>;
+  const query = selectTargeted(spec.flags, input, "query");
+  const headers = selectTargeted(spec.flags, input, "headers") as Record<string, string>;
   return {
     contentType,
     args: {
@@ -41,7 +41,7 @@ export async function buildArguments(
 const paramsOf = (spec: CommandSpec, input: CommandInput): Record<string, unknown> =>
   Object.fromEntries(placeholders(spec.path).map((name) => [name, input.positionals[name]]));
 
-function targeted(
+function selectTargeted(
   flags: readonly FlagSpec[],
   input: CommandInput,
   place: "query" | "headers" | "body",
@@ -70,7 +70,7 @@ async function bodyOf(spec: CommandSpec, operation: CallableOperation, input: Co
   const document = data === undefined ? undefined : await readDocument(host, data, "--data");
   const assignments = ((input.flags.set as string[] | undefined) ?? []).map((text) => parseAssignment(text));
   const flags = {
-    ...targeted(spec.flags, input, "body"),
+    ...selectTargeted(spec.flags, input, "body"),
     ...(await encodedFiles(spec.flags, input, host)),
     ...(await secretsInFiles(spec.flags, input, host)),
   };
@@ -136,11 +136,13 @@ export function toUsageError(
     const message = given === "Invalid ISO datetime" ? "must be a time (2031-01-02T03:04:05Z)" : given;
     const flag = spec.flags.find(({ target }) => target?.in === place && target.name === path[0]);
     const isWhole = path.length === 1 && flag !== undefined;
-    if (place === "params") return joined(`<${String(path[0]).replaceAll("_", "-")}>`, message);
+    if (place === "params") return describeProblem(`<${String(path[0]).replaceAll("_", "-")}>`, message);
     if (isWhole && missing) return `--${flag.flag}${place === "body" ? " (or in --data)" : ""}`;
-    if (isWhole) return joined(`--${flag.flag}`, message, flags[flag.flag]);
+    if (isWhole) return describeProblem(`--${flag.flag}`, message, flags[flag.flag]);
     if (path.length === 0) return asFlags(spec, message) ?? `the body: ${message}`;
-    return missing ? `${path.join(".")} (--set ${path.join(".")}=…, or in --data)` : joined(path.join("."), message);
+    return missing
+      ? `${path.join(".")} (--set ${path.join(".")}=…, or in --data)`
+      : describeProblem(path.join("."), message);
   });
   const isMissing = ({ in: place, missing, path }: ArgumentProblem) => missing && place !== "params" && path.length > 0;
   if (problems.every(isMissing)) return createMissingFieldsError(lines, { hint });
@@ -150,7 +152,7 @@ export function toUsageError(
 }
 
 /** `--by must be a duration (PT2H35M, 2h35m), got "soon"`; other messages of the schema follow a colon. */
-function joined(name: string, message: string, value?: unknown): string {
+function describeProblem(name: string, message: string, value?: unknown): string {
   if (message.startsWith("must not ")) return `${name} ${message}`;
   if (!message.startsWith("must be ")) return `${name}: ${message}`;
   return `${name} ${message}${typeof value === "string" || typeof value === "number" ? `, got "${value}"` : ""}`;

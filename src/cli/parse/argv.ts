@@ -16,7 +16,7 @@ const takesValue: ReadonlySet<string> = new Set(
   globalFlags.flatMap(({ flag, type }) => (type === "switch" || type === "boolean" ? [] : [`--${flag}`])),
 );
 
-/** What can be told of a command line before its group is known. */
+/** Facts about a command line before its group is known. */
 export interface CommandLocation {
   /** The bare words up to `--`, values of global flags aside: the command's words, then its positionals. */
   readonly words: readonly string[];
@@ -36,7 +36,7 @@ export function locateCommand(argv: readonly string[]): CommandLocation {
   return { words, wantsHelp };
 }
 
-/** What the words of a command line say about where its calls go. */
+/** The target of calls in the words of a command line. */
 export function parseTargetFlags(argv: readonly string[]): Pick<Globals, "baseUrl" | "profile" | "emulator"> {
   const given = (flag: string) => {
     const at = argv.findIndex((token) => token === flag || token.startsWith(`${flag}=`));
@@ -53,7 +53,7 @@ export const startsWithWords = (words: readonly string[], start: readonly string
 export const runsInnerCommand = (declaration: CommandDeclaration): boolean =>
   (declaration as { passthrough?: boolean }).passthrough === true;
 
-/** With `--` before the first word of the command that is to be run: what follows that word is the command's own. */
+/** With `--` before the first word of the command to run: later words are the command's own. */
 export function addSeparator(argv: readonly string[], { words, flags }: CommandDeclaration): readonly string[] {
   const takesNext = wordsOfFlags([...globalFlags, ...flags]);
   let bare = 0;

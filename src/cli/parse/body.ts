@@ -9,7 +9,7 @@ import { fsErrorReason, isFsError } from "../../files/disk.ts";
 import { UsageError } from "../failure.ts";
 import type { Host } from "../host.ts";
 
-/** The bytes of a file, or of standard input for `-`. Throws UsageError where there is nothing to read. */
+/** The bytes of a file, or of standard input for `-`. Throws UsageError if there is nothing to read. */
 export async function readInput(host: Host, path: string, flag: string): Promise<Buffer> {
   if (path !== "-") {
     return readFile(await requireFile(host, path, flag)).catch((cause) => throwUnreadable(path, flag, cause));
@@ -19,7 +19,7 @@ export async function readInput(host: Host, path: string, flag: string): Promise
   return Buffer.concat(chunks);
 }
 
-/** The same as text, without the byte order mark that some editors begin it with. */
+/** The same as a string, without the byte order mark that some editors begin it with. */
 export const readText = async (host: Host, path: string, flag: string): Promise<string> =>
   stripByteOrderMark((await readInput(host, path, flag)).toString("utf8"));
 
@@ -69,11 +69,12 @@ async function* pipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8A
   for await (const chunk of stdin) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }
 
-const ofReading = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
+const readErrorWords = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
 
-/** A UsageError in words, of what reading a file failed with. */
+/** A UsageError in words, from the error of reading a file. */
 export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
-  const why = ofReading[cause.code ?? ""] ?? (isFsError(cause) ? fsErrorReason(cause) : (cause.code ?? cause.message));
+  const why =
+    readErrorWords[cause.code ?? ""] ?? (isFsError(cause) ? fsErrorReason(cause) : (cause.code ?? cause.message));
   throw new UsageError(`${flag}: cannot read ${path}: ${why}`, { cause });
 }
 
@@ -106,7 +107,7 @@ export function applyAssignments(
 ): unknown {
   let root: unknown = document;
   for (const one of assignments) {
-    root = put(root, one.path, asText.has(one) ? one.text : looked(one.text));
+    root = setAtPath(root, one.path, asText.has(one) ? one.text : parseValue(one.text));
   }
   return root;
 }
@@ -130,7 +131,7 @@ export function applyTypedAssignments(
   return asText.size > 0 ? applyAssignments(document, assignments, asText) : first;
 }
 
-function looked(text: string): unknown {
+function parseValue(text: string): unknown {
   try {
     return restoreExactNumbers(text, JSON.parse(text));
   } catch (cause) {
@@ -145,7 +146,7 @@ function looked(text: string): unknown {
 /** `{"`, `{a:`, `[{`, `["`: `[draft] title` is text. */
 const beginsAsJson = /^\s*(?:\{\s*(?:["}]|\w+\s*:)|\[\s*[{"[])/;
 
-function put(at: unknown, path: readonly string[], value: unknown): unknown {
+function setAtPath(at: unknown, path: readonly string[], value: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return value;
   const isList = /^\d+$/.test(step) && (Array.isArray(at) || at === undefined || at === null);
@@ -153,9 +154,9 @@ function put(at: unknown, path: readonly string[], value: unknown): unknown {
     const list = [...((at as unknown[] | undefined | null) ?? [])];
     if (Number(step) > list.length)
       throw new UsageError(`--set: index ${step} is out of range; the list has ${pluralize(list.length, "item")}`);
-    list[Number(step)] = put(list[Number(step)], rest, value);
+    list[Number(step)] = setAtPath(list[Number(step)], rest, value);
     return list;
   }
   const object = typeof at === "object" && at !== null ? (at as Record<string, unknown>) : {};
-  return { ...object, [step]: put(Object.hasOwn(object, step) ? object[step] : undefined, rest, value) };
+  return { ...object, [step]: setAtPath(Object.hasOwn(object, step) ? object[step] : undefined, rest, value) };
 }

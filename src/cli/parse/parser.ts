@@ -9,14 +9,14 @@ import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
 import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
 
-/** What a command line means: which command, and its input with the global flags. */
+/** The meaning of a command line: its command, and its input with the global flags. */
 export interface Invocation<D extends CommandDeclaration> {
   readonly declaration: D;
   readonly input: CommandInput;
   readonly globals: Readonly<Record<string, unknown>>;
 }
 
-/** As much of the command tree as a command line needs: what its words lead to, or all that they may have meant. */
+/** The part of the command tree that a command line needs: the command of its words, or all candidates. */
 export class Parser<D extends CommandDeclaration> {
   readonly #root: Commander;
   readonly #declared: (readonly [Commander, readonly FlagSpec[]])[] = [];
@@ -80,7 +80,7 @@ export class Parser<D extends CommandDeclaration> {
     return undefined;
   }
 
-  /** What was probably meant by an option that nobody knows: the parser itself corrects mistyped names alone. */
+  /** A suggestion for an unknown option: the parser itself corrects mistyped names alone. */
   #explained(error: UsageError, argv: readonly string[]): UsageError {
     if (error.message.startsWith("too many arguments")) return explainExtraArguments(error, this.#declared, argv);
     const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
@@ -122,7 +122,7 @@ export class Parser<D extends CommandDeclaration> {
   #declare(command: Commander, declaration: D): void {
     const { positionals, flags } = declaration;
     runnable.add(command);
-    // All are optional to the parser: what is missing may come from a prompt, and is checked in one place.
+    // All are optional to the parser: missing values may come from a prompt, and are checked in one place.
     for (const one of positionals) command.argument(`[${one.name}${one.variadic ? "..." : ""}]`);
     if (declaration.words.some((word, i) => word !== this.#words[i])) return;
     this.#declared.push([command, flags.filter((flag) => !isGlobal(flag))]);
@@ -133,7 +133,7 @@ export class Parser<D extends CommandDeclaration> {
   }
 }
 
-/** Those may stand before the words, too: a command that takes more of one, such as a format of its own, says so. */
+/** Those may be before the words, too: a command that takes more of one, such as a format of its own, says so. */
 const isGlobal = ({ flag }: FlagSpec): boolean => globalFlags.some((one) => one.flag === flag);
 
 const childOf = (parent: Commander, word: string): Commander =>
@@ -160,17 +160,17 @@ function optionsOf(spec: FlagSpec): Option[] {
   const option = new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...value].join(" "));
   if (value.length > 0) {
     option.argParser((text: string, previous: unknown) => {
-      if (!spec.repeatable) return checked(text, spec);
+      if (!spec.repeatable) return checkValues(text, spec);
       // No choice holds a comma: a list of them is one word.
       const words = spec.choices ? text.split(",").map((word) => word.trim()) : [text];
-      return [...((previous as unknown[] | undefined) ?? []), ...words.map((word) => checked(word, spec))];
+      return [...((previous as unknown[] | undefined) ?? []), ...words.map((word) => checkValues(word, spec))];
     });
   }
   return spec.type === "boolean" ? [option, new Option(`--no-${spec.flag}`)] : [option];
 }
 
 /** The parser passes on what it throws: its own kind of error has another wording. */
-function checked(text: string, spec: FlagSpec): unknown {
+function checkValues(text: string, spec: FlagSpec): unknown {
   try {
     return convertValue(extractContractNumber(spec.flag, text, spec.type), spec.type as ValueType, spec.choices, spec);
   } catch (error) {

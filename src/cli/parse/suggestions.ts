@@ -3,7 +3,7 @@ import { isObject, lookupTable } from "../../base/object.ts";
 import { findNearest } from "../../base/text.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 
-const most = 3;
+const maxSuggestions = 3;
 
 const oneContract =
   "Use svc contracts status for the status, or svc emulator show-contract for all details on an emulator";
@@ -13,7 +13,7 @@ const toTell = "Use svc webhooks trigger to send a test webhook, or svc webhooks
 const log =
   "Use svc emulator requests or svc webhooks deliveries. The log of an emulator that was started with --detach is .svc/emulator.json.log";
 
-/** What other groups have under that word and this one has not, for the services have no such call. */
+/** Commands of that name in other groups, if the services have no such call in this one. */
 const insteadOf = lookupTable<string>({
   "contracts show": oneContract,
   "contracts get": oneContract,
@@ -29,12 +29,12 @@ const insteadOf = lookupTable<string>({
   "emulator logs": log,
 });
 
-/** What to take in place of a command that is expected and does not exist. */
+/** Replacements for commands that users expect and that do not exist. */
 export const findReplacement = (words: readonly string[]): string | undefined => insteadOf[words.slice(0, 2).join(" ")];
 
 /**
- * `Did you mean svc emulator exec?` of an unknown `exec`: the commands and groups that are named so elsewhere in the tree;
- * of several those that have the words after it, too. Undefined where there is none, or too many.
+ * `Did you mean svc emulator exec?` of an unknown `exec`: the commands and groups that are named so elsewhere in the
+ * tree; of several those that have the words after it, too. Undefined if there is none, or too many.
  */
 export function suggestCommand(
   unknown: readonly string[],
@@ -49,21 +49,21 @@ export function suggestCommand(
   });
   const longest = Math.max(...found.map(({ alike }) => alike));
   const names = new Set(found.filter(({ alike }) => alike === longest).map(({ name }) => name));
-  return names.size === 0 || names.size > most ? undefined : `Did you mean ${[...names].join(" or ")}?`;
+  return names.size === 0 || names.size > maxSuggestions ? undefined : `Did you mean ${[...names].join(" or ")}?`;
 }
 
-/** Which commands take an option that this one does not. Undefined where none does, or too many. */
+/** Which commands take an option that this one does not. Undefined if none does, or too many. */
 export function suggestCommandsWithOption(
   unknown: string,
   commands: readonly Pick<CommandDeclaration, "words" | "flags">[],
 ): string | undefined {
   const found = commands.filter(({ flags }) => flags.some(({ flag }) => flag === unknown));
-  if (found.length === 0 || found.length > most) return undefined;
+  if (found.length === 0 || found.length > maxSuggestions) return undefined;
   return `--${unknown} is an option of ${found.map(({ words }) => `svc ${words.join(" ")}`).join(" and ")}.`;
 }
 
 /**
- * Of a body that a person wrote: its fields that are misspelt, in sentences. Services pass over what they do not know
+ * Of a body that a person wrote: its fields that are misspelt, in sentences. Services skip what they do not know
  * without a word, so such a field is lost. What is like no name that is declared is meant so, as in the events of apps.
  */
 export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown): string[] {
@@ -92,11 +92,11 @@ interface Definition {
 
 /**
  * `Did you mean --only-for-activities?` of an unknown `activities`: the flags that have all its words among theirs.
- * Undefined where none has them, or too many.
+ * Undefined if none has them, or too many.
  */
 export function suggestPartialName(unknown: string, flags: readonly string[]): string | undefined {
   const words = unknown.split("-");
   const found = flags.filter((flag) => words.every((word) => flag.split("-").includes(word)));
-  if (found.length === 0 || found.length > most) return undefined;
+  if (found.length === 0 || found.length > maxSuggestions) return undefined;
   return `Did you mean ${found.map((flag) => `--${flag}`).join(" or ")}?`;
 }

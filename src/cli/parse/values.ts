@@ -2,7 +2,7 @@ import { didYouMean, findNearest } from "../../base/text.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../failure.ts";
 
-/** A value that does not fit: `must be …, got …`, after the name of what it was given for. */
+/** An invalid value: `must be …, got …`, after the name of its flag. */
 export class InvalidValueError extends Error {
   override readonly name = "InvalidValueError";
   readonly hint: string | undefined;
@@ -28,12 +28,12 @@ export function convertValue(
       if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
         throw new InvalidValueError("a whole number", text);
       }
-      return within(Number(text), bounds);
+      return requireInRange(Number(text), bounds);
     case "number":
       if (text.trim() === "" || !Number.isFinite(Number(text))) throw new InvalidValueError("a number", text);
       if (/^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text)))
         throw new InvalidValueError("a number of at most 15 digits", text);
-      return within(Number(text), bounds);
+      return requireInRange(Number(text), bounds);
     case "boolean":
       if (text !== "true" && text !== "false") throw new InvalidValueError("true or false", text);
       return text === "true";
@@ -66,7 +66,7 @@ const suggestion = (near: string | undefined): string | undefined =>
 const listed = (words: readonly string[]): string =>
   words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words.join();
 
-function within(number: number, { least, most }: Bounds): number {
+function requireInRange(number: number, { least, most }: Bounds): number {
   if ((least ?? number) <= number && number <= (most ?? number)) return number;
   const range = most === undefined ? `at least ${least}` : `from ${least} to ${most}`;
   throw new InvalidValueError(`a number ${range}`, String(number));
@@ -106,7 +106,7 @@ export const pickGiven = <Values extends object, Name extends keyof Values & str
     [Given in Name]?: Values[Given];
   };
 
-/** What keeps a text from being the address of a receiver anywhere; undefined: nothing. */
+/** The reason why a string is not the address of a receiver anywhere; undefined: it is one. */
 export function findAddressProblem(text: string): string | undefined {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     return "The address has no scheme. Begin it with https://, or with http:// on this machine.";
@@ -118,7 +118,7 @@ export function findAddressProblem(text: string): string | undefined {
   return protocol === "http:" || protocol === "https:" ? undefined : `Webhooks require https://, not ${protocol}//.`;
 }
 
-/** Why a service that says no more than that it wants https may have refused it. */
+/** Why a service that says no more than that it wants https may have rejected it. */
 export function explainRejectedAddress(text: string): string | undefined {
   const problem = findAddressProblem(text);
   if (problem !== undefined || !text.toLowerCase().startsWith("http:")) return problem;

@@ -61,7 +61,7 @@ const questionOf = (field: string, { description }: InputSpec): string => {
   return description && description.toLowerCase() !== name ? `${title} (${description}):` : `${title}:`;
 };
 
-/** Refuses at once what the command would refuse later. */
+/** Rejects at once what the command would reject later. */
 const checkOf =
   (field: string, type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): AnswerCheck =>
   (text) => {

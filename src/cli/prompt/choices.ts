@@ -11,7 +11,7 @@ import { withSpinner } from "../terminal/spinner.ts";
 /** `command` is the one that asks: `contracts send`. */
 type Fetch = (context: Context, command: string) => Promise<Choice[]>;
 
-/** What a service or a file offers for a field of this name. */
+/** Values of a service or a file for a field of this name. */
 const offers = lookupTable<Fetch>({
   cluster_id: clusters,
   cluster: clusters,
@@ -35,7 +35,7 @@ const offersOfGroups = lookupTable<Fetch>({
 
 const unfinished = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
 
-/** The statuses in which a command can do something; left out: all. */
+/** The statuses in which a command can do something; omitted: all. */
 const statusesFor = lookupTable<readonly string[]>({
   "contracts send": ["DRAFT"],
   "contracts void": unfinished,
@@ -55,7 +55,7 @@ const statusesFor = lookupTable<readonly string[]>({
   "emulator void": unfinished,
 });
 
-/** What is said where a list is empty, for no other answer would do. */
+/** The error for an empty list, since no other answer is possible. */
 const noneOf = new Map<Fetch, string>([
   [clusters, "No clusters found."],
   [templates, "No templates found."],
@@ -77,8 +77,8 @@ const nextOf = new Map<Fetch, readonly string[]>([
 ]);
 
 /**
- * The answers that a field can have: those declared, else those that are there now; undefined when they are free. Throws
- * where there is none that could be given, or nobody to ask: a question that no answer satisfies is not asked.
+ * The answers that a field can have: declared ones, else existing ones; undefined if any is valid. Throws if there is
+ * none, or no terminal: a question without a valid answer is not asked.
  */
 export async function findChoices(
   field: string,
@@ -98,7 +98,7 @@ export async function findChoices(
   const found = await withSpinner(context, "Loading the choices", () => offer(context, command)).catch(
     (error: unknown) => {
       if (context.signal.aborted || error instanceof UsageError || error instanceof CommandFailedError) throw error;
-      // Whatever else goes wrong goes wrong again, and is told, when the command itself runs: the field is typed instead.
+      // Other errors occur again, and are reported, when the command itself runs: the field is typed instead.
       return undefined;
     },
   );
@@ -106,7 +106,7 @@ export async function findChoices(
   return found;
 }
 
-/** Says what is missing, where that is known. */
+/** Reports what is missing, if that is known. */
 function refuseToAsk(offer: Fetch, command: string): void {
   const statuses = offer === contracts ? statusesFor[command] : undefined;
   const message =
@@ -120,8 +120,8 @@ function refuseToAsk(offer: Fetch, command: string): void {
   throw new CommandFailedError("not-found", "nothing_to_choose", message, { next });
 }
 
-/** What a list answers, whatever else its rows may lack: two or three fields of each are offered. */
-async function listed<O extends Operation>(
+/** Rows of a list, whatever other fields they have: two or three fields of each are offered. */
+async function listChoices<O extends Operation>(
   service: "router" | "contracts" | "emulator",
   operation: O,
   args: CallArguments,
@@ -134,19 +134,19 @@ async function listed<O extends Operation>(
 
 async function clusters(context: Context): Promise<Choice[]> {
   const { listClusters } = await import("../../api/router/clusters.ts");
-  const found = await listed("router", listClusters, {}, context);
+  const found = await listChoices("router", listClusters, {}, context);
   return found.map(({ cluster_id: value, cluster_label }) => ({ value, name: `${value}  ${cluster_label}` }));
 }
 
 async function templates(context: Context): Promise<Choice[]> {
   const { listTemplates } = await import("../../api/contracts/templates.ts");
-  const { items } = await listed("contracts", listTemplates, { query: {} }, context);
+  const { items } = await listChoices("contracts", listTemplates, { query: {} }, context);
   return items.map(({ id, name }) => ({ value: String(id), name: `${id}  ${name}` }));
 }
 
 async function contracts(context: Context, command: string): Promise<Choice[]> {
   const { listContracts } = await import("../../api/contracts/contract-list.ts");
-  const { results } = await listed("contracts", listContracts, { query: { limit: 100 } }, context);
+  const { results } = await listChoices("contracts", listContracts, { query: { limit: 100 } }, context);
   const statuses = statusesFor[command];
   const fitting = results.filter((row) => statuses === undefined || statuses.includes(row.contract_status));
   return fitting.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
@@ -183,7 +183,7 @@ async function intakes(context: Context): Promise<Choice[]> {
   }));
 }
 
-/** An emulator tells which there are; a service only of those that somebody has asked by before. */
+/** An emulator lists all; a service only those of earlier requests. */
 async function workflows(context: Context): Promise<Choice[]> {
   const told = await workflowsOfEmulator(context).catch(() => undefined);
   const used = async () =>
@@ -192,7 +192,7 @@ async function workflows(context: Context): Promise<Choice[]> {
   return [...found].map(([id, title]) => ({ value: String(id), name: `${id}  ${title}` }));
 }
 
-/** Those of the workspace that calls; undefined where the services are none of an emulator. */
+/** Those of the workspace that calls; undefined if the services are none of an emulator. */
 async function workflowsOfEmulator(context: Context) {
   const { listWorkspaces } = await import("../../api/emulator/state.ts");
   const { credentials } = await context.target("contracts");
@@ -203,7 +203,7 @@ async function workflowsOfEmulator(context: Context) {
 
 async function workspaces(context: Context): Promise<Choice[]> {
   const { listWorkspaces } = await import("../../api/emulator/state.ts");
-  return (await listed("emulator", listWorkspaces, {}, context)).map(({ id, name, cluster_id }) => ({
+  return (await listChoices("emulator", listWorkspaces, {}, context)).map(({ id, name, cluster_id }) => ({
     value: String(id),
     name: `${id}  ${name}  ${cluster_id}`,
   }));
@@ -211,10 +211,10 @@ async function workspaces(context: Context): Promise<Choice[]> {
 
 async function newestIntakes(context: Context) {
   const { listIntakes } = await import("../../api/contracts/intake.ts");
-  return (await listed("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
+  return (await listChoices("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
 }
 
-/** Only what was stopped can be gone on with. */
+/** Only what was stopped can be continued with. */
 async function jobs({ host }: Context, command: string): Promise<Choice[]> {
   const { listJobs } = await import("../bulk/log/jobs.ts");
   const stored = (await listJobs(host)).filter((job) => job.status !== "damaged");

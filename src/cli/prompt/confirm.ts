@@ -2,7 +2,7 @@ import type { Context } from "../command.ts";
 import { canPrompt } from "../context.ts";
 import { CommandFailedError, UsageError } from "../failure.ts";
 
-/** What a command is about to do, verb first and without a full stop: "Void a contract (composite id T-1)". */
+/** The action of a command, verb first and without a full stop: "Void a contract (composite id T-1)". */
 export type Action = string;
 
 /** Asks y/N before what can be repaired with some work; scripts say --yes. */

@@ -9,7 +9,7 @@ import { findChoices } from "./choices.ts";
 
 type Question = z.output<typeof Attribute>;
 
-/** What this reads of the flags that `contracts create` has by its declaration. */
+/** The declared flags of `contracts create` that this reads. */
 type ContractInput = CommandInputOf<
   readonly [
     { readonly flag: "contract-template-id"; readonly type: "integer" },
@@ -19,7 +19,7 @@ type ContractInput = CommandInputOf<
 
 const date: AnswerCheck = (text) =>
   (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) || "This must be a date (2031-05-07).";
-const whole: AnswerCheck = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
+const checkWholeNumber: AnswerCheck = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
 const number: AnswerCheck = (text) => (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
 const address: AnswerCheck = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
 const some: AnswerCheck = (text) => text.trim() !== "" || "A value is required (press Ctrl-C to cancel).";
@@ -32,7 +32,7 @@ const list: AnswerCheck = (text) => {
 };
 
 /**
- * Walks a person through what the chosen template needs: its attributes, then the counterparty. Gives the same input
+ * Walks a person through what the chosen template needs: its attributes, then the counterparty. Returns the same input
  * that --set would have given, and shows it as a command line.
  */
 export async function askContract(input: ContractInput, context: Context): Promise<ContractInput> {
@@ -49,8 +49,9 @@ export async function askContract(input: ContractInput, context: Context): Promi
 }
 
 /**
- * What templates do not tell beforehand, the service says by refusing: that one cannot be sent for signature, or that
- * somebody of the own side has to sign. Gives the input with an answer to that; undefined where nothing can be asked.
+ * Asks for input that the service requires by a rejection, because templates do not show it: another template, if that
+ * one cannot be sent for signature, or a signatory of the own side. Returns the input with the answer; undefined if
+ * nothing can be asked.
  */
 export async function askForRejectedFields(
   error: unknown,
@@ -77,7 +78,7 @@ export async function askForRejectedFields(
   return withSet(input, [...set, `signatories=${JSON.stringify([...counterpartySignatories(set), own])}`], context);
 }
 
-/** Whoever names one signatory has to name them all. */
+/** A caller that names one signatory has to name them all. */
 function counterpartySignatories(set: readonly string[]): object[] {
   const given = set.find((one) => one.startsWith("counter_party_details="))!;
   const [party] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [Awaited<ReturnType<typeof askCounterparty>>];
@@ -87,7 +88,7 @@ function counterpartySignatories(set: readonly string[]): object[] {
   return [{ name, email, is_counterparty_signatory: true, counterparty_name }];
 }
 
-/** Lets another template be chosen than those that were refused; undefined where there is none. */
+/** Lets another template be chosen than those that were rejected; undefined if there is none. */
 async function askOtherTemplate(refused: number | undefined, context: Context): Promise<number | undefined> {
   const all = await findChoices("contract_template_id", undefined, context, "contracts create");
   const others = all?.filter(({ value }) => value !== String(refused)) ?? [];
@@ -128,7 +129,7 @@ async function askAttribute(question: Question, { host, signal }: Context): Prom
     case "boolean":
       return askYesNo(title.replace(/:$/, "?"), host, signal);
     case "int":
-      return Number(await text(whole));
+      return Number(await text(checkWholeNumber));
     case "float":
       return Number(await text(number));
     case "date":

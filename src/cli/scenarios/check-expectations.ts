@@ -72,7 +72,7 @@ function activityDifferences(expected: readonly string[] | null, seen: readonly 
   return [{ path: ["activities"], message, seen: expected === null ? seen : known(expected, seen) }];
 }
 
-/** What was seen of the activities that are spoken of. */
+/** Observations of the activities in an expectation. */
 function known(expected: readonly string[], seen: readonly string[]): readonly string[] {
   const own = seen.filter((one) => expected.includes(one));
   return own.length > 0 ? own : seen;

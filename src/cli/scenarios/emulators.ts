@@ -34,7 +34,7 @@ export class ScenarioEmulators {
         await stage.close();
       }
     } finally {
-      // What is due belongs to nobody any more.
+      // Due entries are not needed any more.
       await emulator.close({ signal: AbortSignal.abort() });
       await rm(folder, { recursive: true, force: true });
     }

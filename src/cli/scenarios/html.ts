@@ -72,5 +72,5 @@ const entities = lookupTable({
   "'": "&#39;",
 });
 
-/** Text of others, in a page: what acts on a reader or on a browser is shown as it is written. */
+/** Foreign text in a page: characters that affect readers or browsers are shown as they are written. */
 const escapeHtml = (text: string): string => escapeMultilineText(text).replace(/[&<>"']/g, (char) => entities[char]!);

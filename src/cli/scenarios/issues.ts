@@ -13,7 +13,9 @@ interface Problem {
   readonly sentence: string;
 }
 
-/** The first thing that does not fit a schema, in a sentence; undefined where all fits. `keys`: those of the map itself. */
+/**
+ * The first thing that does not fit a schema, in a sentence; undefined if all fits. `keys`: those of the map itself.
+ */
 export function problemOf(schema: z.ZodType, value: unknown, keys: readonly string[]): Problem | undefined {
   const { error } = schema.safeParse(value, { reportInput: true });
   if (!error) return undefined;
@@ -21,7 +23,7 @@ export function problemOf(schema: z.ZodType, value: unknown, keys: readonly stri
   return problemIn(issue, keys, schema);
 }
 
-/** A misspelt key explains what is missing beside it. */
+/** A misspelt key explains what is missing next to it. */
 const weight = ({ code }: Issue): number => (code === "unrecognized_keys" ? 0 : 1);
 
 function problemIn(issue: Issue, keys: readonly string[], schema: z.ZodType): Problem {
@@ -74,7 +76,7 @@ const sizeOf = (origin: string, way: string, size: number | bigint): string =>
     ? `have at ${way} ${size} ${origin === "array" ? "items" : "characters"}`
     : `be at ${way} ${size}`;
 
-/** Of the alternatives that do not fit, the one that was meant: what is wrong with it is wrong deep within. */
+/** Of the alternatives that do not fit, the one that was meant: its error is deep inside. */
 function bestBranch(errors: readonly (readonly Issue[])[]): Issue | undefined {
   const firsts = errors.flatMap((branch) => branch.slice(0, 1)).filter((issue) => !isReference(issue));
   const deep = firsts.filter(
@@ -113,7 +115,7 @@ function shown(value: unknown): string {
 /** The names that the map at a path may have. */
 function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
   let at: unknown = schema;
-  for (const step of path) at = within(at, step);
+  for (const step of path) at = getSchemaAt(at, step);
   return shapesOf(at).flatMap((shape) => Object.keys(shape));
 }
 
@@ -138,7 +140,7 @@ function alternatives(schema: unknown): readonly Definition[] {
 const shapesOf = (schema: unknown): readonly object[] =>
   alternatives(schema).flatMap(({ shape }) => (shape === undefined ? [] : [shape]));
 
-function within(schema: unknown, step: PropertyKey): unknown {
+function getSchemaAt(schema: unknown, step: PropertyKey): unknown {
   for (const one of alternatives(schema)) {
     if (one.shape && Object.hasOwn(one.shape, step)) return one.shape[String(step)];
     if (typeof step === "number" && one.def?.element !== undefined) return one.def.element;

@@ -17,7 +17,7 @@ export interface SeenDelivery {
   readonly minutes: readonly number[];
 }
 
-type Listed = ResultOf<typeof listDeliveries>["items"][number];
+type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
 /** All deliveries until now, oldest first. */
 export async function listSeenDeliveries(stage: Stage): Promise<readonly SeenDelivery[]> {
@@ -27,7 +27,7 @@ export async function listSeenDeliveries(stage: Stage): Promise<readonly SeenDel
   return [...items].reverse().map((one) => seenDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id)));
 }
 
-function seenDelivery({ activity, composite_id, outcome, attempts }: Listed, to: string): SeenDelivery {
+function seenDelivery({ activity, composite_id, outcome, attempts }: ListedDelivery, to: string): SeenDelivery {
   const start = Date.parse(attempts[0]?.at ?? "");
   return {
     to,

@@ -18,7 +18,7 @@ export interface ParsedScenario {
   readonly positions: Positions;
 }
 
-/** More is no story. */
+/** More is not a story. */
 const maxCharacters = 1_000_000;
 
 /** @throws ScenarioError for the first thing that is wrong. */
@@ -166,7 +166,7 @@ class Checker {
         if (!declared.includes(key) && !isOperator) {
           this.#fail(
             this.#positions.ofKey([...path, part], key),
-            `Unknown key "${key}" in ${part} of ${call}. ${like(key, declared)}`,
+            `Unknown key "${key}" in ${part} of ${call}. ${suggestSimilar(key, declared)}`,
           );
         }
       }
@@ -186,7 +186,7 @@ class Checker {
       if (below[0] === "save" || this.#names.has(name)) continue;
       if (kind === "receiver" && below[0] === "expect") continue;
       const position = this.#positions.of([...path, ...below]);
-      this.#fail(position, `$${name} is saved by no step before. ${like(name, [...this.#names])}`);
+      this.#fail(position, `$${name} is saved by no step before. ${suggestSimilar(name, [...this.#names])}`);
     }
   }
 
@@ -196,7 +196,7 @@ class Checker {
     const receivers = [...this.#receivers];
     const check = (name: string, position: Position) => {
       if (receivers.includes(name)) return;
-      this.#fail(position, `No step before opens the receiver "${name}". ${like(name, receivers)}`);
+      this.#fail(position, `No step before opens the receiver "${name}". ${suggestSimilar(name, receivers)}`);
     };
     for (const [i, one] of (Array.isArray(expect.deliveries) ? expect.deliveries : []).entries()) {
       if (one.to !== undefined) check(one.to, this.#positions.of([...path, "deliveries", i, "to"]));
@@ -227,8 +227,8 @@ class Checker {
   }
 }
 
-/** What was probably meant, or the few that there are. */
-function like(word: string, words: readonly string[]): string {
+/** A suggestion, or the few valid values. */
+function suggestSimilar(word: string, words: readonly string[]): string {
   const near = findNearest(word, words);
   if (near !== undefined) return `Did you mean ${near}?`;
   return words.length === 0 ? "There are none." : `Known: ${[...words].sort().slice(0, 20).join(", ")}.`;

@@ -1,6 +1,6 @@
 import { type Document, isMap, isNode, isScalar, type LineCounter } from "yaml";
 
-/** What leads to a part of a document: names and positions. */
+/** The path to a part of a document: names and positions. */
 export type Path = readonly PropertyKey[];
 
 /** A place in a file, counted from 1. */
@@ -35,7 +35,7 @@ export class Positions {
     this.#lines = lines;
   }
 
-  /** Of the value at a path; where there is none, of the nearest part that it would be in. */
+  /** Of the value at a path; if there is none, of the nearest part that it would be in. */
   of(path: Path): Position {
     for (let length = path.length; length >= 0; length -= 1) {
       const node = length === 0 ? this.#document.contents : this.#document.getIn(path.slice(0, length), true);

@@ -10,7 +10,7 @@ import type { ScenarioResult } from "./result.ts";
 interface Worker {
   readonly child: ChildProcess;
   readonly lines: AsyncIterator<string>;
-  /** What it says beside its results. */
+  /** Its messages in addition to its results. */
   readonly notes: () => string;
 }
 

@@ -6,7 +6,7 @@ export type Values = ReadonlyMap<string, unknown>;
 /** `$$` is a dollar; `$name` and `${name.path}` are values; a dollar before anything else is itself. */
 const pattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
 
-/** A text that is one value and nothing else. */
+/** A string that is one value and nothing else. */
 const alone = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
 
 /** A name whose value is not there when a step runs. */
@@ -31,7 +31,7 @@ export function* referencesIn(
   }
 }
 
-/** The same value with what it refers to. A text that is nothing but a reference becomes the value with its type. */
+/** The same value with what it refers to. A string that is nothing but a reference becomes the value with its type. */
 export function resolveReferences<T>(value: T, values: Values): T;
 export function resolveReferences(value: unknown, values: Values): unknown {
   if (typeof value === "string") return resolveText(value, values);

@@ -8,7 +8,7 @@ export interface Mismatch {
   readonly column: number;
 }
 
-/** What came of one step. */
+/** Result of one step. */
 export interface StepResult {
   /** `3`; `4.2.1` is the first step of the second round of a loop. */
   readonly number: string;
@@ -22,22 +22,22 @@ export interface StepResult {
   /** Virtual time after it. */
   readonly at: string;
   readonly seconds: number;
-  /** What a command printed, or a service answered. */
+  /** Output of a command, or response of a service. */
   readonly output: string;
-  /** What a command said to people. */
+  /** A command's messages to people. */
   readonly notes: string;
-  /** The command line; left out for steps of another kind. */
+  /** The command line; omitted for steps of another kind. */
   readonly command?: string;
   readonly exit?: number;
 }
 
-/** A value that was seen in the place of what a file expects there. */
+/** An observed value instead of the one that a file expects there. */
 export interface SeenValue {
   readonly path: readonly (string | number)[];
   readonly value: unknown;
 }
 
-/** What came of one scenario. It holds no secrets. */
+/** Result of one scenario. It contains no secrets. */
 export interface ScenarioResult {
   readonly file: string;
   readonly name: string;
@@ -46,10 +46,10 @@ export interface ScenarioResult {
   readonly steps: readonly StepResult[];
   /** How many steps of the file were not run. */
   readonly skipped: number;
-  /** What the trace is of: `T-1`; undefined without one. */
+  /** Subject of the trace: `T-1`; undefined without one. */
   readonly traced?: string | undefined;
-  /** Lines of the trace of what happened. */
+  /** Lines of the trace of events. */
   readonly trace: readonly string[];
-  /** What `--update` writes. */
+  /** The text that `--update` writes. */
   readonly seen: readonly SeenValue[];
 }

@@ -17,7 +17,7 @@ interface Options {
   readonly wall: WallClock;
   /** Called after each step. */
   readonly onStep?: (step: StepResult) => Promise<void>;
-  /** Whether what was seen takes the place of what is expected. */
+  /** Whether observations replace the expectations. */
   readonly update?: boolean;
   /** Whether a story that went well is traced as well. */
   readonly traces?: boolean;
@@ -98,7 +98,7 @@ class ScenarioRun {
     const kind = (Object.keys(stepKinds) as StepKind[]).find((one) => one in step) as Exclude<StepKind, "for each">;
     const startedAt = this.#options.wall.monotonicNow();
     const done = await runStep(kind, step, this.#stage, this.#options.operations);
-    // A command line that was interrupted is no failure of the story.
+    // A command line that was interrupted is not a failure of the story.
     this.#stage.signal.throwIfAborted();
     this.#stage.secrets.learn(done.value);
     this.#follow(step, done);
@@ -216,7 +216,7 @@ class ScenarioRun {
   }
 }
 
-/** A step with the values that there are; as it is written where one is missing. */
+/** A step with its saved values; unchanged if one is missing. */
 function resolveLoosely(step: object, { known }: Stage): unknown {
   try {
     return resolveReferences(step, known);

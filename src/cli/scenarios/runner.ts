@@ -164,7 +164,7 @@ function stepLines(file: string, { number, title, outcome, ok, problems }: StepR
   ];
 }
 
-/** What follows the steps of a scenario that failed: why things are as they are. */
+/** Appended to the steps of a scenario that failed: the reasons for the present state. */
 function endLines({ ok, skipped, traced, trace }: ScenarioResult): StyledLine[] {
   if (ok) return [""];
   return [

@@ -17,13 +17,13 @@ const named = <Value extends z.ZodType>(pattern: RegExp, message: string, value:
 const namePattern = /^[a-zA-Z][a-zA-Z0-9_]*$/;
 const nameMessage = "must be a name (letters, digits and _)";
 
-/** The name of a saved value, of a receiver, or of what a loop runs over: `$contract`. */
+/** The name of a saved value, of a receiver, or of a loop variable: `$contract`. */
 const name = z.string().regex(namePattern, nameMessage);
 
-/** What a text is that might have been a saved value. */
+/** The meaning of a string that might have been a saved value. */
 export const notSaved = "must be a saved value ($name)";
 
-/** A place where a saved value may stand: `$contract`, or `${app.url}` within a text. */
+/** A place where a saved value may stand: `$contract`, or `${app.url}` within a string. */
 const reference = z.string().regex(/\$/, { error: notSaved, abort: true }).describe("A saved value: $name");
 
 const saved = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
@@ -136,18 +136,18 @@ const AsStep = z
   })
   .describe("Signs, declines or approves a contract, as a person");
 
-/** What a person can do. */
+/** Actions of a person. */
 export const acts = ["sign", "decline", "approve"] as const;
 
 const FaultStep = z
   .strictObject({
-    fault: z.strictObject(faultFields()).describe("A fault of incoming requests or outgoing webhooks"),
+    fault: z.strictObject(buildFaultFields()).describe("A fault of incoming requests or outgoing webhooks"),
     ...shared,
   })
   .describe("Scripts a fault");
 
 /** Each may be a saved value: the number of a webhook, for one. */
-function faultFields(): Record<string, z.ZodType> {
+function buildFaultFields(): Record<string, z.ZodType> {
   return Object.fromEntries(
     Object.entries(addFault.request.body.schema.shape).map(([field, schema]) => [
       field,
@@ -175,7 +175,7 @@ const ReceiverStep = z
   .describe("Opens a receiver of webhooks");
 
 const ExpectStep = z
-  .strictObject({ expect: Expectations.describe("What must be so now"), title: shared.title })
+  .strictObject({ expect: Expectations.describe("Expected state after the step"), title: shared.title })
   .describe("Checks what has come of the steps before");
 
 const ForEachStep = z

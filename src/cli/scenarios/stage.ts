@@ -66,7 +66,7 @@ export class Stage {
   /** Runs a command line against the emulator. */
   svc(argv: readonly string[], stdin?: string): Promise<CapturedRun> {
     return this.#context.svc(argv, {
-      // What a command line would say to a runner is part of its output here.
+      // Commands of a command line for a runner are part of its output here.
       env: { ...emulatorVariables(this.emulator), GITHUB_ACTIONS: undefined },
       cwd: this.#cwd,
       ...(stdin === undefined ? {} : { stdin }),
@@ -100,7 +100,7 @@ export class Stage {
 /** A receiver of webhooks in a story, as its steps refer to it: `$app.url`. */
 interface StoryReceiver {
   readonly url: string;
-  /** Id of the webhook to it; undefined where no step has created one. */
+  /** Id of the webhook to it; undefined if no step has created one. */
   webhook: number | undefined;
   readonly count: number;
   readonly last: { readonly body: string; readonly signature: string } | undefined;
@@ -121,7 +121,7 @@ async function openStoryReceiver(
     async answer(post) {
       received.push(post);
       const status = answers[Math.min(received.length, answers.length) - 1] ?? 200;
-      // Nothing can stop to listen for a while: what is no answer to the sender comes near it.
+      // A listener cannot pause: a missing response is the nearest equivalent.
       const code = status === "down" ? 503 : status;
       return { status: code, body: code < 300 ? "ok" : "no" };
     },
@@ -171,7 +171,7 @@ class Secrets {
     if (value !== undefined && value.length >= minLength) this.#values.add(value);
   }
 
-  /** A text without any of them, and without what looks like one. */
+  /** A string without any of them, and without what looks like one. */
   hide(text: string): string {
     const shown = [...this.#values]
       .sort((one, other) => other.length - one.length)

@@ -14,7 +14,7 @@ import { acts, type StepKind, type StepOf } from "./schema.ts";
 import type { Stage } from "./stage.ts";
 import { splitWords } from "./words.ts";
 
-/** What a step did, before it is checked. */
+/** Result of a step, before it is checked. */
 export interface Observation {
   readonly title: string;
   readonly outcome: string;
@@ -22,7 +22,7 @@ export interface Observation {
   readonly value?: unknown;
   /** Of a response. */
   readonly status?: number;
-  /** Codes of what went wrong: as declared, and as the response has it. */
+  /** Codes of failures: as declared, and as in the response. */
   readonly failures?: readonly string[];
   /** Why the step failed, unless its failure is expected. */
   readonly error?: string | undefined;
@@ -142,7 +142,7 @@ export async function runStep(
   }
 }
 
-/** What a receiver got last is known once all has arrived that is due. */
+/** A receiver's last delivery is known once all due ones have arrived. */
 async function settleFor(step: object, stage: Stage): Promise<void> {
   const text = JSON.stringify(step);
   const isRead = [...stage.receivers.keys()].some((name) => text.includes(`$\{${name}.`));
@@ -188,7 +188,7 @@ async function send(stage: Stage, operation: Operation, args: CallArguments): Pr
 
 const printed = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 2));
 
-/** What a result is called in lines for people. */
+/** Name of a result in lines for people. */
 function nameOf(value: unknown): string {
   const { composite_id, id, contract_status } = fieldsOf(value);
   const name = composite_id ?? id;

@@ -29,13 +29,13 @@ function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]
     .reduce((now, { start, end, value }) => {
       const before = now.slice(start, end);
       const blanks = before.slice(before.trimEnd().length);
-      // Of a value that is left out, nothing stands behind the colon.
+      // Of a value that is omitted, nothing stands behind the colon.
       const space = now[start - 1] === ":" ? " " : "";
       return now.slice(0, start) + space + written(value) + blanks + now.slice(end);
     }, text);
 }
 
-/** A value in one line, as it may stand at any place. */
+/** A value in one line, as it may be at any place. */
 function written(value: unknown): string {
   const document = new Document([value]);
   if (isCollection(document.contents)) document.contents.flow = true;

@@ -33,7 +33,7 @@ export async function watchFiles(
   }
 }
 
-/** Follows files by their folders: an editor may put another file in the place of one. */
+/** Follows files by their folders: an editor may put another file instead of one. */
 function watchForChanges(paths: readonly string[]) {
   let count = 0;
   let wake = () => {};

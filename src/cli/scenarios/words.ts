@@ -1,4 +1,4 @@
-/** The words of a command line, as a POSIX shell takes quotes and backslashes; undefined where a quote is left open. */
+/** The words of a command line, as a POSIX shell takes quotes and backslashes; undefined if a quote is left open. */
 export function splitWords(line: string): string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;

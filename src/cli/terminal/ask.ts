@@ -15,16 +15,16 @@ export interface Choice<T = string> {
   readonly description?: string | undefined;
 }
 
-/** What an answer must be like: true, or the reason why it is not good. */
+/** Validates an answer: true, or the reason why it is invalid. */
 export type AnswerCheck = (text: string) => true | string;
 
 /** More than fit on a small screen are searched instead of scrolled. */
 const longList = 12;
 
-/** Questions and answers are drawn anew at each key, and services choose what stands in them. */
+/** Questions and answers are drawn again at each key, and services choose what is in them. */
 const longText = 1_000;
 
-const shown = (text: string): string =>
+const formatShown = (text: string): string =>
   text.length > longText ? `${escapeControlCharacters(text.slice(0, longText))}…` : escapeControlCharacters(text);
 
 const same = (text: string) => text;
@@ -42,7 +42,7 @@ const plainStyle = {
   keysHelpTip: (keys: [string, string][]) => keys.map(([key, action]) => `${key} ${action}`).join(", "),
 };
 
-/** The library would decide about colours by standard output; questions stand on standard error, under our own rule. */
+/** The library would decide about colours by standard output; questions are on standard error, under our own rule. */
 const themed = ({ stderr, env }: Host) =>
   hasColour(stderr, undefined, env) ? {} : { theme: { prefix: { idle: "?", done: ">" }, style: plainStyle } };
 
@@ -64,7 +64,11 @@ type Streams = { readonly input: InputStream; readonly output: Writable; readonl
  * reports Ctrl-C alone: at the others it closes its reader, which pauses the input, and never settles its promise. After
  * Ctrl-Z and `fg` it leaves the input paused as well, so that no key, not even Ctrl-C, would be read any more.
  */
-async function answered<T>(ask: (on: Streams) => Promise<T>, { stdin, stderr }: Host, signal: AbortSignal): Promise<T> {
+async function awaitAnswer<T>(
+  ask: (on: Streams) => Promise<T>,
+  { stdin, stderr }: Host,
+  signal: AbortSignal,
+): Promise<T> {
   if (stdin.readableEnded) throw new InterruptedError();
   const ended = new AbortController();
   const end = () => ended.abort();
@@ -93,7 +97,7 @@ async function answered<T>(ask: (on: Streams) => Promise<T>, { stdin, stderr }: 
 
 /** Asks y/N on standard error, default no. Callers of all of these have checked that asking is allowed. */
 export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
-  answered((on) => confirm({ message: shown(message), default: false, ...themed(host) }, on), host, signal);
+  awaitAnswer((on) => confirm({ message: formatShown(message), default: false, ...themed(host) }, on), host, signal);
 
 /** Asks for a line of text on standard error. */
 export const askText = (
@@ -102,11 +106,15 @@ export const askText = (
   signal: AbortSignal,
   check: AnswerCheck = () => true,
 ): Promise<string> =>
-  answered((on) => input({ message: shown(message), validate: told(check), ...themed(host) }, on), host, signal);
+  awaitAnswer(
+    (on) => input({ message: formatShown(message), validate: told(check), ...themed(host) }, on),
+    host,
+    signal,
+  );
 
 /** Asks for a line that is not shown while it is typed. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
-  answered((on) => password({ message: shown(message), mask: false, ...themed(host) }, on), host, signal);
+  awaitAnswer((on) => password({ message: formatShown(message), mask: false, ...themed(host) }, on), host, signal);
 
 /** Lets one of several answers be chosen. */
 export function askChoice<T>(
@@ -116,13 +124,13 @@ export function askChoice<T>(
   signal: AbortSignal,
 ): Promise<T> {
   const offered = choices.map(inquired);
-  const question = { message: shown(message), ...themed(host) };
+  const question = { message: formatShown(message), ...themed(host) };
   if (offered.length <= longList) {
-    return answered((on) => select<T>({ ...question, choices: offered }, on), host, signal);
+    return awaitAnswer((on) => select<T>({ ...question, choices: offered }, on), host, signal);
   }
   const source = (term: string | undefined) =>
     offered.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
-  return answered((on) => search<T>({ ...question, source }, on), host, signal);
+  return awaitAnswer((on) => search<T>({ ...question, source }, on), host, signal);
 }
 
 /** Lets any number of answers be chosen; at least one where it `isNeeded`. */
@@ -133,9 +141,12 @@ export const askSeveral = <T>(
   host: Host,
   signal: AbortSignal,
 ): Promise<T[]> =>
-  answered(
+  awaitAnswer(
     (on) =>
-      checkbox<T>({ message: shown(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) }, on),
+      checkbox<T>(
+        { message: formatShown(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) },
+        on,
+      ),
     host,
     signal,
   );
@@ -144,12 +155,12 @@ const told =
   (check: AnswerCheck) =>
   (text: string): true | string => {
     const verdict = check(text);
-    return verdict === true || shown(verdict);
+    return verdict === true || formatShown(verdict);
   };
 
 /** Names come from services: nothing in them may move the cursor. */
 const inquired = <T>({ value, name, description }: Choice<T>) => ({
   value,
-  name: shown(name),
-  ...(description === undefined ? {} : { description: shown(description) }),
+  name: formatShown(name),
+  ...(description === undefined ? {} : { description: formatShown(description) }),
 });

@@ -10,8 +10,8 @@ import { CommandFailedError, InterruptedError } from "../failure.ts";
 import { askYesNo } from "./ask.ts";
 
 /**
- * Opens a text in a person's editor and returns what was saved. An empty file means that nothing shall happen; one with
- * a problem can be edited again. Callers have checked that asking is allowed.
+ * Opens a string in a person's editor and returns what was saved. An empty file means that nothing shall happen; one
+ * with a problem can be edited again. Callers have checked that asking is allowed.
  */
 export async function editText(
   text: string,
@@ -52,7 +52,7 @@ async function runEditor(file: string, context: Context): Promise<void> {
   const command = env.VISUAL || env.EDITOR || (process.platform === "win32" ? "notepad" : "vi");
   // "code --wait": a program with arguments, as git takes it too.
   const [program = "vi", ...args] = command.split(/\s+/).filter(Boolean);
-  // Secrets are no business of an editor and its plug-ins (DECISIONS.md, L9).
+  // Secrets are not business of an editor and its plug-ins (DECISIONS.md, L9).
   const others = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
   const child = spawn(program, [...args, file], { cwd, stdio: inherits ? "inherit" : "ignore", env: others });
   const stop = () => child.kill("SIGTERM");

@@ -6,8 +6,8 @@ import { withNonZeroWidth } from "../output/line-wrapping.ts";
 import { hasColour } from "../output/styled.ts";
 
 /**
- * Starts a spinner on standard error; callers have checked that something may move there. `since`: the wall time from
- * which on it counts.
+ * Starts a spinner on standard error; callers have checked that something may move there. `since`: the wall-clock time
+ * from which on it counts.
  */
 export function startSpinner(text: string, { stderr, env, wall }: Host, since?: number): { stop(): void } {
   const isUnicode = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || "");

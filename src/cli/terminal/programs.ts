@@ -3,7 +3,10 @@ import { timedOut, withTimeout } from "../../base/timing.ts";
 import { isSwitchedOn } from "../config/environment.ts";
 import type { Host } from "../host.ts";
 
-/** The program that opens an address, where that makes sense: a screen, and nobody far away (DECISIONS.md, L14). */
+/**
+ * The program that opens an address, if that makes sense: with a screen, and not over a remote connection
+ * (DECISIONS.md, L14).
+ */
 export function findBrowserCommand(
   { env }: Pick<Host, "env">,
   platform: string = process.platform,
@@ -21,7 +24,9 @@ export function findBrowserCommand(
 export const isWebAddress = (address: string): boolean =>
   URL.canParse(address) && ["http:", "https:"].includes(new URL(address).protocol);
 
-/** So long it is waited for a program that opens addresses: one that goes on is a browser, one that cannot ends soon. */
+/**
+ * So long it is waited for a program that opens addresses: one that continues is a browser, one that cannot ends soon.
+ */
 const patienceMs = 3_000;
 
 /**

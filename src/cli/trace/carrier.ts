@@ -12,7 +12,7 @@ export const readParentContext = (env: OtelEnvironment): TraceContext | undefine
 const stateOf = (env: OtelEnvironment): string | undefined =>
   readParentContext(env) && readTracestate(env[variables.tracestate]);
 
-/** The variables for what a program starts, in the place of its own. */
+/** The variables for what a program starts, instead of its own. */
 export const buildChildVariables = (env: OtelEnvironment, traceparent: string): OtelEnvironment => ({
   [variables.traceparent]: traceparent,
   [variables.tracestate]: stateOf(env),

@@ -8,7 +8,7 @@ import type { Host } from "../host.ts";
 import { buildChildVariables, readParentContext } from "./carrier.ts";
 
 /** How long the end of a command may wait for a collector. */
-const longestMs = 1_000;
+const maxExportMs = 1_000;
 
 type OwnHost = Pick<Host, "env" | "wall">;
 
@@ -30,7 +30,7 @@ export class CommandSpan {
     this.#begun = host.wall.now();
   }
 
-  /** Undefined where the variables say that none is sent. What is wrong with them is no reason to talk or to fail. */
+  /** Undefined if the variables say that none is sent. What is wrong with them is not a reason to talk or to fail. */
   static begin(host: OwnHost, words: readonly string[]): CommandSpan | undefined {
     const { settings } = readOtelSettings(host.env, "svc");
     return settings && new CommandSpan(host, words, settings);
@@ -58,7 +58,7 @@ export class CommandSpan {
       failed: failure,
     } as const;
     const body = JSON.stringify(otlpDocument([span], resource, { name: "svc", version: svcVersion }));
-    const limitMs = Math.min(longestMs, timeoutMs);
+    const limitMs = Math.min(maxExportMs, timeoutMs);
     try {
       const { openTransport } = await import("../connection/http.ts");
       const transport = await openTransport({ env }, { timeoutMs: limitMs, maxAnswerBytes: undefined });

@@ -19,7 +19,7 @@ type Attempt = ReturnType<typeof attemptsOf>[number];
 /** One that is gone, of which the deliveries alone are left. */
 export type DeletedWebhook = Pick<Webhook, "id" | "workspace_id"> & { readonly status: "DELETED" };
 
-/** What is read of a webhook; without a trace it is not known what led to its attempts. */
+/** Fields of a webhook that are read; without a trace the causes of its attempts are not known. */
 export interface WebhookReading {
   readonly webhook: Webhook | DeletedWebhook;
   readonly health: WebhookHealth;
@@ -134,7 +134,7 @@ function attemptsOf(deliveries: readonly Delivery[], trace: Trace | undefined) {
     }));
 }
 
-/** What led to the deliveries that fail, each once, in the order in which it happened. */
+/** Causes of the failing deliveries, each once, in order of time. */
 function causesOf(failed: readonly Attempt[], { nodes }: Trace) {
   const known = new Map(nodes.map((node) => [node.id, node]));
   const above = (id: string) => known.get(known.get(id)?.parent ?? "");
@@ -150,12 +150,12 @@ function causesOf(failed: readonly Attempt[], { nodes }: Trace) {
 export interface FindingLinesOptions {
   /** Everything, however long. */
   readonly all: boolean;
-  /** So many lines in a window of so many columns, otherwise. */
+  /** This many lines in a window of this many columns, otherwise. */
   readonly maxLines: number;
   readonly columns: number;
 }
 
-/** The same for people. The answer comes last, where they look; before it, as much evidence as there is room for. */
+/** The same for people. The response comes last, where they look; before it, as much evidence as there is room for. */
 export function formatFindings(found: WebhookFindings, { all, maxLines, columns }: FindingLinesOptions): StyledLine[] {
   const answer = answerLines(found, all);
   const heading = headingOf(found.webhook);
@@ -203,7 +203,7 @@ function* digests(found: WebhookFindings): Generator<StyledLine[]> {
   const { attempts } = found;
   const counts = undelivered(found).map(([heading, { length }]) => `${heading}: ${length}`);
   const listed = counts.length === 0 ? [] : [`${counts.join(". ")}. List them with --all`];
-  for (let shown = Math.min(attempts.length, mostShown); shown > 0; shown -= 1) {
+  for (let shown = Math.min(attempts.length, maxShown); shown > 0; shown -= 1) {
     const omits = attempts.length > shown;
     const heading = omits ? `The last ${shown} of ${attempts.length} attempts; see all with --all:` : "Attempts:";
     yield ["", heading, ...attempts.slice(-shown).map(attemptLine), ...listed];
@@ -212,8 +212,8 @@ function* digests(found: WebhookFindings): Generator<StyledLine[]> {
   yield listed.length > 0 ? ["", ...listed] : [];
 }
 
-/** So many attempts show how it goes. */
-const mostShown = 7;
+/** This many attempts show how it goes. */
+const maxShown = 7;
 
 /** Deliveries that were not tried, or are not tried again, each kind under its heading. */
 function undelivered(
@@ -238,7 +238,7 @@ function headingOf(webhook: WebhookFindings["webhook"]): StyledLine {
   return [name, `  ${title}  ${url}  `, styleState(status), `  workspace ${id} (${workspace})`];
 }
 
-/** What happens by itself, then what a user may do, in the order in which to do it. A command ends its line. */
+/** Automatic steps, then the user's options, in order. A command ends its line. */
 function whatNow(found: WebhookFindings): StyledLine[] {
   const { next_attempt_at: next, failing, given_up_deliveries: givenUp, steps } = found;
   const lines: StyledLine[] = [];
@@ -267,7 +267,7 @@ const deliveryLines = (all: WebhookFindings["skipped_deliveries"]): StyledLine[]
         `  ${at}  delivery:${id}  ${activity}${contract === null ? "" : ` ${contract}`}`,
     );
 
-/** While it is disabled, what comes due is skipped (DECISIONS.md, C18). */
+/** While it is disabled, due attempts are skipped (DECISIONS.md, C18). */
 function nextLine(
   at: string,
   { webhook: { status }, next_because: why, next_attempt_is_due: isDue }: WebhookFindings,

@@ -85,10 +85,10 @@ const isNear = (a: string, b: string): boolean => Math.abs(Date.parse(a) - Date.
 
 const outcomeOf = ({ outcome }: TraceNode): string => (outcome === null ? "" : ` ${outcome}`);
 
-/** Viewers refuse larger drawings unless they are told otherwise: 500 edges, 50,000 characters. */
-const mostBoxes = 400;
-const mostCharacters = 45_000;
-const longestText = 100;
+/** Viewers reject larger drawings unless they are told otherwise: 500 edges, 50,000 characters. */
+const maxBoxes = 400;
+const maxCharacters = 45_000;
+const maxTextLength = 100;
 
 /** The tree as a flowchart of Mermaid. */
 export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
@@ -100,7 +100,7 @@ export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
     const above = parent === null ? undefined : boxes.get(parent);
     const box = `n${boxes.size}`;
     const line = `  ${box}${shape[0]}"${label(first)}<br/>${label(second)}"${shape[1]}`;
-    if (boxes.size >= mostBoxes || length + line.length > mostCharacters || (parent !== null && !above)) {
+    if (boxes.size >= maxBoxes || length + line.length > maxCharacters || (parent !== null && !above)) {
       left += 1;
       return undefined;
     }
@@ -122,7 +122,7 @@ export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
 
 /** Whatever Mermaid or a page would take for its own stands as a code of its character. */
 const label = (text: string): string =>
-  (text.length > longestText ? `${[...text].slice(0, longestText).join("")}…` : text).replace(
+  (text.length > maxTextLength ? `${[...text].slice(0, maxTextLength).join("")}…` : text).replace(
     /[^\p{L}\p{N} .,:/_+()…-]/gu,
     (character) => `#${character.codePointAt(0)};`,
   );

@@ -6,15 +6,15 @@ import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../api/web
 import type { Client } from "../../client/client.ts";
 import type { DeletedWebhook, WebhookReading } from "./failing-webhook.ts";
 
-type Asking = { readonly client: Client; readonly signal: AbortSignal };
+type QueryContext = { readonly client: Client; readonly signal: AbortSignal };
 type Page = ResultOf<typeof listDeliveries>;
 
-/** What one call of the log takes, and so many of the newest are looked at, as in the console. */
+/** Page size of the log, and the number of the newest deliveries that are read, as in the console. */
 const page = 500;
-const most = 10_000;
+const maxDeliveries = 10_000;
 
 /** The health of webhooks, in as few requests as that takes. */
-export async function readHealth(webhooks: readonly Webhook[], asking: Asking): Promise<WebhookReading[]> {
+export async function readHealth(webhooks: readonly Webhook[], asking: QueryContext): Promise<WebhookReading[]> {
   const { client, signal } = asking;
   const [{ listFaults }, { deliveries, isWhole }, now] = await Promise.all([
     import("../../api/emulator/faults.ts"),
@@ -25,7 +25,7 @@ export async function readHealth(webhooks: readonly Webhook[], asking: Asking): 
   const own = byWebhook(deliveries);
   const read: WebhookReading[] = [];
   for (const webhook of webhooks) {
-    // What is older than all that was looked at is of the few that were told nothing since.
+    // Deliveries older than all these belong to the few webhooks without newer ones.
     const known = own.get(webhook.id) ?? (isWhole ? [] : (await firstPage(webhook.id, asking)).items);
     read.push({ webhook, deliveries: known, now, health: assessWebhook(webhook, { deliveries: known, faults, at }) });
   }
@@ -39,7 +39,7 @@ export async function readHealth(webhooks: readonly Webhook[], asking: Asking): 
   });
 }
 
-/** What belongs to each webhook. */
+/** Data of each webhook. */
 function byWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, Delivery[]> {
   const own = new Map<number, Delivery[]>();
   for (const one of deliveries) {
@@ -50,8 +50,8 @@ function byWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, Deliver
   return own;
 }
 
-/** Of a webhook that is there no more; undefined where no delivery of it is kept. */
-export async function readDeletedWebhook(id: number, asking: Asking): Promise<WebhookReading | undefined> {
+/** Of a webhook that is there no more; undefined if no delivery of it is stored. */
+export async function readDeletedWebhook(id: number, asking: QueryContext): Promise<WebhookReading | undefined> {
   const [{ deliveries }, now] = await Promise.all([readLog(id, asking), virtualTime(asking)]);
   const [first] = deliveries;
   if (!first) return undefined;
@@ -60,7 +60,7 @@ export async function readDeletedWebhook(id: number, asking: Asking): Promise<We
 }
 
 /** With why each attempt was made, and what led to it; of the newest deliveries. */
-export async function addTrace(read: WebhookReading, { client, signal }: Asking): Promise<WebhookReading> {
+export async function addTrace(read: WebhookReading, { client, signal }: QueryContext): Promise<WebhookReading> {
   if (read.deliveries.length === 0) return { ...read, trace: { nodes: [], planned: [] } };
   const { showTrace } = await import("../../api/emulator/traces.ts");
   const trace = await client.call(showTrace, { params: { ref: `webhook:${read.webhook.id}` } }, { signal });
@@ -68,7 +68,7 @@ export async function addTrace(read: WebhookReading, { client, signal }: Asking)
 }
 
 /** In milliseconds. */
-async function virtualTime({ client, signal }: Asking): Promise<number> {
+async function virtualTime({ client, signal }: QueryContext): Promise<number> {
   const { showClock } = await import("../../api/emulator/clock.ts");
   return Date.parse((await client.call(showClock, {}, { signal })).now);
 }
@@ -76,18 +76,18 @@ async function virtualTime({ client, signal }: Asking): Promise<number> {
 /** Times stand as the service writes them. */
 const at = (iso: string): string => iso;
 
-async function firstPage(webhook: number | undefined, { client, signal }: Asking, offset = 0): Promise<Page> {
+async function firstPage(webhook: number | undefined, { client, signal }: QueryContext, offset = 0): Promise<Page> {
   const { listDeliveries } = await import("../../api/emulator/deliveries.ts");
   return client.call(listDeliveries, { query: { webhook, limit: page, offset } }, { signal });
 }
 
-async function readLog(webhook: number | undefined, asking: Asking) {
+async function readLog(webhook: number | undefined, asking: QueryContext) {
   const found = new Map<number, Delivery>();
   for (let offset = 0; ; offset += page) {
     const { items, total } = await firstPage(webhook, asking, offset);
     for (const one of items) found.set(one.id, one);
     const isWhole = items.length < page || offset + items.length >= total;
-    if (isWhole || found.size >= most) return { deliveries: [...found.values()], isWhole };
+    if (isWhole || found.size >= maxDeliveries) return { deliveries: [...found.values()], isWhole };
   }
 }
 

@@ -3,7 +3,7 @@ import { fieldsOf, isObject } from "../../base/object.ts";
 import { emailHash } from "../../schemes/email-hash.ts";
 import type { RecordCaller } from "./record-caller.ts";
 
-/** What a journey will do, for people. */
+/** Description of a journey, for people. */
 export const journeyPlan: readonly string[] = [
   "Send requests with missing fields and wrong types, which create nothing",
   "Upload a file",
@@ -15,7 +15,7 @@ export const journeyPlan: readonly string[] = [
 
 type CleanUp = () => Promise<unknown>;
 
-/** A journey that leaves nothing behind: what it creates is removed again, also when it is interrupted. */
+/** A journey that leaves nothing behind: its objects are removed again, also when it is interrupted. */
 export class Journey {
   readonly #caller: RecordCaller;
   readonly #prefix = `svc-verify-${randomBytes(5).toString("hex")}`;
@@ -40,7 +40,7 @@ export class Journey {
   /** Removes what is left, newest first. Resolves with what could not be removed. */
   async cleanUp(): Promise<readonly string[]> {
     const failed: string[] = [];
-    // Whoever interrupts wants it gone all the same.
+    // After an interruption the objects are removed all the same.
     this.#caller.signal = undefined;
     for (const { what, run } of this.#cleanUps.splice(0).reverse()) {
       await run().catch((error: Error) => failed.push(`${what}: ${error.message}`));
@@ -147,7 +147,7 @@ export class Journey {
     await this.#cleanUpLast();
   }
 
-  /** What fails is tried again at the end. */
+  /** A failed removal is repeated at the end. */
   async #cleanUpLast(): Promise<void> {
     await this.#cleanUps.at(-1)!.run();
     this.#cleanUps.pop();

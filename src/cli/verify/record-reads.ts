@@ -6,7 +6,7 @@ const rowsIn = (document: unknown): readonly Record<string, unknown>[] => {
   return Array.isArray(found) ? found.filter(isObject) : [];
 };
 
-/** Lists that a service shows to whoever has its key. */
+/** Lists that a service shows to every holder of its key. */
 const lists = [
   "templates.list",
   "contract-types.list",
@@ -23,7 +23,7 @@ const lists = [
   "oidc.jwks",
 ] as const;
 
-/** What is read of the first items of a list, by the parameter that names one. */
+/** Reads of the first items of a list, by the parameter that names one. */
 const details: readonly (readonly [
   list: (typeof lists)[number],
   id: string,
@@ -76,7 +76,7 @@ const probed: readonly (readonly [operation: string, parameter: string])[] = [
   ["cluster-clients.show", "client_id"],
 ];
 
-/** What reads and probes will do, for people. */
+/** Description of reads and probes, for people. */
 export const readsPlan: readonly string[] = [
   `List ${lists.length} kinds of things, and show the first ${detailed} of each`,
   `Look up ${probed.length} ids that do not exist`,

@@ -14,7 +14,7 @@ import { forgetSession, sessionHeaders } from "./session.ts";
 
 export type Connection = "connecting" | "live" | "lost";
 
-/** Whether what is shown follows the emulator. */
+/** Whether the view follows the emulator. */
 export const connection = signal<Connection>("connecting");
 
 /** Counts the calls that reached nothing: a stream may stay open although nothing comes through it any more. */
@@ -30,7 +30,7 @@ export async function callOperation<Id extends OperationId>(
 ): Promise<OperationResult<Id>> {
   const { method, path } = outlineOf(id);
   const { params, query, body } = (input ?? {}) as UntypedInput;
-  // The page lies beside the control plane, wherever a proxy puts them.
+  // The page lies next to the control plane, wherever a proxy puts them.
   const beside = path.replace("/_emulator/", "../");
   const target = fillTemplate(beside, fieldsOf(params) as Record<string, string | number>) + queryOf(query);
   const response = await trackSlowness(
@@ -71,7 +71,7 @@ async function read(response: Response): Promise<unknown> {
   }
 }
 
-/** After so long people wonder whether anything goes on. */
+/** After so long people wonder whether anything continues. */
 const patienceMs = 5_000;
 
 const late = signal(0);
@@ -79,7 +79,7 @@ const late = signal(0);
 /** Whether something was asked that is not answered yet, and should be by now. */
 export const isSlow = computed(() => late.value > 0);
 
-/** Says so while an answer takes long. */
+/** Reports that a response takes long. */
 export async function trackSlowness<Value>(answer: Promise<Value>): Promise<Value> {
   const answered = new AbortController();
   void systemWallClock.sleep(patienceMs, answered.signal).then(() => {

@@ -19,7 +19,7 @@ import type { ArgumentsOf, Operation, ResultOf } from "../../api/operation.ts";
 import type { ConsoleOperation } from "../../derive/console-operations.ts";
 
 type Of<Module> = Extract<Module[keyof Module], Operation>;
-type Declared =
+type DeclaredOperation =
   | Of<typeof activities>
   | Of<typeof clock>
   | Of<typeof clusters>
@@ -38,12 +38,12 @@ type Declared =
   | Of<typeof traces>
   | Of<typeof webhooks>;
 
-type Named<Id extends OperationId> = Extract<Declared, { readonly id: Id }>;
+type NamedOperation<Id extends OperationId> = Extract<DeclaredOperation, { readonly id: Id }>;
 
-/** What a call of an operation takes, by the declaration. */
-export type OperationInput<Id extends OperationId> = ArgumentsOf<Named<Id>>;
-/** What it answers with, by the declaration. */
-export type OperationResult<Id extends OperationId> = ResultOf<Named<Id>>;
+/** Arguments of an operation, by the declaration. */
+export type OperationInput<Id extends OperationId> = ArgumentsOf<NamedOperation<Id>>;
+/** Result of an operation, by the declaration. */
+export type OperationResult<Id extends OperationId> = ResultOf<NamedOperation<Id>>;
 
 /** A call before its types are known. */
 export interface UntypedInput {
@@ -52,7 +52,7 @@ export interface UntypedInput {
   readonly body?: unknown;
 }
 
-/** What the build knows of an operation. */
+/** The build's data of an operation. */
 export type OperationOutline = ConsoleOperation;
 
 declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, OperationOutline>>;

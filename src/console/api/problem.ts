@@ -1,6 +1,6 @@
 import { fieldsOf } from "../../base/object.ts";
 
-/** Why a call failed, in words for people. */
+/** The reason why a call failed, in words for people. */
 export class CallError extends Error {
   /** 0: the emulator could not be reached. */
   readonly status: number;
@@ -14,7 +14,7 @@ export class CallError extends Error {
     this.hint = hint;
   }
 
-  /** What an answer of the control plane that is no success says. */
+  /** Contents of an error response of the control plane. */
   static of(status: number, body: unknown): CallError {
     const { code, message, hint } = fieldsOf(fieldsOf(body).error);
     const words = typeof message === "string" ? message : `The emulator responded with status ${status}.`;

@@ -10,11 +10,11 @@ import { CallError } from "./problem.ts";
 const place = "svc-session";
 const rolePlace = "svc-session-role";
 
-/** Nothing: nobody is signed in; then why, where that is known. */
+/** Nothing: no user is signed in; then the reason, if it is known. */
 export const session = signal<string | undefined>(undefined);
 export const signInError = signal<CallError | undefined>(undefined);
 
-/** What the token may do that signed this browser in; undefined: nobody has said so, and nothing is kept from it. */
+/** Permissions of the token that signed this browser in; undefined: unknown, and nothing is hidden. */
 export const role = signal<string | undefined>(undefined);
 
 /** Whether the control plane shows it keys and links. */

@@ -13,7 +13,7 @@ import { type Clock, clock, nowSeconds } from "../state/clock.ts";
 import { explainDenied } from "../state/requests.ts";
 import { NextDue } from "./next-due.tsx";
 
-/** What it did, for the foot of the page. */
+/** Its result, for the foot of the page. */
 function ran(moved: { ran: readonly unknown[]; to: string; status: string }): ActionOutcome {
   const { ran: entries, to, status } = moved;
   const done =
@@ -23,7 +23,7 @@ function ran(moved: { ran: readonly unknown[]; to: string; status: string }): Ac
   return `Now ${formatTime(to)}: ${done}`;
 }
 
-/** Virtual time, what it waits for, and how it is moved. Stands on every view. */
+/** Virtual time, the next due entry, and the buttons that advance it. On every view. */
 export function ClockBar() {
   const read = clock.value;
   if (!read) return <section class="clock" aria-label="Virtual time" aria-busy="true" />;

@@ -12,7 +12,9 @@ import {
 } from "../state/deliveries.ts";
 import { href } from "../state/route.ts";
 
-/** What is due next, and how long that is, by both clocks: always of three lines, so that nothing moves with it. */
+/**
+ * The next due entry, and the time until then, by both clocks: always of three lines, so that nothing moves with it.
+ */
 export function NextDue() {
   const { next_due: due, pending, mode, speed } = clock.value!;
   if (due === null) {

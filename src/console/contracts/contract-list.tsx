@@ -9,12 +9,12 @@ import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import { useLoaded } from "../state/act.ts";
 import { href, withTrace } from "../state/route.ts";
 
-const shown = 500;
+const maxShown = 500;
 
 /** Every contract, newest first. */
 export function ContractList() {
   const { value, problem } = useLoaded("contracts", ["contracts"], () =>
-    callOperation("emulator-contracts.list", { query: { limit: shown } }),
+    callOperation("emulator-contracts.list", { query: { limit: maxShown } }),
   );
   const page = value.value;
   const rows = page?.items.filter(({ workspace_id }) => isInWorkspace(workspace_id)) ?? [];
@@ -40,7 +40,7 @@ export function ContractList() {
           label="Contracts"
           keyOf={({ contract_id }) => contract_id}
           draw={(row) => (
-            // One that was deleted has no page of its own: what is kept of it is its trace.
+            // A deleted one has no page of its own: its trace is stored.
             <a
               class="row"
               href={row.deleted_at === null ? href("contracts", row.composite_id) : withTrace(row.composite_id)}
@@ -69,7 +69,7 @@ export function ContractList() {
         />
       )}
       <TruncationNote
-        shown={shown}
+        shown={maxShown}
         of={page?.total}
         what="contract"
         more="To open another one, search for its ID (T-1)."

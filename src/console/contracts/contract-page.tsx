@@ -18,13 +18,13 @@ import { describeMove, describeMoveResults, moveActions } from "./moves.ts";
 
 type Contract = OperationResult<"emulator-contracts.show">;
 
-/** One contract: where it is in its lifecycle, who may do what now, and what was told of it. */
+/** One contract: its status in the lifecycle, possible actions, and its activities. */
 export function ContractPage({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded(id, ["contracts"], () =>
     callOperation("emulator-contracts.show", { params: { id } }),
   );
   const contract = value.value;
-  if (problem.value?.status === 404 && contract) return <Deleted id={contract.composite_id} />;
+  if (problem.value?.status === 404 && contract) return <DeletedContract id={contract.composite_id} />;
   if (problem.value) return <Missing title={`Contract ${id}`} problem={problem.value} all="contracts" />;
   if (!contract) return <p class="muted">Loading…</p>;
   const { contract_status: status, composite_id: composite } = contract;
@@ -64,7 +64,7 @@ export function ContractPage({ id }: { readonly id: string }) {
 }
 
 /** Deleted while it was shown. */
-const Deleted = ({ id }: { readonly id: string }) => (
+const DeletedContract = ({ id }: { readonly id: string }) => (
   <>
     <Head title={`Contract ${id}`}>
       <a class="button" href={withTrace(id)}>
@@ -137,7 +137,7 @@ function ContractDeliveries({ id }: { readonly id: number }) {
 
 type Person = Contract["people"][number];
 
-/** What a turn lets a person do. */
+/** Actions of a turn. */
 const acts = {
   sign: [
     { op: "emulator-contracts.sign", words: "Sign", kind: "primary" },
@@ -147,7 +147,7 @@ const acts = {
   approve: [{ op: "emulator-contracts.approve", words: "Approve", kind: "primary" }],
 } as const;
 
-/** Everybody who has a part in a contract: what each may do now, and the page on which they would do it. */
+/** Everybody with a part in a contract: possible actions, and the page for them. */
 function People({ contract }: { readonly contract: Contract }) {
   const { people } = contract;
   const turns = [...people].sort((a, b) => Number(b.turn.length > 0) - Number(a.turn.length > 0));
@@ -168,7 +168,7 @@ function People({ contract }: { readonly contract: Contract }) {
   );
 }
 
-/** Whoever made the contract: what the table lets them do with it now. */
+/** The creator of the contract: the actions that the table allows now. */
 function OwnerRow({ contract: { contract_status: status, composite_id: id } }: { readonly contract: Contract }) {
   const open = Object.entries(moveActions).flatMap(([trigger, way]) =>
     way.by === "owner" && canMove(status, trigger as Trigger) ? [way] : [],

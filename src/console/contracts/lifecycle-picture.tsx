@@ -9,7 +9,7 @@ import {
   triggers,
 } from "../../api/contracts/lifecycle.ts";
 
-/** Where each state stands: its middle. What leads from one to another, the declared table says. */
+/** Position of each state: its middle. The declared table has the transitions. */
 const places = new Map<Stage, readonly [number, number]>([
   ["(new)", [40, 110]],
   ["DRAFT", [170, 110]],
@@ -29,7 +29,7 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
   const words = out.size === 0 ? "This status is final." : `Next: ${[...out].join(", ")}.`;
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
-    // Where the page is narrow the picture scrolls: the present state stands in it.
+    // On a narrow page the picture scrolls: the present state is in it.
     const [element, [x]] = [section.current!, places.get(status)!];
     element.scrollLeft = (x / pictureWidth) * element.scrollWidth - element.clientWidth / 2;
   }, [status]);
@@ -96,7 +96,7 @@ function curve(from: Stage, to: Stage): string {
   if (y1 === y2) {
     const far = Math.abs(x2 - x1);
     if (x2 > x1 && far < 200) return `M${x1 + (from === "(new)" ? 8 : side)} ${y1}H${x2 - side - 2}`;
-    // Arcs begin and end beside the middle of a box, so that several of them stay apart.
+    // Arcs begin and end next to the middle of a box, so that several of them stay apart.
     const lift = 16 + far * 0.11;
     if (x2 > x1) {
       const begin = from === "(new)" ? [x1, y1 - 8] : [x1 + 14, y1 - half];
@@ -131,7 +131,7 @@ const held: readonly ContractStatus[] = moves.flatMap(({ trigger, from }) =>
   trigger === "hold" ? from.filter((place) => place !== "(new)") : [],
 );
 
-/** Where a move leads: several states for a resume, none where it stays or the contract is gone. */
+/** Targets of a transition: several states for a resume, none if it stays or the contract is gone. */
 const leads = ({ to }: Move): readonly ContractStatus[] =>
   to === "held" ? held : to === "=" || to === "(deleted)" ? [] : [to];
 
@@ -150,7 +150,7 @@ export const lifecycleEdges: readonly Edge[] = (() => {
   return [...found.values()];
 })();
 
-/** What the table lets happen to a contract in a state, in its order. */
+/** Transitions of a contract in a state, in the order of the table. */
 export interface PossibleMove {
   readonly trigger: Trigger;
   /** In words: `signed`. */

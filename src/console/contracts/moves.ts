@@ -10,9 +10,9 @@ type Way =
       readonly op: `emulator-contracts.${"send" | "mark" | "unmark" | "request-review" | "request-approval" | "hold" | "resume" | "void" | "delete"}`;
       readonly words: string;
       readonly kind?: "primary" | "danger";
-      /** Asked first, where no button takes it back. */
+      /** Asked first, if it cannot be undone. */
       readonly ask?: (id: string) => Question;
-      /** What came of it, where that is no state. */
+      /** Its result, if that is not a state. */
       readonly done?: (id: string) => string;
     }
   /** A button of the person whose turn it is: people.tsx. */
@@ -82,11 +82,14 @@ export const moveActions: Readonly<Record<Trigger, Way>> = {
   "import-executed": { by: "nobody" },
 };
 
-/** What came of a move, for the foot of the page. */
+/** Result of a transition, for the foot of the page. */
 export const describeMove = ({ composite_id, contract_status }: OperationResult<"emulator-contracts.sign">): string =>
   `${composite_id} is ${contract_status}`;
 
-/** What comes of the moves of one trigger, the first that fits: `becomes DRAFT, if made from a template; else is gone`. */
+/**
+ * Results of the transitions of one trigger, the first that fits: `becomes DRAFT, if made from a template; else is
+ * gone`.
+ */
 export function describeMoveResults(moves: readonly PossibleMove[]): string {
   const found: { readonly result: string; readonly when: (string | undefined)[] }[] = [];
   for (const move of moves) {

@@ -25,7 +25,7 @@ import { describeResponse, explainDelivery, findDeliverySteps, toResendOutcome, 
 
 type Whole = OperationResult<"deliveries.show">;
 
-/** One webhook: why it is where it is, each attempt with what came back, and the bytes. */
+/** One webhook delivery: the reason for its status, each attempt with its response, and the bytes. */
 export function DeliveryPage({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded(id, ["deliveries"], async () => {
     if (!/^[1-9]\d{0,14}$/.test(id))
@@ -182,7 +182,7 @@ const headerOf = (headers: Readonly<Record<string, string>>, name: string): stri
 
 /** Signs the bytes here, with the key of the workspace, and compares what comes out with the header. */
 function SignatureCheck(props: {
-  /** With the attempts that were made: what they sent may be something else. */
+  /** With the attempts that were made: their bytes may differ. */
   readonly delivery: Whole;
   /** The header as it is sent unless a fault acts. */
   readonly header: string | undefined;
@@ -246,7 +246,7 @@ async function contentHash(hmacKeyBase64: string, body: Uint8Array<ArrayBuffer>)
 /** A page of another machine without a certificate has no WebCrypto. */
 const canSign = (): boolean => globalThis.crypto?.subtle !== undefined;
 
-/** A text as it was sent or came: never anything else than text, and nothing of it hides. */
+/** A string as it was sent or received: only text, with nothing hidden. */
 function Bytes({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <figure class="bytes">

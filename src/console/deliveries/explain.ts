@@ -17,13 +17,13 @@ import { type Tone, toneOf } from "../parts/names.ts";
 import type { ActionOutcome } from "../state/act.ts";
 import { currentWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";
 
-/** How something stands, in a word that every view uses for it. */
+/** Status, in a word that every view uses for it. */
 export interface StatusLabel {
   readonly tone: Tone;
   readonly words: string;
 }
 
-/** A delivery; one whose next attempt is passed over is on its way no more. */
+/** A delivery; one whose next attempt is skipped is on its way no more. */
 export const toStatusLabel = (delivery: Delivery): StatusLabel => ({
   tone: isToBeSkipped(delivery) ? "bad" : toneOf(delivery.outcome),
   words: formatDeliveryStatus(
@@ -32,11 +32,11 @@ export const toStatusLabel = (delivery: Delivery): StatusLabel => ({
   ),
 });
 
-/** What an attempt brought, in a few words: `503`, `nobody listens`, `no answer in time`. */
+/** Result of an attempt, in a few words: `503`, `nobody listens`, `no response in time`. */
 export const describeResponse = ({ status, error }: Pick<Attempt, "status" | "error">): string =>
   describeResponseCode(status, error?.code ?? null);
 
-/** The same by the code of what kept it from being answered. */
+/** The same by the code of the failure. */
 export function describeResponseCode(status: number | null, code: string | null): string {
   if (status !== null) return String(status);
   return code === null ? "no response" : (errorWords.get(code) ?? toWords(code));
@@ -57,7 +57,7 @@ export function formatAttemptName(attempt: Attempt, delivery: Delivery): string 
   return `${formatAttemptLabel(attempt, delivery)}, ${at}, ${describeResponse(attempt)}${by}`;
 }
 
-/** What came of sending it again, which may be that it failed again. */
+/** Result of a resend, which may be a failure. */
 export function toResendOutcome({ attempts }: Pick<Delivery, "attempts">): ActionOutcome {
   const last = attempts.at(-1);
   if (!last?.resend) return { tone: "bad", words: "Not sent: its address is not allowed" };
@@ -65,7 +65,7 @@ export function toResendOutcome({ attempts }: Pick<Delivery, "attempts">): Actio
   return { tone: "bad", words: `Resent and failed: ${describeResponse(last)}` };
 }
 
-/** Why a delivery is where it is: sentences for somebody who has read nothing. */
+/** The reason for the status of a delivery: sentences for newcomers. */
 export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined): string {
   const { outcome, attempts, next_attempt_at: next } = delivery;
   const made = filterScheduled(attempts).length;
@@ -103,7 +103,7 @@ const skipReasons = new Map([
   ["skipped_not_allowed", "Skipped, because the address of the webhook was not allowed when the attempt was due."],
 ]);
 
-/** What was tried nevertheless: before it was skipped, or by hand since. */
+/** Attempts before it was skipped, or by hand since. */
 function describeLastAttempt({ attempts }: Delivery): string {
   const last = attempts.at(-1);
   if (!last) return "";
@@ -113,7 +113,7 @@ function describeLastAttempt({ attempts }: Delivery): string {
 const describePostponement = ({ put_off: by }: Delivery): string =>
   by === null ? "" : `, postponed by a scripted fault (${by.effect})`;
 
-/** What to do about a delivery that has not arrived: what acts on its webhook, then what its own last attempt says. */
+/** Advice for a delivery that has not arrived: about its webhook, then about its own last attempt. */
 export function findDeliverySteps(
   { outcome, attempts }: Delivery,
   health: WebhookHealth | undefined,

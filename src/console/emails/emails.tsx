@@ -13,13 +13,13 @@ import { href } from "../state/route.ts";
 
 type Email = OperationResult<"emails.list">["items"][number];
 
-const shown = 200;
+const maxShown = 200;
 
-/** What would have been mailed; `about` is a contract or an address. */
+/** E-mails that would have been sent; `about` is a contract or an address. */
 export function Emails({ about }: { readonly about: string | undefined }) {
   const filter = about === undefined ? {} : about.includes("@") ? { recipient: about } : { contract: about };
   const { value, problem } = useLoaded(about ?? "", ["emails"], () =>
-    callOperation("emails.list", { query: { ...filter, limit: shown } }),
+    callOperation("emails.list", { query: { ...filter, limit: maxShown } }),
   );
   const page = value.value;
   const items = page?.items.filter(({ workspace_id }) => isInWorkspace(workspace_id)) ?? [];
@@ -40,12 +40,12 @@ export function Emails({ about }: { readonly about: string | undefined }) {
           <EmailRow key={email.id} {...email} />
         ))}
       </ul>
-      <TruncationNote shown={shown} of={page?.total} what="e-mail" />
+      <TruncationNote shown={maxShown} of={page?.total} what="e-mail" />
     </>
   );
 }
 
-/** What the mailer reported of an e-mail. */
+/** The mailer's reports about an e-mail. */
 const eventWords = new Map([
   ["delivery", "delivered"],
   ["send", "sent"],

@@ -85,7 +85,7 @@ const effects = new Set([
   "seed",
 ]);
 
-/** What it matches, without defaults. */
+/** Its conditions, without defaults. */
 function describeMatch(fault: Fault): string {
   const matchers = Object.entries(fault).filter(
     ([name, value]) => !effects.has(name) && !(name === "nth" && value === 1) && !(name === "chance" && value === 1),

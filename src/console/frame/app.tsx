@@ -16,7 +16,7 @@ import { TraceDrawer } from "../trace/trace-drawer.tsx";
 import { Search } from "./search.tsx";
 import { findView, views } from "./views.tsx";
 
-/** The whole page: clock above, views beside each other, what was done last below. */
+/** The whole page: clock above, views next to each other, the last action below. */
 export function App() {
   const { view, id } = route.value;
   const { title, draw } = findView(view);
@@ -49,7 +49,7 @@ export function App() {
   );
 }
 
-/** Which process leads and which one this page came from, where several share a store; nothing where none do. */
+/** The leading process and the one of this page, if several share a store; nothing otherwise. */
 function StoreRole() {
   const read = readiness.value;
   if (read?.role === undefined) return null;
@@ -67,7 +67,7 @@ function Role() {
   return <p class="standing muted">Signed in with role {role.value}. Actions that need another role are disabled.</p>;
 }
 
-/** Every view; beside one, how much of it asks for attention. */
+/** Every view; next to one, how much of it asks for attention. */
 function Navigation() {
   const current = findView(route.value.view);
   const failed = newestDeliveries.value.filter(
@@ -83,7 +83,7 @@ function Navigation() {
   ]);
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
-    // Where the page is narrow the list scrolls: the view that is shown stands in it.
+    // On a narrow page the list scrolls: the present view is in it.
     const link = list.current?.querySelector<HTMLElement>("[aria-current]");
     if (link) list.current!.scrollLeft = link.offsetLeft - (list.current!.clientWidth - link.offsetWidth) / 2;
   }, [current.path]);

@@ -1,11 +1,11 @@
-/** What the keyboard stands on, by the ways to get there. */
+/** The focused element, by the ways to get there. */
 const stops = "button:not(:disabled),a[href],input:not(:disabled),select:not(:disabled),summary";
 
 const view = (): HTMLElement | null => document.getElementById("view");
 
 let isWanted = false;
 
-/** Goes to the heading of what is shown, as soon as it is there. */
+/** Focuses the heading of the view, as soon as it exists. */
 export function focusView(): void {
   isWanted = true;
   arrive();
@@ -19,11 +19,11 @@ function arrive(): void {
 }
 
 /**
- * Whoever uses the keyboard keeps their place: where the button or the row that they are on goes away, they are on the next
- * one of the same part, or on the heading of the view.
+ * Preserves the place of keyboard users: if the focused button or row disappears, the next one of the same part is
+ * focused, or the heading of the view.
  */
 export function keepFocus(root: HTMLElement): void {
-  /** Where the focus is, and all that it lies in, innermost first. */
+  /** The focused element and its ancestors, innermost first. */
   let place: HTMLElement[] = [];
   const isGone = (element: HTMLElement) => !element.isConnected || element.matches(":disabled");
 
@@ -35,7 +35,7 @@ export function keepFocus(root: HTMLElement): void {
     }
   });
   root.addEventListener("focusout", () => {
-    // Left on purpose, for a place that takes no focus: nothing is to be kept.
+    // Left on purpose, for a place that takes no focus: nothing is to be stored.
     const [left] = place;
     queueMicrotask(() => {
       if (left === place[0] && left && !isGone(left) && document.activeElement === document.body) place = [];

@@ -13,7 +13,7 @@ import { focusView } from "./keep-focus.ts";
 export function Search() {
   const { view, id } = route.value;
   const field = useRef<HTMLInputElement>(null);
-  // With what it belongs to: a moment later it would wipe out what somebody types already.
+  // With its container: a moment later it would overwrite typed text.
   useLayoutEffect(() => {
     if (field.current) field.current.value = view === "search" ? (id ?? "") : "";
   }, [view, id]);
@@ -46,7 +46,7 @@ export function Search() {
 
 const orUndefined = <Value,>(finding: Promise<Value>): Promise<Value | undefined> => finding.catch(() => undefined);
 
-/** What a reference may mean that does not say what it is a reference to: a bare number, a token, a name. */
+/** Meanings of a reference without a kind: a bare number, a token, a name. */
 export function SearchResults({ text }: { readonly text: string }) {
   const { value } = useLoaded(text, [], () => find(text));
   const found = value.value;
@@ -82,13 +82,13 @@ export function SearchResults({ text }: { readonly text: string }) {
   );
 }
 
-interface Meaning {
+interface ReferenceCandidate {
   readonly to: string;
   readonly words: string;
 }
 
-async function find(text: string): Promise<readonly Meaning[]> {
-  const out: (Meaning | false)[] = [];
+async function find(text: string): Promise<readonly ReferenceCandidate[]> {
+  const out: (ReferenceCandidate | false)[] = [];
   if (/^[1-9]\d{0,14}$/.test(text)) {
     const id = Number(text);
     const [contract, delivery, webhooks, request] = await Promise.all([

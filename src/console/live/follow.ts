@@ -8,7 +8,7 @@ import { mergeRequests } from "../state/requests.ts";
 import { markChanged } from "../state/route.ts";
 import { type EmulatorEvent, streamEvents } from "./stream.ts";
 
-/** What tabs tell each other: a browser has few connections for one origin, and one stream is enough for all tabs. */
+/** Messages between tabs: a browser has few connections for one origin, and one stream is enough for all tabs. */
 type Message =
   | { readonly events: readonly EmulatorEvent[] }
   | { readonly connection: Connection }
@@ -23,7 +23,7 @@ const delaysMs = [250, 500, 1_000, 2_000, 5_000];
 let after: string | undefined;
 let tabs: BroadcastChannel | undefined;
 let isLeading = false;
-/** Ends the stream that there is, or the pause before the next one. */
+/** Ends the open stream, or the pause before the next one. */
 let onward = new AbortController();
 
 /** Follows the emulator from now on: as the tab that has the stream, or by what that one tells. */
@@ -47,7 +47,7 @@ export function followEmulator(): void {
   });
   let before = connection.value;
   connection.subscribe((now) => {
-    // What was asked for meanwhile has not been answered.
+    // Requests meanwhile have not been answered.
     if (now === "live" && before === "lost") readAll();
     before = now;
   });
@@ -83,7 +83,7 @@ async function lead(): Promise<never> {
         broadcast({ events });
       }
     } catch {
-      // What it was, the page says no more than that it is tried again.
+      // The reason is not known; the page only says that it is tried again.
     }
     setConnection("lost");
     onward = new AbortController();
@@ -105,7 +105,7 @@ const signedIn = (): Promise<void> =>
     if (session.value !== undefined) stop();
   });
 
-/** Changes what is shown by what went on. */
+/** Changes the view by an event. */
 function applyEvents(events: readonly EmulatorEvent[]): void {
   const changed: Delivery[] = [];
   for (const event of events) {
@@ -150,7 +150,7 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
 
 type DeliveryEvent = Extract<EmulatorEvent, { event: "delivery" }>["delivery"];
 
-/** The delivery with the attempt that is told of; an attempt that is there already does not come twice. */
+/** The delivery with the new attempt; an existing attempt is not added twice. */
 function withAttempt({ attempt, ...record }: DeliveryEvent, earlier: readonly Delivery[]): Delivery[] {
   const known = earlier.findLast(({ id }) => id === record.id) ?? deliveries.value.get(record.id);
   const attempts = known?.attempts ?? [];

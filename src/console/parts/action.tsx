@@ -12,20 +12,20 @@ interface Props<Id extends OperationId> {
   readonly op: Id;
   readonly input: OperationInput<Id>;
   readonly children: ComponentChildren;
-  /** What it is called where its text alone does not say it. */
+  /** Its name, if its text is not enough. */
   readonly name?: string;
   readonly kind?: "primary" | "danger";
   readonly disabled?: boolean;
-  /** The command, where it is none that is derived. */
+  /** The command, if it is not derived. */
   readonly command?: string;
-  /** What came of it, in words for the foot of the page. */
+  /** Its result, in words for the foot of the page. */
   readonly message?: (answer: OperationResult<Id>) => ActionOutcome | Promise<ActionOutcome>;
   /** Asked before it is done, where it cannot be taken back. */
   readonly ask?: Question | undefined;
   readonly done?: (answer: OperationResult<Id>) => void;
 }
 
-/** A button that calls an operation, and one beside it that shows the command which does the same. */
+/** A button that calls an operation, and one next to it that shows the command which does the same. */
 export function Action<Id extends OperationId>(props: Props<Id>) {
   const { op, input, children, name, kind, disabled, message, ask, done } = props;
   const command = props.command ?? formatCommand(op, input);
@@ -80,7 +80,7 @@ const childText = (children: ComponentChildren): string =>
     .filter((child) => typeof child === "string" || typeof child === "number")
     .join("");
 
-/** What is asked before something is done that cannot be taken back. */
+/** The question before an action that cannot be undone. */
 export interface Question {
   /** `Delete T-6?` */
   readonly title: string;
@@ -109,7 +109,7 @@ export function Confirm() {
   if (!open) return null;
   const { title, consequence, yes } = open.question;
   const end = (isMeant: boolean) => {
-    // While it is there still: the focus goes back to what was pressed.
+    // While it still exists: the focus returns to the pressed button.
     dialog.current?.close();
     asked.value = undefined;
     open.answer(isMeant);

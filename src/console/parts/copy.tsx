@@ -2,7 +2,7 @@ import { signal, useSignal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
 import { Icon } from "./labels.tsx";
 
-/** Puts a text on the clipboard, and says so. */
+/** Puts a string on the clipboard, and says so. */
 export function Copy({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
   const outcome = useSignal<string | undefined>(undefined);
   const copy = async () => {
@@ -23,7 +23,7 @@ export function Copy({ text, label = "Copy" }: { readonly text: string; readonly
   );
 }
 
-const shown = signal("");
+const shownText = signal("");
 let popover: HTMLElement | null = null;
 let opener: HTMLElement | undefined;
 
@@ -34,7 +34,7 @@ export function toggleCommand(command: string, from: HTMLElement): void {
     popover.hidePopover();
     return;
   }
-  shown.value = command;
+  shownText.value = command;
   opener = from;
   popover.showPopover();
   const at = from.getBoundingClientRect();
@@ -61,7 +61,7 @@ export const CommandPopover = () => (
     }}
   >
     <p class="muted">Equivalent command</p>
-    <Command text={shown.value} />
+    <Command text={shownText.value} />
   </div>
 );
 

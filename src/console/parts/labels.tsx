@@ -29,7 +29,7 @@ export function VirtualTime({ at }: { readonly at: string }) {
   );
 }
 
-/** A name that somebody gave, whichever way it is read: it turns nothing around it. */
+/** A user's name, in either direction: it turns nothing around it. */
 export const Name = ({ children }: { readonly children: string }) => <bdi>{revealInvisible(children)}</bdi>;
 
 /** Drawn on a grid of 16 by 16, with lines in the colour of the text. */

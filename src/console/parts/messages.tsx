@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { CallError } from "../api/problem.ts";
 import { Icon } from "./labels.tsx";
 
-/** Nothing is there: why, and how something comes to be there. */
+/** An empty view: the reason, and how to fill it. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
   <div class="empty">
     <h2>{title}</h2>
@@ -10,7 +10,7 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
   </div>
 );
 
-/** What failed, and what to do. */
+/** The failure, and the advice. */
 export const ProblemMessage = ({ problem }: { readonly problem: CallError }) => (
   <div class="trouble" role="alert">
     <Icon name="warn" />
@@ -21,11 +21,11 @@ export const ProblemMessage = ({ problem }: { readonly problem: CallError }) => 
   </div>
 );
 
-/** Words of the emulator, in which what stands between backticks is to be typed. */
+/** Words of the emulator, with the parts between backticks to be typed. */
 export const withCode = (text: string): ComponentChildren =>
   text.split("`").map((part, at) => (at % 2 === 0 ? part : <code key={part}>{part}</code>));
 
-/** What a view says of one thing that is not there, or cannot be read now. */
+/** The view of an object that does not exist, or cannot be read now. */
 export const Missing = (props: { readonly title: string; readonly problem: CallError; readonly all: string }) => (
   <>
     <Head title={props.title}>
@@ -44,7 +44,7 @@ export const NotListedMessage = ({ what, all }: { readonly what: string; readonl
   </Empty>
 );
 
-/** The head of a view: its name, what it is in a sentence, and what can be done with all of it. */
+/** The head of a view: its name, its description in a sentence, and its actions. */
 export const Head = (props: {
   readonly title: ComponentChildren;
   readonly about?: ComponentChildren;

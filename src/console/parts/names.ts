@@ -1,10 +1,12 @@
-/** Letters that turn the text around them, or that nobody sees. Joiners and marks stay: scripts and emoji need them. */
+/**
+ * Invisible characters, or ones that turn the text around them. Joiners and marks stay: scripts and emoji need them.
+ */
 const unseen = /(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
 /** `U+202E` */
 const codeOf = (letter: string): string => `U+${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
 
-/** A text of somebody else in which nothing hides: `invoice⟨U+202E⟩gnp.exe`. */
+/** A foreign string in which nothing is hidden: `invoice⟨U+202E⟩gnp.exe`. */
 export const revealInvisible = (text: string): string => text.replace(unseen, (letter) => `⟨${codeOf(letter)}⟩`);
 
 /** Letters of Hebrew, Arabic and their sisters, which are read from the right. */
@@ -16,7 +18,7 @@ export function isolateText(text: string): string {
   return fromTheRight.test(open) ? `\u2068${open}\u2069` : open;
 }
 
-/** A text cut where a letter stands that cannot be seen, which stands by itself then: `["a", "U+202E", "b"]`. */
+/** A string split at invisible characters, each of which is a part of its own: `["a", "U+202E", "b"]`. */
 export function splitInvisible(text: string): readonly { readonly words: string; readonly isCode: boolean }[] {
   const out = [];
   let from = 0;
@@ -31,7 +33,7 @@ export function splitInvisible(text: string): readonly { readonly words: string;
   return out;
 }
 
-/** What a state means for somebody who looks for trouble. */
+/** The meaning of a state for a reader who looks for errors. */
 export type Tone = "good" | "bad" | "warn" | "open" | "none";
 
 const tones = new Map<string, Tone>([
@@ -50,9 +52,9 @@ const tones = new Map<string, Tone>([
   ["REDLINING", "open"],
 ]);
 
-/** What a code of the emulator means for somebody who looks for trouble. */
+/** The meaning of a code of the emulator for a reader who looks for errors. */
 export const toneOf = (code: string): Tone => tones.get(code) ?? (code.startsWith("skipped") ? "bad" : "none");
 
-/** 2xx is good, no answer or 5xx is bad, 4xx is somebody's mistake. */
+/** 2xx is good, no response or 5xx is bad, 4xx is a caller's mistake. */
 export const toneOfStatus = (status: number | null): Tone =>
   status === null || status === 0 || status >= 500 ? "bad" : status >= 400 ? "warn" : "good";

@@ -15,12 +15,12 @@ export interface Filter<Row> {
   readonly otherwise?: ComponentChildren;
 }
 
-/** What a filter is called in the address: `not-arrived`. */
+/** Name of a filter in the address: `not-arrived`. */
 const nameInAddress = (name: string): string => name.toLowerCase().replaceAll(" ", "-");
 
 /**
- * A long list, and chips that say how many rows each filter leaves of it. Which one is chosen stands in the address, by
- * its name; the first one needs none.
+ * A long list, and chips that say how many rows each filter leaves of it. Which one is chosen is in the address, by its
+ * name; the first one needs none.
  */
 export function FilteredRows<Row>(props: {
   readonly label: string;
@@ -69,7 +69,7 @@ export type Headings = readonly [id: string, title: string, sub: string, state: 
 
 const around = 8;
 
-/** Of a row, in pixels: one of a table; of two lines; and where the page is narrow its end stands below the rest. */
+/** Of a row, in pixels: one of a table; of two lines; and where the page is narrow its end is below the rest. */
 const heights = { table: 45, wide: 57, narrow: 96 };
 
 const windowWidth = signal(globalThis.innerWidth);
@@ -137,7 +137,7 @@ export function WindowedRows<Row>(props: {
   );
 }
 
-/** Said below a list that is cut: how much of it stands there. */
+/** Shown below a truncated list: the number of shown rows. */
 export function TruncationNote(props: {
   readonly shown: number;
   readonly of: number | undefined;
@@ -158,7 +158,7 @@ export function TruncationNote(props: {
 export function Line(props: {
   /** How it looks: `title`, `muted sub`. */
   readonly of: string;
-  /** The whole, where that is not the text itself. */
+  /** The whole, if that is not the text itself. */
   readonly title?: string;
   readonly children: ComponentChildren;
 }) {
@@ -170,7 +170,7 @@ export function Line(props: {
   );
 }
 
-/** What somebody may do, a line each, with the command where one does it. */
+/** Possible actions, a line each, with the command if there is one. */
 export const Steps = ({ steps }: { readonly steps: readonly RemedyStep[] }) => (
   <>
     {steps.map(({ words, command }) => (

@@ -8,7 +8,7 @@ export function isInWorkspace(id: number | null): boolean {
   return wanted === null || String(id) === wanted;
 }
 
-/** Limits a list to one workspace; nothing where there is one only. */
+/** Limits a list to one workspace; nothing if there is one only. */
 export function WorkspaceFilter() {
   const { value } = useLoaded("workspaces", [], () => callOperation("emulator.workspaces"));
   const all = value.value ?? [];

@@ -49,7 +49,9 @@ const filters: readonly Filter<Request>[] = [
   },
 ];
 
-/** What programs asked of the services, and of the control plane what may have changed something; newest first. */
+/**
+ * Requests of programs to the services, and those to the control plane that may have changed something; newest first.
+ */
 export function RequestList() {
   const all = newestRequests.value;
   return (

@@ -9,7 +9,7 @@ import { useLoaded } from "../state/act.ts";
 import { findRequest, type Request } from "../state/requests.ts";
 import { withTrace } from "../state/route.ts";
 
-/** One request: what it was taken for, what was wrong with it, and the same once more. */
+/** One request: its operation, its problems, and a button to repeat it. */
 export function RequestPage({ id }: { readonly id: string }) {
   const { value: clusters } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
   const { value, problem } = useLoaded(id, ["requests"], async () => {
@@ -111,7 +111,7 @@ const own = new Set([
   "upgrade-insecure-requests",
 ]);
 const isOwn = (name: string): boolean => own.has(name) || /^(?:sec|proxy)-/.test(name);
-/** What the log says of a value that may be a secret. */
+/** The log's description of a value that may be a secret. */
 const hidden = "[redacted]";
 const secrets = new Map([
   ["client-id", "$SVC_CLIENT_ID"],

@@ -24,7 +24,7 @@ const askToReplace = (name: string): Question => ({
   yes: `Replace ${name}`,
 });
 
-/** Kept states: save, go back, and what is different. */
+/** Snapshots: save, restore, and compare. */
 export function Snapshots({ name }: { readonly name: string | undefined }) {
   const { value, problem } = useLoaded("", ["snapshots"], () => callOperation("snapshots.list"));
   const typed = useSignal("");
@@ -132,7 +132,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
 
 const maxDifferences = 200;
 
-/** What is different between a snapshot and the present state: words first, fields below. */
+/** Differences between a snapshot and the present state: words first, fields below. */
 function Diff({ name }: { readonly name: string }) {
   const { value, problem } = useLoaded(name, ["snapshots", "contracts", "deliveries", "clock"], () =>
     callOperation("snapshots.diff", { params: { name }, query: { most: maxDifferences } }),

@@ -15,7 +15,7 @@ import { readDeliveries, readFaults, readWebhooks } from "./deliveries.ts";
 import { readRequests } from "./requests.ts";
 import { markAllChanged, type Topic, versionOf } from "./route.ts";
 
-/** What was done last, with the command that does the same, and what came of it. */
+/** The last action, with the equivalent command, and its result. */
 export interface PerformedAction {
   readonly command?: string | undefined;
   readonly state: "running" | "done" | "failed";
@@ -23,7 +23,7 @@ export interface PerformedAction {
   readonly problem?: CallError | undefined;
 }
 
-/** What came of a call that was answered: where that is bad news, its tone says so. */
+/** Result of a call with a response: bad news have a tone of their own. */
 export type ActionOutcome = string | { readonly tone: "good" | "warn" | "bad"; readonly words: string };
 
 export const lastAction = signal<PerformedAction | undefined>(undefined);
@@ -31,7 +31,7 @@ export const lastAction = signal<PerformedAction | undefined>(undefined);
 export const formatCommand = <Id extends OperationId>(id: Id, input?: OperationInput<Id>): string =>
   formatApiCommand(outlineOf(id), input as UntypedInput | undefined);
 
-/** That nothing answered is no news any more once something does; whether it was done all the same, nobody has said. */
+/** A missing response is not news any more once one comes; whether the action succeeded all the same is unknown. */
 effect(() => {
   if (connection.value !== "live") return;
   if (!untracked(() => lastAction.value?.problem?.isUnreachable)) return;
@@ -39,7 +39,7 @@ effect(() => {
   lastAction.value = { state: "done", outcome: { tone: "warn", words } };
 });
 
-/** Does what a person asked for; undefined where it failed, which the foot of the page says. */
+/** Does what a person asked for; undefined if it failed, which the foot of the page says. */
 export async function performAction<Id extends OperationId>(
   id: Id,
   input: OperationInput<Id>,
@@ -59,24 +59,24 @@ export async function performAction<Id extends OperationId>(
     lastAction.value = { command, state: "failed", problem };
     return undefined;
   } finally {
-    // Events tell what came of it, unless there are none now.
+    // Events show its result, unless there are none now.
     if (connection.value !== "live") readAll();
     else markAllChanged();
   }
 }
 
-interface Loaded<Value> {
-  /** Undefined until the first answer. */
+interface LoadedValue<Value> {
+  /** Undefined until the first response. */
   readonly value: ReadonlySignal<Value | undefined>;
   readonly problem: ReadonlySignal<CallError | undefined>;
   again(): void;
 }
 
 /**
- * What a call answers, read again whenever one of the topics changes. What was read last stays while it is read again;
- * `key` says when it is about something else.
+ * Response of a call, read again whenever one of the topics changes. The last value stays meanwhile; `key` changes when
+ * it is about another object.
  */
-export function useLoaded<Value>(key: string, about: readonly Topic[], load: () => Promise<Value>): Loaded<Value> {
+export function useLoaded<Value>(key: string, about: readonly Topic[], load: () => Promise<Value>): LoadedValue<Value> {
   const source = useMemo(() => createSource(about, load), [key]);
   useEffect(() => source.begin(), [source]);
   return source;
@@ -103,7 +103,7 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
         value.value = found;
         problem.value = undefined;
       } catch (error) {
-        // What was read last stays while nothing answers, which the foot of the page says.
+        // The last value stays while there is no response, which the foot of the page shows.
         if (value.value === undefined || !(error as CallError).isUnreachable) problem.value = error as CallError;
       }
     } while (isStale && !isEnded);
@@ -130,7 +130,7 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
 
 const quietly = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
 
-/** Reads everything anew: at the beginning, and whenever what is shown may be of another state. */
+/** Reads everything again: at the beginning, and whenever what is shown may be of another state. */
 export function readAll(): void {
   quietly(readClock());
   quietly(loadReadiness());

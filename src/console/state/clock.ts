@@ -28,10 +28,10 @@ export const now = computed(() => {
   return read.mode === "real" ? at + Math.max(0, wallNow.value - read.readAt) * read.speed : at;
 });
 
-/** Rounded down to seconds: what depends on it is drawn once a second. */
+/** Rounded down to seconds: dependent views are drawn once a second. */
 export const nowSeconds = computed(() => Math.floor(now.value / 1_000) * 1_000);
 
-/** Lets shown time pass. It stands while nobody can see the page, and while nobody knows what time it is. */
+/** Lets shown time pass. It stops while the page is hidden, and while the time is unknown. */
 export async function tickDisplayedClock(): Promise<never> {
   for (;;) {
     await systemWallClock.sleep(250);
@@ -40,7 +40,7 @@ export async function tickDisplayedClock(): Promise<never> {
   }
 }
 
-/** What the process that answers this page is to those that share its store; undefined until it was read. */
+/** Role of the process behind this page among those that share its store; undefined until it was read. */
 export const readiness = signal<OperationResult<"emulator.ready"> | undefined>(undefined);
 
 export const loadReadiness = async (): Promise<void> => {

@@ -12,7 +12,7 @@ export type Webhook = OperationResult<"emulator-webhooks.list">[number];
 
 /** All that are read, by their number. */
 export const deliveries = signal<ReadonlyMap<number, Delivery>>(new Map());
-/** How many the emulator has; undefined until it was asked. */
+/** Number of deliveries of the emulator; undefined until the first response. */
 export const totalDeliveries = signal<number | undefined>(undefined);
 export const webhooks = signal<readonly Webhook[] | undefined>(undefined);
 /** Whether all that are held were read once: before that, one that is not there may still come. */
@@ -20,7 +20,7 @@ export const areDeliveriesRead = signal(false);
 
 export const newestDeliveries = computed(() => [...deliveries.value.values()].sort((a, b) => b.id - a.id));
 
-/** Those that wait for an attempt, the next one first. */
+/** Waiting deliveries, the next one first. */
 export const plannedDeliveries = computed(() =>
   newestDeliveries.value
     .filter(({ next_attempt_at: next }) => next !== null)
@@ -29,16 +29,16 @@ export const plannedDeliveries = computed(() =>
 
 export const findWebhook = (id: number): Webhook | undefined => webhooks.value?.find((one) => one.id === id);
 
-/** Of its webhook, as it was read last; where that is not there, as the delivery said. */
+/** Its webhook, as it was last read; if it does not exist, the delivery's copy. */
 export const currentWebhookStatus = ({ webhook_id, webhook_status }: Delivery): Delivery["webhook_status"] =>
   findWebhook(webhook_id)?.status ?? webhook_status;
 
-const decided = (delivery: Delivery) => ({ ...delivery, webhook_status: currentWebhookStatus(delivery) });
+const withCurrentStatus = (delivery: Delivery) => ({ ...delivery, webhook_status: currentWebhookStatus(delivery) });
 
-export const isToBeSkipped = (delivery: Delivery): boolean => willBeSkipped(decided(delivery));
+export const isToBeSkipped = (delivery: Delivery): boolean => willBeSkipped(withCurrentStatus(delivery));
 
 /** It did not arrive, and is not tried again by itself. */
-export const isLost = (delivery: Delivery): boolean => isUndelivered(decided(delivery));
+export const isLost = (delivery: Delivery): boolean => isUndelivered(withCurrentStatus(delivery));
 
 const page = 500;
 /** More than this many are not held by a page; the list says so. */
@@ -50,7 +50,7 @@ export const readWebhooks = async (): Promise<void> => {
 
 let reading = 0;
 
-/** Reads the webhooks and all deliveries, the newest first; what is shown meanwhile grows as they come. */
+/** Reads the webhooks and all deliveries, the newest first; the view grows as they come. */
 export async function readDeliveries(): Promise<void> {
   reading += 1;
   const mine = reading;
@@ -65,12 +65,12 @@ export async function readDeliveries(): Promise<void> {
       return;
     }
     ({ items, total: all } = await callOperation("deliveries.list", { query: { limit: page, offset: found.size } }));
-    // Those that came meanwhile stand in the signal alone.
+    // New ones meanwhile are in the signal alone.
     found = new Map([...found, ...deliveries.value]);
   }
 }
 
-/** Takes deliveries as events tell them. */
+/** Adds deliveries from events. */
 export function mergeDeliveries(changed: readonly Delivery[]): void {
   const all = new Map(deliveries.value);
   for (const delivery of changed) {
@@ -87,7 +87,7 @@ export const readFaults = async (): Promise<void> => {
   faults.value = await callOperation("faults.list");
 };
 
-const byWebhook = computed(() => {
+const deliveriesByWebhook = computed(() => {
   const own = new Map<number, Delivery[]>();
   for (const delivery of deliveries.value.values()) {
     const there = own.get(delivery.webhook_id);
@@ -99,30 +99,36 @@ const byWebhook = computed(() => {
 
 /** The deliveries of a webhook, newest first. */
 export const findDeliveriesTo = (id: number): readonly Delivery[] =>
-  (byWebhook.value.get(id) ?? []).toSorted((a, b) => b.id - a.id);
+  (deliveriesByWebhook.value.get(id) ?? []).toSorted((a, b) => b.id - a.id);
 
-/** What is told of each webhook, by its id, once all deliveries are read; `svc webhooks why` tells the same. */
+/** Findings about each webhook, by its id, once all deliveries are read; `svc webhooks why` shows the same. */
 export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
   () =>
     new Map(
       (areDeliveriesRead.value ? (webhooks.value ?? []) : []).map((webhook) => {
-        const facts = { deliveries: byWebhook.value.get(webhook.id) ?? [], faults: faults.value, at: formatTime };
+        const facts = {
+          deliveries: deliveriesByWebhook.value.get(webhook.id) ?? [],
+          faults: faults.value,
+          at: formatTime,
+        };
         return [webhook.id, assessWebhook(webhook, facts)];
       }),
     ),
 );
 
-/** Whether somebody has something to do there. One that nothing was sent to yet says so in its track. */
+/** Whether the user has something to do there. A webhook without deliveries shows that in its track. */
 export const needsAttention = ({ failing, untouched, unsent }: WebhookHealth): boolean =>
   (failing && !untouched) || unsent.length > 0;
 
 /** How many webhooks have a card on the timeline. */
 export const attentionCount = computed(() => [...healthByWebhook.value.values()].filter(needsAttention).length);
 
-/** The same of those that were deleted, of which deliveries are kept. */
+/** The same of those that were deleted, of which deliveries are stored. */
 export const healthOfDeleted = computed<ReadonlyMap<number, WebhookHealth>>(() => {
   const there = new Set((webhooks.value ?? []).map(({ id }) => id));
   return new Map(
-    [...byWebhook.value].flatMap(([id, own]) => (there.has(id) ? [] : [[id, assessDeletedWebhook(own, formatTime)]])),
+    [...deliveriesByWebhook.value].flatMap(([id, own]) =>
+      there.has(id) ? [] : [[id, assessDeletedWebhook(own, formatTime)]],
+    ),
   );
 });

@@ -6,7 +6,7 @@ import { role } from "../api/session.ts";
 
 export type Request = OperationResult<"requests.list">["items"][number];
 
-/** Of the control plane what may change something: what the page itself reads there is left out. */
+/** Requests to the control plane that may change something: the page's own reads are omitted. */
 const all = signal<ReadonlyMap<number, Request>>(new Map());
 export const areRequestsRead = signal(false);
 /** How many the log has of the services. */
@@ -36,7 +36,7 @@ export async function readRequests(): Promise<void> {
   areRequestsRead.value = true;
 }
 
-/** Takes requests as events tell them, which leave out what only reads the control plane, too. */
+/** Adds requests from events, which also omit those that only read the control plane. */
 export function mergeRequests(added: readonly Request[]): void {
   const cleared = added.findLast(({ operation, status }) => operation === "requests.clear" && status < 400);
   const since = cleared?.id ?? 0;
@@ -50,13 +50,13 @@ export function mergeRequests(added: readonly Request[]): void {
   all.value = next;
 }
 
-/** One that the page may not hold, by its number; undefined where the log of the emulator does not have it either. */
+/** One that the page may not hold, by its number; undefined if the log of the emulator does not have it either. */
 export async function findRequest(id: number): Promise<Request | undefined> {
   const { items } = await callOperation("requests.list", { query: { id } });
   return items.findLast(({ left }) => !left) ?? items.at(-1);
 }
 
-/** Why whoever is signed in may not call an operation, in words; undefined where they may. */
+/** The reason why the signed-in user may not call an operation, in words; undefined if they may. */
 export function explainDenied(id: OperationId): string | undefined {
   const { allowed } = outlineOf(id);
   if (role.value === undefined || allowed === undefined) return undefined;

@@ -2,7 +2,7 @@ import { computed, type Signal, signal } from "@preact/signals";
 
 import { systemWallClock } from "../../base/clock.ts";
 
-/** Where the page is: `#/deliveries/7?trace=delivery:7`. */
+/** The present view: `#/deliveries/7?trace=delivery:7`. */
 export interface Route {
   /** `deliveries`; empty at the beginning. */
   readonly view: string;
@@ -17,10 +17,10 @@ export function parseRoute(hash: string): Route {
   return { view, id: id === "" ? undefined : decoded(id), query: new URLSearchParams(query) };
 }
 
-/** The address of a view, of one thing in it, and of the trace that lies open beside it. */
+/** The address of a view, of one thing in it, and of the trace that lies open next to it. */
 export const href = (view: string, id?: string | number, trace?: string): string => hrefOf(view, id, { trace });
 
-/** The address of a view that shows a part of what it has: what is undefined says nothing. */
+/** The address of a part of a view: undefined values are omitted. */
 export const hrefOfPart = (view: string, part: Part): string => hrefOf(view, undefined, part);
 
 type Part = Readonly<Record<string, string | undefined>>;
@@ -36,13 +36,13 @@ function hrefOf(view: string, id: string | number | undefined, query: Part): str
 const hash = signal("");
 export const route = computed(() => parseRoute(hash.value));
 
-/** The address of the same view, of another part of it; what is not named stays. */
+/** The address of another part of the same view; unnamed values stay. */
 export function withPart(part: Part): string {
   const { view, id, query } = route.value;
   return hrefOf(view, id, { ...Object.fromEntries(query), ...part });
 }
 
-/** The address of the same view with another trace beside it, or with none. */
+/** The address of the same view with another trace next to it, or with none. */
 export const withTrace = (trace: string | undefined): string => withPart({ trace });
 
 export const navigate = (to: string): void => {
@@ -66,7 +66,7 @@ function decoded(text: string): string {
   }
 }
 
-/** What changes in the emulator: what is shown of it is read again then. */
+/** Topics of changes in the emulator: their views are read again then. */
 export const topics = [
   "requests",
   "deliveries",
@@ -90,7 +90,7 @@ let isPlanned = false;
 /** How long changes are gathered: an advance brings hundreds in a moment. */
 const gatherMs = 60;
 
-/** Says that something has changed; those who show it read it again in a moment, once for many changes. */
+/** Reports that something has changed; those who show it read it again in a moment, once for many changes. */
 export function markChanged(...which: readonly Topic[]): void {
   for (const topic of which) changed.add(topic);
   if (isPlanned || changed.size === 0) return;
@@ -119,7 +119,7 @@ const referenceForms = [
   { form: /^([^\s@]+@[^\s@]+)$/, to: (id: string) => href("routing", id) },
 ] as const;
 
-/** Where a reference leads: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address; undefined: none is known. */
+/** Target of a reference: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address; undefined: unknown. */
 export function formatReferenceHref(ref: string): string | undefined {
   const text = ref.trim();
   for (const { form, to } of referenceForms) {

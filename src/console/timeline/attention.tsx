@@ -20,7 +20,7 @@ import {
 } from "../state/deliveries.ts";
 import { hrefOfPart, withTrace } from "../state/route.ts";
 
-/** So many have a card at first. */
+/** This many have a card at first. */
 const shownAtFirst = 6;
 
 /** A line for each webhook that fails, with what to press; opened, it says why. */
@@ -57,7 +57,7 @@ export function Attention({
   );
 }
 
-/** Nothing fails of what is there; what was deleted may have left something behind. */
+/** No existing one fails; deleted ones may have left something behind. */
 function AllClear({ only }: { readonly only: string | undefined }) {
   if (newestDeliveries.value.length === 0) return null;
   const left = [...healthOfDeleted.value].filter(([id]) => only === undefined || String(id) === only);
@@ -140,7 +140,10 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
   );
 }
 
-/** What does not come by itself, oldest first, as `svc emulator webhooks resend` sends it; else the one that failed last. */
+/**
+ * Deliveries that are not retried, oldest first, as `svc emulator webhooks resend` sends them; else the one that failed
+ * last.
+ */
 function SendAgain({
   id,
   health,

@@ -18,7 +18,7 @@ import { buildTimeline, sliceBetween } from "./tracks.ts";
 /** Beyond what is in sight, so that a mark is there before it is scrolled to. */
 const margin = 240;
 
-/** What every subscription was told, is to be told, and when: the view that a newcomer sees first. */
+/** Past and future deliveries of every webhook, by time: the view that a newcomer sees first. */
 export function Timeline({ only }: { readonly only: string | undefined }) {
   const hooks = useComputed(() =>
     (webhooks.value ?? []).filter(({ id, workspace_id }) =>
@@ -94,7 +94,7 @@ function Tracks({
     const element = scroller.current;
     if (!element) return;
     const { scrollLeft, clientWidth } = element;
-    isFollowing.current = Math.abs(scrollLeft - followed(now, clientWidth)) < 120;
+    isFollowing.current = Math.abs(scrollLeft - getFollowedOffset(now, clientWidth)) < 120;
     // In steps, so that most frames of a scroll change nothing.
     const from = Math.floor((scrollLeft - margin) / margin) * margin;
     const to = from + (Math.ceil(clientWidth / margin) + 3) * margin;
@@ -102,7 +102,7 @@ function Tracks({
   };
   useEffect(() => {
     const element = scroller.current;
-    if (element && isFollowing.current) element.scrollLeft = followed(now, element.clientWidth);
+    if (element && isFollowing.current) element.scrollLeft = getFollowedOffset(now, element.clientWidth);
     look();
   }, [now]);
   const { from, to } = seen.value;
@@ -146,8 +146,8 @@ function Tracks({
   );
 }
 
-/** Where now stands when nobody has scrolled: what is to come is in sight, and more of what was. */
-const followed = (now: number, width: number): number => Math.max(0, now - width * 0.6);
+/** Position of now without scrolling: the future is in sight, and more of the past. */
+const getFollowedOffset = (now: number, width: number): number => Math.max(0, now - width * 0.6);
 
 /** Between the middles of two labels, and how much more one needs to each side that names its day. */
 const label = { apart: 66, day: 20 } as const;

@@ -21,7 +21,7 @@ const glyphs = new Map([
   ["none", "dash"],
 ]);
 
-/** One subscription, and its attempts in a row. One stop for the Tab key: arrows go from mark to mark. */
+/** One webhook, and its attempts in a row. One stop for the Tab key: arrows go from mark to mark. */
 export function TrackRow({
   track,
   happened,
@@ -149,7 +149,7 @@ const firstAfter = (marks: readonly Mark[], x: number): number => {
   return found < 0 ? marks.length - 1 : found;
 };
 
-/** Where a key leads from a mark: right and left in time, down and up among those of one moment. */
+/** Target of a key at a mark: right and left in time, down and up among those of one moment. */
 export function destination(key: string, at: number, marks: readonly Pick<Mark, "x" | "slot">[]): number | undefined {
   const { x, slot } = marks[at]!;
   switch (key) {

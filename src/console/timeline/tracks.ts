@@ -17,7 +17,7 @@ export interface Mark {
   readonly kind: "made" | "planned" | "supposed";
   readonly tone: Tone;
   readonly x: number;
-  /** From the top; marks of one moment stand below each other. */
+  /** From the top; marks of one moment are below each other. */
   readonly slot: number;
   /** More of the same moment than are drawn. */
   readonly more?: number;
@@ -41,7 +41,7 @@ type Moment = Omit<Mark, "x" | "slot">;
 
 /** More than this many of one moment in one track are a number. */
 const maxStacked = 3;
-/** Of so many deliveries that wait it is told how they may go on. */
+/** Limit of waiting deliveries whose possible retries are drawn. */
 const maxSupposed = 12;
 
 const toSecond = (at: string): number => Math.floor(Date.parse(at) / 1_000) * 1_000;
@@ -80,7 +80,7 @@ function toMadeMark(delivery: Delivery, attempt: Delivery["attempts"][number]): 
   };
 }
 
-/** There was no attempt: it stands where it happened. */
+/** There was no attempt: it is drawn at its time. */
 const toSkippedMark = ({ id, webhook_id, created_at, outcome }: Delivery): Moment => ({
   key: `${id}.skipped`,
   name: skipReasons.get(outcome) ?? "skipped",
@@ -142,7 +142,7 @@ function toTrack(
   const marks = [...byPlace]
     .sort(([a], [b]) => a - b)
     .flatMap(([x, together]) => {
-      // What failed is seen first.
+      // Failures come first.
       const there = together.sort(
         (a, b) => Number(b.tone === "bad") - Number(a.tone === "bad") || a.delivery - b.delivery,
       );
@@ -170,7 +170,7 @@ function toMoreMark(rest: readonly Moment[], x: number, slot: number): Mark {
   };
 }
 
-/** A place on the axis: a moment, and how far from the left it stands. */
+/** A position on the axis: a moment, and its distance from the left. */
 export interface Tick {
   readonly at: number;
   readonly x: number;
@@ -183,13 +183,13 @@ interface Axis {
   readonly width: number;
 }
 
-/** Half of a label that names its day stands before it. */
+/** Half of a label that names its day is before it. */
 const lead = 60;
-/** Marks beside each other do not touch. */
+/** Marks next to each other do not touch. */
 const step = 30;
 const collapsed = 84;
 
-/** How far apart two moments stand: seconds beside each other, and no idle time longer than a label. */
+/** Distance of two moments: seconds next to each other, and no idle time longer than a label. */
 const distance = (gap: number): number => (gap >= 60_000 ? collapsed : gap >= 10_000 ? step + 8 : step);
 
 /** Lays moments out from left to right, in milliseconds, each once; time in which nothing is collapses. */
@@ -205,7 +205,7 @@ export function layOutAxis(moments: readonly number[]): Axis {
   return { ticks, width: x + 2 * collapsed };
 }
 
-/** Of things in order, those that stand between two places: from this one on, and how many. */
+/** Of things in order, those that are between two places: from this one on, and how many. */
 export function sliceBetween<Thing extends { readonly x: number }>(
   all: readonly Thing[],
   from: number,
@@ -214,7 +214,7 @@ export function sliceBetween<Thing extends { readonly x: number }>(
   return all.slice(firstFrom(all, from), firstFrom(all, to));
 }
 
-/** The place of the first that stands there or further right. */
+/** The index of the first at that position or further right. */
 function firstFrom(all: readonly { readonly x: number }[], x: number): number {
   let low = 0;
   let high = all.length;

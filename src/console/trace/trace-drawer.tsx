@@ -72,7 +72,7 @@ function Tree({ trace }: { readonly trace: Trace }) {
   );
 }
 
-/** Deeper than this is told by the order alone: the drawer is narrow. */
+/** Deeper levels are shown by the order alone: the drawer is narrow. */
 const indent = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
 
 const PastNode = ({ node, depth }: { readonly node: Node; readonly depth: number }) => (
@@ -100,7 +100,7 @@ const PlannedNode = ({ entry, depth }: { readonly entry: Trace["planned"][number
   </li>
 );
 
-/** How a delivery stands, as lists say it. */
+/** Status of a delivery, as in lists. */
 function Outcome({ node: { id, outcome } }: { readonly node: Node }) {
   const known = deliveries.value.get(Number(id.slice("delivery:".length)));
   const { tone, words } = known ? toStatusLabel(known) : { tone: toneOf(outcome!), words: toWords(outcome!) };
@@ -109,13 +109,13 @@ function Outcome({ node: { id, outcome } }: { readonly node: Node }) {
 
 const toneOfNode = (node: Node): string => (isFailedNode(node) ? "bad" : node.kind === "attempt" ? "good" : "none");
 
-interface Placed {
+interface PlacedNode {
   readonly id: string;
   readonly parent: string | null;
 }
 
-/** How deep each node stands below a beginning; its parent comes before it. */
-export function computeDepths(nodes: readonly Placed[]): ReadonlyMap<string, number> {
+/** How deep each node is below a beginning; its parent comes before it. */
+export function computeDepths(nodes: readonly PlacedNode[]): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const { id, parent } of nodes) found.set(id, parent === null ? 0 : (found.get(parent) ?? -1) + 1);
   return found;
@@ -123,14 +123,14 @@ export function computeDepths(nodes: readonly Placed[]): ReadonlyMap<string, num
 
 type Entry<Node, Planned> = { readonly node: Node } | { readonly planned: Planned };
 
-/** What happened, and what is to come behind the last thing that followed from the same: `nodes` are in that order. */
-export function insertPlanned<Node extends Placed, Planned extends { readonly parent: string }>(
+/** Events, with planned ones after the last effect of the same cause: `nodes` are in that order. */
+export function insertPlanned<Node extends PlacedNode, Planned extends { readonly parent: string }>(
   nodes: readonly Node[],
   planned: readonly Planned[],
 ): readonly Entry<Node, Planned>[] {
   const depth = computeDepths(nodes);
   const entries: Entry<Node, Planned>[] = [];
-  /** Those whose followers are not all told yet, innermost last. */
+  /** Nodes whose children are not complete yet, innermost last. */
   const open: string[] = [];
   const close = (to: number) => {
     for (const id of open.splice(to).reverse()) {
@@ -156,7 +156,7 @@ interface DescribedNode {
   readonly error: string | null;
 }
 
-/** What happened, as all views of the page call it: `contract created`, `attempt 1: nobody listens`. */
+/** Name of an event in all views of the page: `contract created`, `attempt 1: nobody listens`. */
 export function describeNode({
   kind,
   what,

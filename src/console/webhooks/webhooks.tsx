@@ -104,7 +104,7 @@ const DeliveriesLink = ({ id, count }: { readonly id: number; readonly count: nu
     <a href={hrefOfPart("deliveries", { webhook: String(id) })}>{pluralize(count, "delivery", "deliveries")}</a>
   );
 
-/** Sends an activity to this webhook alone, and says what came back. */
+/** Sends an activity to this webhook alone, and reports the response. */
 function TestEvent({ webhook: { id, title, only_for_activities: activities } }: { readonly webhook: Webhook }) {
   const chosen = useSignal(activities[0]!);
   const activity = activities.includes(chosen.value) ? chosen.value : activities[0]!;

@@ -4,7 +4,7 @@ import type { Operation, RequestBody, ResponseBody } from "../../api/operation.t
 import type { Service } from "../../api/services.ts";
 import type { Json, SchemaWriter } from "./schemas.ts";
 
-/** What a body of each kind looks like: media type to schema. */
+/** Content of a body of each kind: media type to schema. */
 type Content = Readonly<Record<string, Json>>;
 
 /** The request body of an operation, with the bodies of its examples. */
@@ -25,10 +25,10 @@ export function requestBody(operation: Operation, writer: SchemaWriter): Json | 
   };
 }
 
-/** As the emulator reads a request without a body: bytes may be none, and a form without fields is an empty one. */
+/** As the emulator reads a request without a body: bytes may be absent, and a form without fields is an empty one. */
 function mayBeAbsent(body: RequestBody, { noBody }: Service): boolean {
   if (!("schema" in body)) return true;
-  // What the handler refuses in words of its own, the metadata of the schema alone says.
+  // Rejections in the handler's own words are only in the schema's metadata.
   const { required, oneOf, anyOf } = body.schema.meta() ?? {};
   if (required ?? oneOf ?? anyOf) return false;
   const readAsEmpty = body.kind === "form" || noBody === "empty";
@@ -65,11 +65,11 @@ export function successResponses(operation: Operation, writer: SchemaWriter): Js
 }
 
 function successResponse(status: string, body: ResponseBody, writer: SchemaWriter): Json {
-  const { description, content, ...more } = responseParts(body, writer);
+  const { description, content, ...more } = buildResponse(body, writer);
   return { description: `${status}: ${description}`, ...(content === undefined ? {} : { content }), ...more };
 }
 
-function responseParts(
+function buildResponse(
   body: ResponseBody,
   writer: SchemaWriter,
 ): { description: string; content?: Json; headers?: Json } {
@@ -113,7 +113,7 @@ export const slug = (title: string): string =>
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
 
-/** What is sent to subscribed receivers, as OpenAPI 3.1 describes it: one POST for each activity, by its name. */
+/** Webhooks as OpenAPI 3.1 describes them: one POST for each activity, by its name. */
 export function webhookItems(payloads: ReadonlyMap<Activity, z.ZodType>, writer: SchemaWriter): Json {
   return Object.fromEntries(
     [...payloads].map(([activity, payload]) => [

@@ -56,10 +56,10 @@ export const sharedParameters: Json = {
     name: "user-email",
     in: "header",
     description: "Acts as this active member of the workspace",
-    // Beside a query parameter `user_email` both would be one name to generators of Go.
+    // Next to a query parameter `user_email` both would be one name to generators of Go.
     "x-go-name": "ActingUserEmail",
     schema: { type: "string", format: "email" },
-    // Importers that find none send words of their own, which are nobody's address; she is in the seed `demo`.
+    // Importers without one send placeholders, which are no user's address; this one is in the seed `demo`.
     example: "ada@northwind.example",
   },
 };
@@ -99,10 +99,10 @@ export const collectFailures = (operation: Operation): FailureCode[] => [
   ]),
 ];
 
-/** A service declares its failures for all operations; these rules leave out what a given one cannot meet. */
+/** A service declares its failures for all operations; these rules omit what a given one cannot meet. */
 function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): boolean {
   if (status === 401 || status === 403) return auth !== "none";
-  // An answer to another method of the same path.
+  // A response to another method of the same path.
   if (status === 405) return false;
   if (status === 413 || status === 415) return request.body !== undefined;
   if ((status === 400 || status === 422) && isOAuthRequest(request.body)) return false;
@@ -110,7 +110,7 @@ function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): 
   return true;
 }
 
-/** One response per status, since OpenAPI keys them so; failures that share it are told apart by their examples. */
+/** One response per status, since OpenAPI keys them so; failures that share it have different examples. */
 function failureResponses(operation: Operation): Record<string, Json> {
   const byStatus = new Map<number, FailureCode[]>();
   for (const code of collectFailures(operation)) {
@@ -181,8 +181,8 @@ export const securitySchemes = {
 type Scheme = keyof typeof securitySchemes;
 
 /**
- * What each kind of credentials demands: one of the rows, and all of a row. An empty row: they may be left out, which
- * the specification says of the cluster key and of userinfo's header (DECISIONS.md, R6).
+ * Requirements of each kind of credentials: one of the rows, and all of a row. An empty row: they may be omitted, which
+ * the specification states for the cluster key and for userinfo's header (DECISIONS.md, R6).
  */
 export const securityRequirements: Readonly<Record<Auth, readonly (readonly Scheme[])[]>> = {
   none: [],

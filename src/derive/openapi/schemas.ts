@@ -4,7 +4,7 @@ import type { Failure } from "../../api/failure.ts";
 export type Json = Readonly<Record<string, unknown>>;
 export type SchemaNames = ReadonlyMap<z.ZodType, string>;
 
-/** `input`: what a caller may send, defaults left out. `output`: what a service answers. */
+/** `input`: a caller's input, defaults omitted. `output`: a service's response. */
 export type Direction = "input" | "output";
 
 /** Writes schemas as JSON Schema; those with a name become a reference and are described once, in `components`. */
@@ -40,7 +40,7 @@ export function schemaWriter(names: SchemaNames): SchemaWriter {
   };
 
   const reference = (schema: z.ZodType, direction: Direction): Json | undefined => {
-    // What is described anew at a place is the same schema with other words.
+    // A schema with a description of its own is the same schema with other words.
     const name = names.get(schema) ?? (schema._zod.parent && names.get(schema._zod.parent as z.ZodType));
     if (name === undefined) return undefined;
     // A schema that reads differently in the two directions is two schemas to OpenAPI.
@@ -60,32 +60,32 @@ export function schemaWriter(names: SchemaNames): SchemaWriter {
   return { write, fields, components: () => Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))) };
 }
 
-/** In place, as zod's override wants it. */
+/** In place, as zod's override requires. */
 function tidy(json: Record<string, unknown>): void {
   if ("$ref" in json) {
     for (const key of Object.keys(json)) if (!["$ref", "description", "default"].includes(key)) delete json[key];
   }
-  // Closed objects would tell callers to reject fields that the service adds one day.
+  // Closed objects would make callers reject fields that the service adds one day.
   if (json.additionalProperties === false) delete json.additionalProperties;
   if ("format" in json) {
     // The pattern of a date says nothing that the format does not; a format of the library's own says nothing to others.
     if (standardFormats.has(json.format)) delete json.pattern;
     else delete json.format;
   }
-  // Generators that are not told otherwise take an integer for one of 32 bits, in which such limits are no number.
+  // By default, generators treat an integer as one of 32 bits, which cannot hold such limits.
   if ([json.minimum, json.maximum].some((limit) => Math.abs(Number(limit)) > maxInt32)) json.format = "int64";
   // Names of fields are text in any case.
   if (JSON.stringify(json.propertyNames) === '{"type":"string"}') delete json.propertyNames;
-  if (Array.isArray(json.prefixItems)) asList(json, json.prefixItems);
+  if (Array.isArray(json.prefixItems)) convertToList(json, json.prefixItems);
 }
 
 const maxInt32 = 2 ** 31 - 1;
 
-/** Those of JSON Schema that the declarations use. */
+/** Keywords of JSON Schema in the declarations. */
 const standardFormats: ReadonlySet<unknown> = new Set(["date-time", "date", "email", "uri", "uuid"]);
 
-/** Generators stumble over tuples; a list of so many items of one form is all that a pair needs. */
-function asList(json: Record<string, unknown>, items: readonly unknown[]): void {
+/** Generators stumble over tuples; a list of this many items of one form is all that a pair needs. */
+function convertToList(json: Record<string, unknown>, items: readonly unknown[]): void {
   const forms = [...new Set(items.map((item) => JSON.stringify(item)))].map((text) => JSON.parse(text));
   delete json.prefixItems;
   Object.assign(json, {

@@ -55,7 +55,7 @@ export class Observer {
     return { response: { status, headers, body: isChanged ? JSON.stringify(changed) : response.body }, rules };
   }
 
-  /** Whether nobody is told of the activity. */
+  /** Whether the activity has no webhook. */
   isSilent(activity: string): boolean {
     return this.#silent.has(activity);
   }
@@ -117,7 +117,7 @@ function walk(value: unknown, keys: readonly string[], change: Change): unknown 
   if (isLast && change.to === "remove")
     return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
   if (!Object.hasOwn(value, key)) return isLast && change.to === "set" ? { ...value, [key]: change.value } : value;
-  // `fromEntries` keeps a key like any other that is called __proto__.
+  // `fromEntries` preserves a key named __proto__ like any other.
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [name, name === key ? walk(inner, rest, change) : inner]),
   );
@@ -128,7 +128,7 @@ function changeValue(value: unknown, change: Change): unknown {
     case "set":
       return change.value;
     case "convert":
-      return converted(value, change.type);
+      return convertValue(value, change.type);
     case "map": {
       const found = change.pairs.find(([from]) => JSON.stringify(from) === JSON.stringify(value));
       return found ? found[1] : value;
@@ -136,19 +136,19 @@ function changeValue(value: unknown, change: Change): unknown {
     case "template":
       return typeof value === "string" ? fillTemplate(value, change.from, change.text) : value;
     case "order":
-      return isObject(value) ? inOrder(value, change.keys) : value;
+      return isObject(value) ? orderKeys(value, change.keys) : value;
     case "reverse":
       return Array.isArray(value) ? value.toReversed() : value;
     case "time-format":
       return typeof value === "string" ? formatTime(value, change.format) : value;
     case "shift":
-      return shifted(value, change.ms);
+      return shiftTime(value, change.ms);
     default:
       return value;
   }
 }
 
-function converted(value: unknown, type: "string" | "number" | "boolean" | "null"): unknown {
+function convertValue(value: unknown, type: "string" | "number" | "boolean" | "null"): unknown {
   if (type === "null") return null;
   if (type === "string") return value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
   if (type === "boolean") return Boolean(value);
@@ -162,7 +162,7 @@ function fillTemplate(value: string, from: readonly string[], text: readonly str
   return found ? text.map((part, at) => part + (found[at] ?? "")).join("") : value;
 }
 
-function inOrder(value: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
+function orderKeys(value: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
   const rank = new Map(keys.map((key, at) => [key, at]));
   const entries = Object.entries(value).map((entry, at) => ({ entry, rank: rank.get(entry[0]) ?? keys.length + at }));
   return Object.fromEntries(entries.sort((a, b) => a.rank - b.rank).map(({ entry }) => entry));
@@ -183,7 +183,7 @@ function formatTime(value: string, format: string): string {
     : iso.slice(0, 10);
 }
 
-function shifted(value: unknown, ms: number): unknown {
+function shiftTime(value: unknown, ms: number): unknown {
   if (typeof value === "number") return value + ms;
   if (typeof value !== "string" || Number.isNaN(Date.parse(value))) return value;
   const format = value.replace(/\d/g, "9");

@@ -8,7 +8,7 @@ import { replayOnEmulator, type StartReplayEmulator } from "../replay/on-emulato
 import { buildReport } from "../report.ts";
 import { Observations, observationsFrom } from "./rules.ts";
 
-/** Where a replay stores what it has derived from a corpus. */
+/** File of the data that a replay has derived from a corpus. */
 export const observationsName = "observations.json";
 const version = 1;
 const Stored = Observations.extend({ version: z.literal(version), corpus: z.string() });

@@ -30,7 +30,7 @@ export type Change = z.infer<typeof Change>;
 
 /** An observation that replaces an assumption. */
 const ObservedRule = z.strictObject({
-  /** Of the difference that it comes from. */
+  /** Id of the difference that it comes from. */
   id: z.string(),
   /** `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
   claim: z.string(),
@@ -42,17 +42,17 @@ const ObservedRule = z.strictObject({
 });
 export type ObservedRule = Readonly<z.infer<typeof ObservedRule>>;
 
-/** What follows from a corpus, as a file stores it. */
+/** Data derived from a corpus, as a file stores it. */
 export const Observations = z.strictObject({
   rules: z.array(ObservedRule),
-  /** What is not applied, and why. */
+  /** Observations that are not applied, and the reasons. */
   rejected: z.array(z.strictObject({ id: z.string(), reason: z.string() })),
-  /** What was confirmed as well. */
+  /** Confirmed claims. */
   seen: dictionary(z.strictObject({ count: z.int(), at: z.string(), differs: z.array(z.string()) })),
 });
 export type Observations = Readonly<z.infer<typeof Observations>>;
 
-/** Derives what is to be changed from what a replay found. */
+/** Derives changes from the results of a replay. */
 export function observationsFrom(report: VerifyReport, corpus: Corpus): Observations {
   const rules: ObservedRule[] = [];
   const rejected: Observations["rejected"] = [];
@@ -73,7 +73,7 @@ export function observationsFrom(report: VerifyReport, corpus: Corpus): Observat
   return { rules, rejected, seen: Object.fromEntries(seen) };
 }
 
-/** In what way an observation contradicts the specification; undefined: it does not. */
+/** How an observation contradicts the specification; undefined: it does not. */
 function contradiction(
   { kind, path, basis, operation, claim, recorded, file }: ReportedDifference,
   corpus: Corpus,
@@ -115,7 +115,7 @@ const isAt = (issue: { readonly code: string; readonly path: readonly PropertyKe
     .join(".")
     .replaceAll(".[]", "[]") === path;
 
-/** The change, or why there is none. */
+/** The change, or the reason why there is none. */
 function changeFor(difference: ReportedDifference, delivered: ReadonlySet<string | undefined>): Change | string {
   const { kind, path, pairs } = difference;
   const [first] = pairs;
@@ -180,7 +180,7 @@ function mapFor(pairs: Pairs): Change | string {
   return { to: "map", pairs: [...map.values()] };
 }
 
-/** What errors quote: it stands in the same order in both texts. */
+/** Quotes in errors: they are in the same order in both strings. */
 const quoted = /"[^"]*"|'[^']*'|\b[A-Z]{1,5}-\d+\b|\d+|\bqx[a-x]{7}\b/gi;
 
 function templateFor(from: string, to: string): Change {

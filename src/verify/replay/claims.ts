@@ -6,7 +6,7 @@ import { registry } from "../../api/registry.ts";
 import { buildSample, collectFailures } from "../../derive/openapi/operations.ts";
 import { matchPieces } from "../text-pattern.ts";
 
-/** What the emulator claims of the service: how an operation, or one of its failures, responds. */
+/** The emulator's claims about the service: how an operation, or one of its failures, responds. */
 export interface Claim {
   /** `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
   readonly name: string;
@@ -62,7 +62,7 @@ function failureAt(operation: Operation, status: number, body: unknown): Failure
   );
 }
 
-/** Whether a body has the form and the words of a sample, whose `<names>` stand for anything. */
+/** Whether a body has the form and the words of a sample, whose `<names>` match anything. */
 function fits(sample: unknown, body: unknown): boolean {
   if (typeof sample === "string") {
     if (typeof body !== "string") return false;

@@ -9,7 +9,7 @@ export type TextDifference = "wording" | "enumeration" | "value" | "time-format"
 const volatile =
   /https?:\/\/[^/\s"'?#]{1,255}|(?<![\w.-])eyJ[\w.-]+|qx[a-x]{9}@qx[a-x]{7}\.example|\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?|(?<![A-Za-z0-9])(?:safe|5afe)[A-Za-z0-9+/_=-]*|\b[A-Z]{1,5}-\d{1,20}\b|\bqx[a-x]{7}\b|\d{1,40}/gi;
 
-/** Times may differ by what a request takes. */
+/** Times may differ by the duration of a request. */
 const toleranceMs = 5_000;
 
 /** `9999-99-99T99:99:99.999Z`: how a time is written. */
@@ -17,7 +17,7 @@ export const timeFormatOf = (time: string): string => time.replace(/\d/g, "9");
 export const isTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
 
-/** How a text of a replay differs from the recorded one; undefined: not at all. What may differ becomes a link. */
+/** How a string of a replay differs from the recorded one; undefined: not at all. What may differ becomes a link. */
 export function compareText(
   recorded: string,
   actual: string,
@@ -41,7 +41,7 @@ export function compareText(
   return undefined;
 }
 
-/** A recorded text as pieces that may differ, and what stands around them. Words that follow each other are one piece. */
+/** A recorded text as pieces that may differ, and the text around them. Consecutive words are one piece. */
 function partsOf(text: string): { readonly pieces: readonly string[]; readonly rest: readonly string[] } {
   const pieces: string[] = [];
   const rest = [""];
@@ -77,7 +77,7 @@ function isSamePiece(recorded: string, actual: string, links: Links, isUrl: bool
   if (/^\d+$/.test(recorded)) return isUrl || links.number("", Number(recorded)) === Number(actual);
   if (isTime(recorded)) return compareTimes(recorded, actual, links) === undefined;
   if (/^[A-Z]{1,5}-\d+$/.test(recorded)) return recorded.split("-")[0] === actual.split("-")[0];
-  // Both are made of what was sent: another word, or another case of it, is not the same.
+  // Both derive from the request: another word, or another case of it, is not the same.
   const words = recorded.split(/[ ,.-]+/);
   if (words.every(isStandInWord)) return !actual.split(/[ ,.-]+/).some(isStandInWord);
   return !recorded.includes("@") || !/qx[a-x]{9}@/i.test(actual);

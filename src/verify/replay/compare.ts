@@ -18,7 +18,7 @@ export type DifferenceKind =
   | "attempts"
   | TextDifference;
 
-/** One place at which a replay differs from what was recorded. */
+/** One position at which a replay differs from the recording. */
 export interface FoundDifference {
   readonly kind: DifferenceKind;
   /** `contract_status`, `results[].id`, `header location`; empty: the whole. */
@@ -32,7 +32,7 @@ export interface CompareContext {
   /** Resource of the operation, which its own `id` belongs to. */
   readonly resource: string;
   readonly isFailure: boolean;
-  /** Told why a part of a response cannot be compared. */
+  /** Called with the reason why a part of a response cannot be compared. */
   readonly incomparable: (reason: string) => void;
   /** Whether an identifier was there before the recording. */
   readonly isOlder: (id: string) => boolean;
@@ -68,7 +68,7 @@ export function compareValues(
   return [{ kind: "value", path, recorded, emulated: actual }];
 }
 
-/** The scope of the identifier at a path: an `id` belongs to the object around it, where that has a name. */
+/** The scope of the identifier at a path: an `id` belongs to the object around it, if that has a name. */
 function scopeAt(path: string, resource: string): string {
   const [key = "", parent = ""] = path.replace(/\[\]/g, "").split(".").reverse();
   const isOwn = key !== "id" || parent === "" || /^(?:results|items|data|files)$/.test(parent);
@@ -132,7 +132,7 @@ function compareObjects(
   ];
 }
 
-/** The identifier of an item of a list, as text. */
+/** The identifier of an item of a list, as a string. */
 function idOf(item: unknown): string | undefined {
   if (!isObject(item)) return undefined;
   const id = item.id ?? Object.entries(item).find(([key]) => isIdKey(key))?.[1];
@@ -179,7 +179,7 @@ const isScalarPermutation = (recorded: readonly unknown[], actual: readonly unkn
   return JSON.stringify(recorded) !== JSON.stringify(actual) && sorted(recorded) === sorted(actual);
 };
 
-/** Headers that a client goes by. */
+/** Headers that clients read. */
 const comparedHeaders = [
   "content-type",
   "location",

@@ -122,7 +122,7 @@ export class ReplayReceiver {
     return open.find((one) => idOf(one) === contractId) ?? open.find((one) => idOf(one) === undefined);
   }
 
-  /** What differs, delivery by delivery. `until`: later ones may have been missed by the recording. */
+  /** The differences, delivery by delivery. `until`: later ones may be missing in the recording. */
   compare(context: CompareContext, until: number): ComparedDelivery[] {
     if (this.#recorded.length === 0) return [];
     const compared = this.#received.map((received): ComparedDelivery | undefined => {
@@ -157,7 +157,7 @@ export class ReplayReceiver {
     const [first] = recorded.attempts;
     const [was, is] = [first!.request.body.toString("utf8"), received.body.toString("utf8")];
     const found = compareValues(tryParseJson(was), tryParseJson(is), "", context);
-    // A text without letters beyond ASCII shows nothing of how they are spelled.
+    // A string without letters beyond ASCII shows nothing of how they are spelled.
     const [wasSpelled, isSpelled] = [spellingOf(was), spellingOf(is)];
     if (wasSpelled !== isSpelled) found.push({ kind: "spelling", path: "", recorded: wasSpelled, emulated: isSpelled });
     const custom = new Set(

@@ -1,7 +1,10 @@
 import { tryParseJson } from "../../base/object.ts";
 import { editJson } from "../json-edit.ts";
 
-/** What kind of thing a number under this key identifies: `contract` for `contract_id` and for the `id` of a contract. */
+/**
+ * The kind of object that a number under this key identifies: `contract` for `contract_id` and for the `id` of a
+ * contract.
+ */
 export const scopeOf = (key: string, resource: string): string => {
   const stem = key === "id" || key === "" ? resource : key.replace(/_?ids?$/, "");
   return stem
@@ -13,7 +16,7 @@ export const scopeOf = (key: string, resource: string): string => {
 
 export const isIdKey = (key: string): boolean => /(?:^|_)ids?$|^(?:uuid|number|reference_id)$/.test(key);
 
-/** Which recorded identifiers, tokens and times stand for which ones of the replay. */
+/** Maps recorded identifiers, tokens and times to those of the replay. */
 export class Links {
   readonly #texts = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
@@ -62,7 +65,7 @@ export class Links {
     return this.#urls.get(target);
   }
 
-  /** A text of a request with everything in it replaced that has a link. */
+  /** A string of a request with everything in it replaced that has a link. */
   translateText(text: string): string {
     const whole = this.#texts.get(text);
     if (whole !== undefined) return whole;

@@ -3,7 +3,7 @@ import type { Corpus } from "../corpus.ts";
 import { type ReplayedExchange, replayCorpus } from "./replay.ts";
 import { seedFromCorpus } from "./seed.ts";
 
-/** What a replay needs of an emulator. */
+/** The parts of an emulator that a replay uses. */
 interface ReplayEmulator {
   readonly routerUrl: string;
   readonly clusters: readonly { readonly id: string; readonly url: string }[];

@@ -9,7 +9,7 @@ import { ReplayReceiver } from "./deliveries.ts";
 import { Links, scopeOf } from "./links.ts";
 import { RequestSender } from "./send.ts";
 
-/** Where a corpus is replayed. */
+/** Target of a replay. */
 export interface ReplayTarget {
   readonly url: (callee: Callee) => string | undefined;
   /** Undefined: its time passes by itself. */
@@ -21,7 +21,7 @@ export interface ReplayTarget {
   readonly signal?: AbortSignal;
 }
 
-/** What one exchange, or one delivery, shows about a claim. */
+/** Result of one exchange, or one delivery, about a claim. */
 export interface ReplayedExchange {
   readonly claim: Claim;
   readonly file: string | undefined;
@@ -33,7 +33,7 @@ export interface ReplayedExchange {
   readonly incomparable: string | undefined;
 }
 
-/** Resources of which a seed is made: everything that they list is there in a replay. */
+/** Resources of a seed: all their listed rows exist in a replay. */
 const seeded =
   /^(?:templates|contract-types|organizations|users|key-pointers|clusters|cluster-emails|cluster-clients)\./;
 
@@ -77,7 +77,7 @@ class Replay {
       if (one) replayed.push(one);
     }
     const last = this.#corpus.exchanges.at(-1)?.at ?? 0;
-    // What the last request led to is delivered at once.
+    // Effects of the last request are delivered at once.
     if (clock) await clock.advance(Math.max(last, clock.now()) + 1_000);
     const context = this.#context("contracts", false, () => {});
     for (const { activity, file, operation, differences } of this.#receiver.compare(context, last)) {
@@ -197,7 +197,7 @@ class Replay {
     return base && base + this.#links.translateTarget(request.target, namesIn(path), resource);
   }
 
-  /** A parameter of the path that no response of the corpus has told of. */
+  /** A parameter of the path that occurs in no response of the corpus. */
   #unlinked(target: string, path: string, resource: string): string | undefined {
     const names = namesIn(path);
     return target
@@ -249,7 +249,7 @@ class Replay {
     const body = this.#links.translateBody(request.body, resource);
     if (this.#receiver.url === "" || operation !== "webhooks.create" || tryParseJson(body.toString()) === undefined)
       return body;
-    // Webhooks come here, whoever got them.
+    // Webhooks come here, whatever their receiver was.
     const edited = editJson(body.toString(), {
       string: ({ isKey, path, value }) =>
         !isKey && path.join() === "url" ? value.replace(/^https?:\/\/[^/]+/, this.#receiver.url) : value,

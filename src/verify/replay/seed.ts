@@ -24,7 +24,7 @@ export function seedFromCorpus(exchanges: readonly RecordedExchange[], base: Row
     time: new Date(exchanges[0]?.at ?? 0).toISOString(),
     clusters,
     workspaces: merged("workspaces"),
-    // In the order of their ids, so that another order of a list shows.
+    // In order of their ids, so that another order of a list shows.
     ...Object.fromEntries(
       ["users", "roles", "entities", "contract_types", "templates", "workflows"].map((name) => [
         name,
@@ -48,7 +48,7 @@ function callersIn(exchanges: readonly RecordedExchange[]): Caller[] {
   return callers.length > 0 ? callers : [{ clientId: "replay", clientSecret: "replay", exchanges: [] }];
 }
 
-/** Clusters that a router has told of, or was asked about. */
+/** Clusters in a router's responses or requests. */
 function clustersIn(exchanges: readonly RecordedExchange[], fallback: string): Row[] {
   const known = new Map<string, Row>();
   for (const { operation, request, response } of exchanges) {
@@ -95,7 +95,7 @@ function assignKeys(exchanges: readonly RecordedExchange[], known: Map<string, R
   }
 }
 
-/** What look-ups found that nothing in the corpus had mapped before. */
+/** Mappings that look-ups found and no earlier exchange had created. */
 function mappingsIn(exchanges: readonly RecordedExchange[]): Row {
   const mapped = new Set<string>();
   const tables: Record<string, Record<string, string[]>> = Object.create(null);

@@ -11,7 +11,7 @@ export interface OutgoingRequest {
 
 const maxResponseBytes = 64 * 1024 * 1024;
 
-/** Sends requests as they stand: headers in their order and spelling. Close it when done. */
+/** Sends requests unchanged: headers in their order and spelling. Close it when done. */
 export class RequestSender {
   readonly #agent = new Agent({ keepAlive: true });
   readonly #timeoutMs: number;
@@ -29,7 +29,7 @@ export class RequestSender {
     return new Promise((resolve, reject) => {
       const request = (isTls ? requestHttps : requestHttp)(target, {
         method,
-        // As it was given: URL normalizes what a service may tell apart.
+        // Unchanged: URL normalizes differences that a service may see.
         path: url.slice(target.origin.length) || "/",
         headers: all.flat() as unknown as Record<string, string>,
         ...(!isTls && { agent: this.#agent }),

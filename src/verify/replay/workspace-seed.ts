@@ -8,7 +8,7 @@ export class WorkspaceSeed {
   readonly #id: number;
   readonly #clusterId: string;
   readonly #base: Row;
-  /** Added to the ids of what comes from the base, so that workspaces do not collide. */
+  /** Offset of the ids of the base seed, so that workspaces do not collide. */
   readonly #offset: number;
 
   constructor(caller: Caller, at: number, clusterId: string, base: Row) {
@@ -264,7 +264,7 @@ export class WorkspaceSeed {
     });
   }
 
-  /** A template; of what no operation shows, as the base has it. */
+  /** A template; parts that no operation shows come from the base. */
   #template({ id, name, contract_type_id, tags }: Row, base: readonly Row[]): Row {
     return {
       ...base.find((row) => row.id === id),

@@ -80,7 +80,7 @@ describe("a browser", () => {
     }
   });
 
-  it("that cannot be started is no failure", async (t) => {
+  it("that cannot be started is not a failure", async (t) => {
     const { exit, err } = await atTerminal(t, 25, { BROWSER: "/nonexistent/browser" });
     assert.equal(exit, 4);
     assert.match(err, /could not be started\. Open\s+http:\S+\s+yourself\./);

@@ -118,7 +118,7 @@ describe("svc auth device-login at the emulator", () => {
     await assert.rejects(stored({ cwd }), { code: "ENOENT" });
   });
 
-  it("exits 4 when nobody came until the code expired", async (t) => {
+  it("exits 4 when no one came until the code expired", async (t) => {
     const { svc, wall } = await beforeDevice(t, { status: "DENIED", after: -1 });
     const { exit, err } = await svc(login, { wall });
     assert.deepEqual([exit, wall.slept.length], [4, 179]);
@@ -139,7 +139,7 @@ describe("svc auth device-login at the emulator", () => {
     assert.match(err, /--client-id is required/);
   });
 
-  it("says that SVC_TOKEN outranks a sign-in, and stops", async (t) => {
+  it("reports that SVC_TOKEN outranks a sign-in, and stops", async (t) => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc(login, { env: { SVC_TOKEN: "very-secret" } });
     assert.equal(exit, 2);

@@ -55,7 +55,7 @@ describe("polling for the tokens of a device", () => {
     assert.deepEqual([exit, slept], [0, [5, 20, 25, 30]]);
   });
 
-  it("takes 5 s where the server names no interval", async (t) => {
+  it("accepts 5 s where the server names no interval", async (t) => {
     const { slept } = await signIn(t, [error("authorization_pending"), signedIn], { interval: undefined });
     assert.deepEqual(slept, [5, 5]);
   });
@@ -135,7 +135,7 @@ describe("polling for the tokens of a device", () => {
     });
   }
 
-  it("cannot move the cursor of whoever reads the code, and shows no secret even with --debug", async (t) => {
+  it("cannot move the cursor of anyone who reads the code, and shows no secret even with --debug", async (t) => {
     const { err } = await signIn(t, [signedIn], { user_code: "AB\u001b[2JCD" });
     assert.match(err, /enter the code AB\?\[2JCD\n/);
     assert.equal(err.includes("device-secret") || err.includes('"at"'), false);

@@ -18,7 +18,7 @@ async function stage(t: TestContext) {
 }
 
 describe("svc auth device-login in steps", () => {
-  it("begins, says so by exit 8 until it is approved, then keeps the tokens and forgets the step", async (t) => {
+  it("begins, reports that by exit 8 until it is approved, then keeps the tokens and forgets the step", async (t) => {
     const { svc, decide, cwd, emulator } = await stage(t);
     const begun = await svc(`${begin} --json`);
     assert.equal(begun.exit, 8);

@@ -33,7 +33,7 @@ describe("polling for the tokens of a device by one command", () => {
     assert.deepEqual([exit, JSON.parse(out).token_type], [0, "Bearer"]);
   });
 
-  it("exits 8 when it polls too early, and says how to go on", async (t) => {
+  it("exits 8 when it polls too early, and says how to continue", async (t) => {
     const { svc, poll, fields } = await waiting(t);
     await poll("auth device-token");
     const { exit, err } = await svc(["auth", "device-token", ...fields, "--json"]);

@@ -77,7 +77,7 @@ describe("the metadata of an issuer", () => {
     ]);
   });
 
-  it("is no web page, whatever its status: the next place is asked", async (t) => {
+  it("is not a web page, whatever its status: the next place is asked", async (t) => {
     const spa = { status: 200, body: page };
     const found = await signIn(t, "", (origin) => ({ [oauth]: metadata(origin) }), spa);
     assert.deepEqual([found.exit, found.asked], [0, [`GET ${openid}`, `GET ${oauth}`, ...login]]);

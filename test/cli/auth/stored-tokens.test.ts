@@ -83,7 +83,7 @@ describe("a token that is about to end", () => {
     });
   }
 
-  it("whose refresh is refused exits 4, and is not tried a second time", async (t) => {
+  it("whose refresh is rejected exits 4, and is not tried a second time", async (t) => {
     const server = await receiver(t);
     server.answer((_, response) =>
       response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}'),
@@ -184,7 +184,7 @@ describe("a sign-in", () => {
     assert.deepEqual([named.exit, named.out], [0, "at\n"]);
   });
 
-  it("in a damaged file is refused without printing a word of it", async (t) => {
+  it("in a damaged file is rejected without printing a word of it", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "tokens.json"), '{"accounts":{"x":"very-secret');
     const { exit, err } = await runCli("auth status", { env: { SVC_CONFIG_DIR: cwd } });

@@ -7,7 +7,7 @@ import { bulkStage } from "../../support/cli/bulk-stage.ts";
 const people = "name,id\nAda,c-1\nBob,c-2\n";
 
 describe("--column", () => {
-  it("means CSV where no extension tells: in a pipe, and in a file of any name", async (t) => {
+  it("means CSV where no extension reports: in a pipe, and in a file of any name", async (t) => {
     const { svc, sent } = await bulkStage(t, ["name,id", "Ada,c-1", "Bob,c-2"]);
     const piped = await svc("router map-clients - --column id --cluster eu-1", { stdin: people });
     assert.deepEqual(
@@ -29,7 +29,7 @@ describe("--column", () => {
     assert.deepEqual([told.exit, sent()], [0, [["c-1"]]], told.err);
   });
 
-  it("is refused beside plain lines, which have none", async (t) => {
+  it("is rejected next to plain lines, which have none", async (t) => {
     const { svc, sent } = await bulkStage(t, ["c-1"]);
     const { exit, err } = await svc("router map-clients rows.txt --column id --cluster eu-1 --input-format lines");
     assert.deepEqual([exit, sent()], [2, []]);

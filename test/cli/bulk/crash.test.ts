@@ -129,7 +129,7 @@ describe("a disk that forgets what was not synced", () => {
 });
 
 describe("a disk that is full", () => {
-  it("keeps what a resume passes over, and counts nothing else as kept", async () => {
+  it("retains what a resume skips, and counts nothing else as kept", async () => {
     const disk = new ForgetfulDisk();
     await makeFolderDurably(disk, folder);
     await createLog(disk, folder, [started]);

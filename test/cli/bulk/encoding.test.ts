@@ -46,7 +46,7 @@ describe("an input that is not UTF-8", () => {
     });
   }
 
-  it("is called UTF-16 where it says so itself", async (t) => {
+  it("is called UTF-16 where it reports that itself", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const stdin = Buffer.from("\ufeffc-1\n", "utf16le");
     const { exit, err } = await svc("router map-clients - --cluster eu-1 --quiet", { stdin });

@@ -68,7 +68,7 @@ describe("the log of a job", () => {
 });
 
 describe("the results of a job", () => {
-  it("that are shorter than the log says are told to be incomplete, not filled with zeros", async (t) => {
+  it("that are shorter than the log says are reported to be incomplete, not filled with zeros", async (t) => {
     const { svc, jobs } = await bulkStage(t, ["c0", "c 1", "c2", "c3", "c4", "c5"], stopsAtThird);
     await svc(`${run} --skip-invalid`);
     const [id] = await readdir(jobs);

@@ -126,7 +126,7 @@ describe("what svc router resolve prints", () => {
     }
   });
 
-  it("is refused where it belongs to another cluster", async (t) => {
+  it("is rejected where it belongs to another cluster", async (t) => {
     const { svc } = await cliEmulator(t);
     const { out } = await svc("router resolve T-FABRIKAM");
     const { exit, err } = await svc("router offboard eu-1 --from - --confirm eu-1", { stdin: out });

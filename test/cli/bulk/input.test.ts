@@ -95,7 +95,7 @@ describe("the rows of an input", () => {
     assert.ok(!err.includes("--skip-invalid"), err);
   });
 
-  it("of a file whose first row may be a heading is told so", async (t) => {
+  it("of a file whose first row may be a heading is reported so", async (t) => {
     const { url } = await bulkService(t);
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "people.csv"), "Contact\nada@example.com\n");

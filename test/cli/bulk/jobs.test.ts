@@ -82,7 +82,7 @@ describe("jobs", () => {
     );
   });
 
-  it("that are finished are passed over by resume --last", async (t) => {
+  it("that are finished are skipped by resume --last", async (t) => {
     const { svc } = await bulkStage(t, numbered(6), failsOnce);
     const stopped = /^(job_\w+): map-clients/.exec((await svc(`${run} --retries 0`)).err)?.[1];
     const wall = { ...systemWallClock, now: () => Date.parse("2099-01-01T00:00:00Z") };
@@ -120,7 +120,7 @@ describe("jobs", () => {
     assert.deepEqual([elsewhere.exit, changed.exit, sent().length, other.calls.length], [2, 2, 2, 0]);
   });
 
-  it("go on with a file that was moved, at the place that is named", async (t) => {
+  it("continue with a file that was moved, at the place that is named", async (t) => {
     const { svc, sent, cwd, write } = await bulkStage(t, numbered(6), failsOnce);
     await svc(`${run} --retries 0`);
     const before = sent().flat();
@@ -198,7 +198,7 @@ describe("jobs", () => {
     assert.deepEqual(await left(), ["interrupted 2031-01-02"]);
   });
 
-  it("leave behind what somebody else put into their folder", async (t) => {
+  it("leave behind what another user put into their folder", async (t) => {
     const { svc, jobs } = await bulkStage(t, ["a"]);
     await svc(run);
     const folder = await onlyJob(jobs);
@@ -262,7 +262,7 @@ describe("jobs", () => {
     assert.equal((await svc("router jobs results --last --status failed --json")).out, "[]\n");
   });
 
-  it("are kept elsewhere, said so, where the usual place cannot be written", async (t) => {
+  it("are stored elsewhere, said so, where the usual place cannot be written", async (t) => {
     const { svc, cwd } = await bulkStage(t, ["a"]);
     await mkdir(join(cwd, "blocked"));
     await writeFile(join(cwd, "blocked", "jobs"), "a file in the way");

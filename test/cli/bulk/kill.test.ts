@@ -142,7 +142,7 @@ describe("a job that is killed", () => {
     assert.deepEqual(JSON.parse(shown.out), { status: "done", batches: 100 });
   });
 
-  it("and read a pipe goes on when the same rows are piped again, and refuses others", async (t) => {
+  it("and read a pipe continues when the same rows are piped again, and rejects others", async (t) => {
     const { folder, start, mapped } = await stage(t);
     const child = start("router", "map-emails", "-", "--cluster", "us-1", "--batch-size", "100");
     child.stdin!.on("error", () => {});

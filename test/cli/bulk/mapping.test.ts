@@ -16,7 +16,7 @@ const clustersOf = (cli: CliEmulator, ...addresses: string[]) =>
   Promise.all(addresses.map((address) => clusterOf(cli, address)));
 
 describe("mapping from a file", () => {
-  it("hashes addresses, lets digests pass, and passes over empty lines", async (t) => {
+  it("hashes addresses, lets digests pass, and skips empty lines", async (t) => {
     const cli = await cliEmulator(t);
     const stdin = `  New@One.example \r\n\n${emailHash("new@two.example")}\nnew@three.example`;
     const { exit, out } = await cli.svc("router map-emails - --cluster us-1", { stdin });
@@ -57,7 +57,7 @@ describe("mapping from a file", () => {
     );
   });
 
-  it("tells at a terminal what a few identifiers on the command line came to; a program reads the bare answer", async (t) => {
+  it("reports at a terminal what a few identifiers on the command line came to; a program reads the bare answer", async (t) => {
     const { svc } = await cliEmulator(t);
     const emails = "--email-hash-list a@few.example --email-hash-list b@few.example";
     const mapped = await svc(`router map-emails ${emails} --cluster eu-1`, { tty: true });

@@ -139,7 +139,7 @@ describe("--verify", () => {
     assert.deepEqual({ exit, done, verified, unverified }, { exit: 0, done: 4, verified: 4, unverified: 0 });
   });
 
-  it("asks an emulator about every table, and is refused where a service has no look-up", async (t) => {
+  it("asks an emulator about every table, and is rejected where a service has no look-up", async (t) => {
     const { svc } = await cliEmulator(t);
     const line = "router map-creator-tokens - --cluster eu-1 --verify";
     const { exit, err } = await svc(line, { stdin: "tok-1\n" });

@@ -86,7 +86,7 @@ describe("offboarding a workspace", () => {
     );
   });
 
-  it("takes rows of that cluster alone from the tables of the emulator", async (t) => {
+  it("accepts rows of that cluster alone from the tables of the emulator", async (t) => {
     const cli = await cliEmulator(t);
     await cli.svc("router map-clients - --cluster eu-1", { stdin: "mine\n" });
     await cli.svc("router map-clients - --cluster us-1", { stdin: "theirs\n" });
@@ -152,7 +152,7 @@ describe("offboarding a workspace of an emulator", () => {
     assert.deepEqual([again.exit, again.out, again.err], [0, "", "Nothing is mapped to workspace 1\n"]);
   });
 
-  it("is refused where the service is none of ours", async (t) => {
+  it("is rejected where the service is none of ours", async (t) => {
     const { svc, service } = await bulkStage(t, []);
     const { exit, err } = await svc("router offboard --workspace 1 --confirm eu-1");
     assert.deepEqual([exit, service.calls], [2, []]);

@@ -61,7 +61,7 @@ describe("a file that a job writes", () => {
     });
   }
 
-  it("is not the plan that it applies, nor the file with which a job goes on", async (t) => {
+  it("is not the plan that it applies, nor the file with which a job continues", async (t) => {
     const { svc, cwd, sent } = await bulkStage(t, ["a"], ({ number }) => (number === 1 ? { status: 503 } : undefined));
     await svc(`${run} --plan-out plan.json`);
     const planned = await svc("router map-clients --apply plan.json --errors-out plan.json");
@@ -73,7 +73,7 @@ describe("a file that a job writes", () => {
     assert.deepEqual([planned.exit, resumed.exit, await read(cwd, "bad.csv"), sent().length], [2, 2, "a\n", 1]);
   });
 
-  it("is told without what helps where a file to read is missing", async (t) => {
+  it("is reported without what helps where a file to read is missing", async (t) => {
     const { svc } = await bulkStage(t, ["a"]);
     for (const flag of outputs) {
       assert.deepEqual(await svc(`${run} ${flag} none/out`), {

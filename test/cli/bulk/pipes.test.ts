@@ -48,7 +48,7 @@ describe("a job that read a pipe", () => {
     });
   }
 
-  it("goes on with a file that holds the same rows, and with no other", async (t) => {
+  it("continues with a file that holds the same rows, and with no other", async (t) => {
     const { svc, sent, write } = await bulkStage(t, numbered(8), failsOnce);
     await svc(`router map-clients - ${small} --retries 0`, { stdin: text(numbered(8)) });
     await write("other.txt", ["x", ...numbered(8)]);
@@ -57,7 +57,7 @@ describe("a job that read a pipe", () => {
     assert.deepEqual([exit, out, sent().slice(4)], [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]], err);
   });
 
-  it("tells one number of rows that are done, whatever was in flight when it met a wrong one", async (t) => {
+  it("reports one number of rows that are done, whatever was in flight when it met a wrong one", async (t) => {
     for (const flags of ["--json", ""]) {
       const { svc, sent } = await bulkStage(t, []);
       const stdin = text([...numbered(9), "wrong one", "c10"]);
@@ -83,7 +83,7 @@ describe("a pipe that has a name", { skip: process.platform === "win32" && "ther
     return { ...made, filled };
   }
 
-  it("is read once, as standard input is, and the job goes on when it is filled again", async (t) => {
+  it("is read once, as standard input is, and the job continues when it is filled again", async (t) => {
     const { svc, sent, filled } = await stage(t, failsOnce);
     const content = text(numbered(8));
     const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --retries 0`), filled(content)]);
@@ -110,13 +110,13 @@ describe("a pipe that has a name", { skip: process.platform === "win32" && "ther
     assert.deepEqual([planned.exit, sent()], [2, []]);
   });
 
-  it("is told to be empty by its name", async (t) => {
+  it("is sent to be empty by its name", async (t) => {
     const { svc, filled } = await stage(t);
     const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --quiet`), filled("\n")]);
     assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <file>: pipe has no rows"]);
   });
 
-  it("is not what a job of a file goes on with", async (t) => {
+  it("is not what a job of a file continues with", async (t) => {
     const { svc, cwd } = await stage(t, failsOnce);
     await writeFile(join(cwd, "rows.txt"), text(numbered(8)));
     await svc(`router map-clients rows.txt ${small} --retries 0`);

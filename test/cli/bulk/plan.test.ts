@@ -36,7 +36,7 @@ describe("a plan", () => {
     assert.deepEqual(sent(), [["a", "b"], ["d"]]);
   });
 
-  it("is refused when the file has changed since", async (t) => {
+  it("is rejected when the file has changed since", async (t) => {
     const { svc, sent, write } = await bulkStage(t, ["a", "b"]);
     await svc(plan);
     await write("rows.txt", ["a", "x"]);
@@ -46,7 +46,7 @@ describe("a plan", () => {
     assert.deepEqual(sent(), []);
   });
 
-  it("is refused when the calls would go elsewhere", async (t) => {
+  it("is rejected when the calls would go elsewhere", async (t) => {
     const { svc, sent, service } = await bulkStage(t, ["a"]);
     const other = await bulkService(t);
     await svc(plan);

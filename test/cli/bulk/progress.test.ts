@@ -94,7 +94,7 @@ describe("progress", () => {
     assert.deepEqual(JSON.parse(out).job_id, id);
   });
 
-  it("is told under --json, too; silent under --quiet", async (t) => {
+  it("is reported under --json, too; silent under --quiet", async (t) => {
     const { wall, script } = passing(12_000);
     const { svc } = await bulkStage(t, numbered(200), script);
     const { out, err } = await svc(`${run} --json`, { wall });

@@ -103,7 +103,7 @@ describe("what is said of a bulk job", () => {
     }
   });
 
-  it("are calls that are made: rows that are left out make none", async (t) => {
+  it("are calls that are made: rows that are omitted make none", async (t) => {
     const { svc, cwd } = await bulkStage(t, []);
     await writeFile(join(cwd, "rows.txt"), "a b\nc d\ne\nf g\n");
     const line = "router map-clients rows.txt --cluster eu-1 --batch-size 2 --skip-invalid --dry-run --json";

@@ -24,7 +24,7 @@ function signals() {
 }
 
 describe("a job that is stopped", () => {
-  it("by Ctrl-C ends the calls in flight, tells how to go on, and exits 130", async (t) => {
+  it("by Ctrl-C ends the calls in flight, reports how to continue, and exits 130", async (t) => {
     const answers = gate();
     const keys = signals();
     const { svc, sent } = await bulkStage(t, numbered(9), async ({ number }) => {

@@ -32,7 +32,7 @@ describe("rows that are no identifiers", () => {
     assert.equal((await svc("router jobs list --json")).out, "[]\n");
   });
 
-  it("of a pipe stop it where they stand, and it goes on without them", async (t) => {
+  it("of a pipe stop it where they stand, and it continues without them", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const stdin = "a\nb\nc\nd d\ne\n";
     const stopped = await svc(`router map-clients - ${one}`, { stdin });
@@ -74,8 +74,8 @@ describe("rows that are no identifiers", () => {
   });
 });
 
-describe("a service that refuses", () => {
-  it("one batch: the others go on, its rows are kept, the exit code is 3", async (t) => {
+describe("a service that rejects", () => {
+  it("one batch: the others continue, its rows are stored, the exit code is 3", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(6), ({ number }) => (number === 2 ? fieldsRefused : undefined));
     const { exit, out, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
     assert.deepEqual([exit, out, sent().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
@@ -106,7 +106,7 @@ describe("a service that refuses", () => {
     assert.match(err, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: .*\(HTTP 422\)/);
   });
 
-  it("the credentials in the middle: it stops with 4, and goes on with others", async (t) => {
+  it("the credentials in the middle: it stops with 4, and continues with others", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(4), ({ number }) =>
       number === 2 ? { status: 401, body: { detail: "Invalid cluster key" } } : undefined,
     );
@@ -231,7 +231,7 @@ describe("a batch that is too large for the service", () => {
     assert.deepEqual(keys, ["0", "0.1", "0.2", "1.1", "1.2"]);
   });
 
-  it("comes down to the one row that is refused, which is reported", async (t) => {
+  it("comes down to the one row that is rejected, which is reported", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(4), ({ body }) =>
       (body.client_ids as string[]).includes("c2") ? { status: 413, body: { detail: "too large" } } : undefined,
     );

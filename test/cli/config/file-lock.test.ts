@@ -33,7 +33,7 @@ describe("a lock", () => {
     assert.deepEqual(await readdir(folder), ["lock"]);
   });
 
-  it("is one process's at a time, and anybody's once it is released", async (t) => {
+  it("is one process's at a time, and anyone's once it is released", async (t) => {
     const file = join(await testFolder(t), "lock");
     const lock = await acquireFileLock(file, host);
     assert.deepEqual([await acquireFileLock(file, host), await isLocked(file, host)], [undefined, true]);

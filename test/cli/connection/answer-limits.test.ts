@@ -44,7 +44,7 @@ describe("an endless answer", () => {
     });
   }
 
-  it("ends doctor, which tells it as a finding", async (t) => {
+  it("ends doctor, which reports it as a finding", async (t) => {
     const server = await endless(t);
     const { exit, out } = await runCli(["doctor", "--json", "--base-url", server.url, ...quick]);
     const rows = JSON.parse(out) as { check: string; detail: string }[];
@@ -54,7 +54,7 @@ describe("an endless answer", () => {
     );
   });
 
-  it("that refuses, or floods before it, ends with words too", async (t) => {
+  it("that rejects, or floods before it, ends with words too", async (t) => {
     for (const [head, piece, message] of [
       ["HTTP/1.1 403 No\r\n\r\n", "x", "the response is larger than 1 MiB"],
       ["", "HTTP/1.1 103 Early\r\n\r\n", "it sent more than 100 interim responses"],
@@ -93,7 +93,7 @@ describe("an endless answer", () => {
 });
 
 describe("--max-answer", () => {
-  it("takes sizes, and nothing else", async () => {
+  it("accepts sizes, and nothing else", async () => {
     for (const size of ["0", "-1", "1XB", "lots", "1e9", ""]) {
       const { exit, err } = await runCli([
         "router",
@@ -119,7 +119,7 @@ describe("--max-answer", () => {
 });
 
 describe("svc webhooks listen", () => {
-  it("reads no endless request: it answers 413, says so, and goes on", async (t) => {
+  it("reads no endless request: it answers 413, reports that, and continues", async (t) => {
     const { svc } = await cliEmulator(t);
     const listening = following(svc, ["webhooks", "listen", "--no-register", "--count", "1", "--json"]);
     await listening.saw('"ready"');

@@ -39,7 +39,7 @@ const health = (url: string, env: RunOptions["env"], ...more: string[]): Promise
 const firstLine = ({ err }: RunResult): string => err.split("\n").find((line) => line.startsWith("error:")) ?? err;
 
 describe("a proxy of the environment", () => {
-  it("is given whole addresses of http services, and its credentials go to nobody else", async (t) => {
+  it("is given whole addresses of http services, and its credentials go to no one else", async (t) => {
     const [proxy, { url, received }] = [await forwardProxy(t, password), await service(t)];
     for (const value of [`http://ann:${encoded}@127.0.0.1:${proxy.port}`, `ann:${encoded}@127.0.0.1:${proxy.port}`]) {
       for (const name of ["HTTP_PROXY", "http_proxy"]) {
@@ -66,7 +66,7 @@ describe("a proxy of the environment", () => {
     );
   });
 
-  it("that wants credentials, or others, ends the command with 4 and says so without them", async (t) => {
+  it("that wants credentials, or others, ends the command with 4 and reports that without them", async (t) => {
     const [proxy, { url, received }] = [await forwardProxy(t, password), await service(t)];
     const hint = "Add user and password to the proxy variable: http://user:password@proxy.example:3128.";
     for (const target of [url, url.replace("http:", "https:")]) {
@@ -88,7 +88,7 @@ describe("a proxy of the environment", () => {
     assert.deepEqual(received, []);
   });
 
-  it("that is not there, hangs up, refuses or is silent ends the command with words", async (t) => {
+  it("that is not there, hangs up, rejects or is silent ends the command with words", async (t) => {
     const hangsUp = await socketServer(t, (socket) => socket.destroy());
     const hangs = await socketServer(t, () => {});
     const refuses = (status: number) =>
@@ -160,7 +160,7 @@ describe("a proxy of the environment", () => {
     assert.deepEqual([exit, received.length, proxy.seen], [0, 1, [`POST ${url}/`]]);
   });
 
-  it("is used by doctor, which says so, and says where it fails", async (t) => {
+  it("is used by doctor, which reports that, and says where it fails", async (t) => {
     const [proxy, { url }] = [await forwardProxy(t, password), await service(t)];
     const rowOf = ({ out }: RunResult) => {
       const { status, detail } = JSON.parse(out).find(({ check }: { check: string }) => check === "proxy");
@@ -195,7 +195,7 @@ describe("NO_PROXY", () => {
   const isExempt = (list: string, url: string, name = "NO_PROXY") =>
     readProxies({ HTTP_PROXY: "http://p:1", HTTPS_PROXY: "p:1", [name]: list })(new URL(url)) === undefined;
 
-  it("takes hosts, domains, ports, addresses, networks and *", () => {
+  it("accepts hosts, domains, ports, addresses, networks and *", () => {
     const out: readonly [list: string, url: string][] = [
       ["*", "https://service.example"],
       ["a.example, *", "http://service.example"],
@@ -253,7 +253,7 @@ describe("NO_PROXY", () => {
     );
   });
 
-  it("belongs to variables by the scheme: neither stands in for the other", () => {
+  it("belongs to variables by the scheme: neither is in for the other", () => {
     const proxyFor = readProxies({ HTTP_PROXY: "p:1", https_proxy: "https://q:2", HTTPS_PROXY: "http://r:3" });
     const origin = (url: string) => proxyFor(new URL(url))?.origin;
     assert.deepEqual([origin("http://s.example"), origin("https://s.example")], ["http://p:1", "https://q:2"]);

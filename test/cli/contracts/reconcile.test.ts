@@ -49,7 +49,7 @@ describe("svc contracts reconcile", () => {
     });
   });
 
-  it("says which of them a receiver has missed, by what it has saved", async (t) => {
+  it("reports which of them a receiver has missed, by what it has saved", async (t) => {
     const { json, svc, emulator, cwd } = await cliEmulator(t);
     const argv = ["webhooks", "listen", "--save", "hooks", "--count", "3", "--json"];
     const activities = ["CONTRACT_CREATED", "CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"];

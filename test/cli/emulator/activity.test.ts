@@ -46,7 +46,7 @@ async function started(t: TestContext, flags: string, options: RunOptions = {}) 
 const took = (text: string) => text.replace(/ +\d+ ms/g, " N ms").replace(/"duration_ms":[\d.]+/g, '"duration_ms":0');
 
 describe("the terminal of svc emulator start", () => {
-  it("shows requests, attempts and moves of time, without secrets", async (t) => {
+  it("shows requests, attempts and clock advance, without secrets", async (t) => {
     const emulator = await started(t, "", { tty: true, columns: 120, env: { NO_COLOR: "1" } });
     await emulator.router("GET", "/router/v1/clusters/by_token/very-secret-token/");
     await emulator.svc(`webhooks create --title Mine --url http://127.0.0.1:9/ --only-for-activities CONTRACT_CREATED`);

@@ -95,7 +95,7 @@ describe("svc emulator start --detach", () => {
     assert.equal((await runCli("emulator status", { cwd })).out, "not running\n");
   });
 
-  it("writes what happens to a log that nobody else can read", async (t) => {
+  it("writes what happens to a log that no one else can read", async (t) => {
     const cwd = await folder(t);
     await detached(t, "", { cwd });
     const log = join(cwd, ".svc/emulator.json.log");
@@ -108,7 +108,7 @@ describe("svc emulator start --detach", () => {
     assert.equal((await readFile(log, "utf8")).includes("clock.advance"), false);
   });
 
-  it("says what one in memory needs beside another", async (t) => {
+  it("reports what one in memory needs next to another", async (t) => {
     const cwd = await folder(t);
     await detached(t, "", { cwd });
     const { exit, err } = await svc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
@@ -152,7 +152,7 @@ describe("svc emulator start --detach", () => {
     );
   });
 
-  it("says in a folder where one runs that it does, and leaves the log of that one alone", async (t) => {
+  it("reports in a folder where one runs that it does, and leaves the log of that one alone", async (t) => {
     const cwd = await folder(t);
     const { ready } = await detached(t, "", { cwd });
     const { port } = new URL(ready.router_url);
@@ -208,7 +208,7 @@ describe("svc emulator start --detach", () => {
     assert.equal(args.includes(env.SVC_EMULATOR_TOKEN), false);
   });
 
-  it("works in memory, with a file that tells when it is up", async (t) => {
+  it("works in memory, with a file that reports when it is up", async (t) => {
     const cwd = await folder(t);
     const { ready } = await detached(t, "--ephemeral --ready-file up.json", { cwd });
     const { token, instance_id: _, ...told } = JSON.parse(await readFile(join(cwd, "up.json"), "utf8"));

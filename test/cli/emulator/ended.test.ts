@@ -30,7 +30,7 @@ async function stage(t: TestContext) {
 }
 
 describe("a shell that speaks of an emulator that has ended, in the folder of one that runs", () => {
-  it("is told where that one is by each command that finds nobody, and by doctor", async (t) => {
+  it("is told where that one is by each command that finds no one, and by doctor", async (t) => {
     const { svc, told } = await stage(t);
     for (const line of ["contracts templates list --retries 0", "router clusters --retries 0"]) {
       const { exit, err } = await svc(line);
@@ -61,7 +61,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
     assert.match(elsewhere.err, /\n {2}Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, /);
   });
 
-  it("is told nothing of the kind where the address is another's, or nothing says that an emulator ran there", async (t) => {
+  it("is reported nothing of the kind where the address is another's, or nothing reports that an emulator ran there", async (t) => {
     const { svc, elsewhere } = await stage(t);
     const usual = "  Check the address, and that the service is running.\n";
     for (const { err } of [
@@ -94,7 +94,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
     assert.match(status.err, /The emulator with the state \.\.\/\.svc\/emulator\.json is at /);
   });
 
-  it("says once which one it uses of a folder above", async (t) => {
+  it("reports once which one it uses of a folder above", async (t) => {
     const { svc, folder } = await stage(t);
     const below = join(folder, "below");
     await mkdir(below);

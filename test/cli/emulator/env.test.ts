@@ -152,7 +152,7 @@ describe("svc emulator env", () => {
     });
   }
 
-  it("is read back from a .env file, and refuses what its readers would take in different ways", () => {
+  it("is read back from a .env file, and rejects what its readers would take in different ways", () => {
     const { SVC_QUOTES: _, SVC_LINES: __, ...fits } = awkward;
     const shown = { ...fits, SVC_SHELL: fits.SVC_SHELL.replaceAll("'", "") };
     assert.deepEqual({ ...parseEnv(formatVariables(shown, "dotenv")) }, { ...shown, SVC_TOKEN: "" });
@@ -186,7 +186,7 @@ describe("svc emulator env", () => {
     assert.match((await runCli("emulator env --shell bash", { cwd, env })).out, new RegExp(`'${twin.token}'`));
   });
 
-  it("prints nothing where none runs, or where the emulator would end with the command", async (t) => {
+  it("prints nothing if none runs, or where the emulator would end with the command", async (t) => {
     const cwd = await testFolder(t);
     const none = await runCli("emulator env", { cwd });
     assert.deepEqual([none.exit, none.out], [5, ""]);

@@ -6,7 +6,7 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 describe("an exported state that is given to --file", () => {
-  it("is refused with what it is and how to take it in, however it is laid out, and stays as it is", async (t) => {
+  it("is rejected with what it is and how to take it in, however it is laid out, and stays as it is", async (t) => {
     const cwd = await testFolder(t);
     const exported = await runCli("emulator state export --emulator -o exported.json", { cwd });
     assert.equal(exported.exit, 0, exported.err);
@@ -29,7 +29,7 @@ describe("an exported state that is given to --file", () => {
 });
 
 describe("a document that is no exported state", () => {
-  it("is refused by an import with what it lacks", async (t) => {
+  it("is rejected by an import with what it lacks", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "wrong.json"), '{"a": 1}');
     assert.deepEqual(await runCli("emulator state import --data wrong.json --emulator --yes", { cwd }), {
@@ -44,7 +44,7 @@ describe("a document that is no exported state", () => {
 });
 
 describe("a snapshot that is given to --file", () => {
-  it("is refused with what it is and how to begin with it, and stays as it is", async (t) => {
+  it("is rejected with what it is and how to begin with it, and stays as it is", async (t) => {
     const cwd = await testFolder(t);
     const saved = await runCli("emulator snapshot save prepared --emulator --json=file", { cwd });
     assert.equal(saved.exit, 0, saved.err);
@@ -61,7 +61,7 @@ describe("a snapshot that is given to --file", () => {
   });
 });
 
-describe("a file of somebody else's that is given to --file", () => {
+describe("a file of another user's that is given to --file", () => {
   const others = [
     ["a document", '{"name": "shop", "version": "1.0.0"}\n'],
     ["a list", "[]"],

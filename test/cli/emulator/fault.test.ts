@@ -16,7 +16,7 @@ describe("svc emulator fault", () => {
     assert.deepEqual(await json("emulator fault list"), []);
   });
 
-  it("refuses a fault that does nothing", async (t) => {
+  it("rejects a fault that does nothing", async (t) => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc("emulator fault add --direction incoming");
     assert.deepEqual(

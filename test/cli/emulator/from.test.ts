@@ -82,7 +82,7 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual([now, mode], ["2031-01-02T03:04:05.000Z", "manual"]);
   });
 
-  it("takes a file: a snapshot that was copied, the state of an emulator that runs, an exported one", async (t) => {
+  it("accepts a file: a snapshot that was copied, the state of an emulator that runs, an exported one", async (t) => {
     const { cwd, file, svc, contract } = await prepared(t);
     const found = async (from: string) => {
       const { exit, out, err } = await svc(`emulator exec --from ${from}`, child);
@@ -106,7 +106,7 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual([exit, err, JSON.parse(out).found], [0, "", [200, 404]]);
   });
 
-  it("says how one becomes a file that the emulator in reach keeps in none, as in a store", async (t) => {
+  it("reports how one becomes a file that the emulator in reach keeps in none, as in a store", async (t) => {
     const cwd = await testFolder(t);
     const on = await emulator(t, { ephemeral: true, runFile: join(cwd, ".svc/emulator.json.run") });
     await draft(on.api);
@@ -128,7 +128,7 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual(JSON.parse(out).found, [200, 404]);
   });
 
-  it("keeps the copy where a new file is named, with its uploads, and goes on with it then", async (t) => {
+  it("retains the copy where a new file is named, with its uploads, and continues with it then", async (t) => {
     const cwd = await testFolder(t);
     const on = await emulator(t, { file: join(cwd, "one/emulator.json") });
     const form = [{ filename: "msa.pdf", content_type: "application/pdf" }];
@@ -147,7 +147,7 @@ describe("svc emulator exec --from", () => {
     assert.equal((await again.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 200);
   });
 
-  it("is refused where it cannot be meant so, and nothing is changed", async (t) => {
+  it("is rejected where it cannot be meant so, and nothing is changed", async (t) => {
     const { cwd, file, on, svc } = await prepared(t);
     await on.close();
     const snapshots = `${file}.snapshots`;
@@ -204,7 +204,7 @@ describe("svc emulator exec --from", () => {
 });
 
 describe("svc emulator start --from", () => {
-  it("runs beside the emulator whose snapshot it is, in memory", async (t) => {
+  it("runs next to the emulator whose snapshot it is, in memory", async (t) => {
     const { cwd, on, contract } = await prepared(t);
     let end = () => {};
     const lines: Record<string, unknown>[] = [];

@@ -29,7 +29,7 @@ async function diskOf(t: TestContext) {
 }
 
 describe("svc emulator start --detach whose disk fills up", () => {
-  it("goes on: reads are answered, changes are refused, and the log says what it lacks", async (t) => {
+  it("continues: reads are answered, changes are rejected, and the log says what it lacks", async (t) => {
     const disk = await diskOf(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { cwd, run } = disk;

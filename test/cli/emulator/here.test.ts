@@ -36,7 +36,7 @@ async function spy(t: TestContext) {
 }
 
 describe("in a folder whose emulator runs", () => {
-  it("commands use it, with its own credentials and nobody else's, and say so once", async (t) => {
+  it("commands use it, with its own credentials and no one else's, and say so once", async (t) => {
     const { svc, twin, real } = await stage(t);
     const env = { SVC_CLIENT_ID: "real-id", SVC_CLIENT_SECRET: "real-secret", SVC_CLUSTER_KEY: "real-key" };
     const { exit, out, err } = await svc("contracts templates list --fields id", { env });
@@ -91,7 +91,7 @@ describe("in a folder whose emulator runs", () => {
     assert.deepEqual(await unused({ SVC_CLUSTERS: "no list" }), [0, "SVC_CLUSTERS"]);
   });
 
-  it("says which comes first when a profile is chosen, and how to take the profile", async (t) => {
+  it("reports which comes first when a profile is chosen, and how to take the profile", async (t) => {
     const { svc } = await stage(t);
     const { exit, err } = await svc("config use prod");
     assert.deepEqual(
@@ -170,7 +170,7 @@ describe("in a folder whose emulator runs", () => {
 });
 
 describe("a run file that cannot be believed", () => {
-  it("of an emulator that is gone is passed over, also where somebody else has its port", async (t) => {
+  it("of an emulator that is gone is skipped, also where another user has its port", async (t) => {
     const { cwd, twin, svc, real } = await stage(t);
     const run = JSON.parse(await readFile(join(cwd, `${state}.run`), "utf8"));
     await twin.close();

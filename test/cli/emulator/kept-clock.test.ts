@@ -19,7 +19,7 @@ async function timeLine(cwd: string, flags: string): Promise<string | undefined>
 }
 
 describe("svc emulator start, on a state that it kept", () => {
-  it("says where its clock is, how it passes, and how to change that", async (t) => {
+  it("reports where its clock is, how it passes, and how to change that", async (t) => {
     const cwd = await testFolder(t);
     const manual = "2031-01-02T03:04:05Z, is paused (to advance it: svc emulator clock advance)";
     const otherwise = " (for real time: svc emulator clock set --mode real --speed 1)";

@@ -17,7 +17,7 @@ async function withKilled(t: TestContext, options: { readonly ephemeral?: true }
 }
 
 describe("in a folder whose emulator was killed", () => {
-  it("commands that ask it say so, and how to go on", async (t) => {
+  it("commands that ask it say so, and how to continue", async (t) => {
     const { state, svc } = await withKilled(t);
     for (const line of ["emulator deliveries", "emulator stop", "emulator env", "webhooks why", "emulator clock"]) {
       const { exit, err } = await svc(line);

@@ -52,7 +52,7 @@ describe("svc emulator open", () => {
     assert.deepEqual([await exchanged(), await exchanged()], [201, 403]);
   });
 
-  it("prints the address where there is no browser, and says so", async (t) => {
+  it("prints the address where there is no browser, and reports that", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: "none" } });
     assert.match(out, address(twin.routerUrl));
@@ -80,7 +80,7 @@ describe("svc emulator open", () => {
     assert.equal(JSON.parse(asJson.out).opened, false);
   });
 
-  it("takes a browser that goes on running for one that has opened it", async (t) => {
+  it("accepts a browser that continues running for one that has opened it", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const wall = new StandingWall();
     const [program, end] = [join(cwd, "browser"), join(cwd, "end")];
@@ -112,7 +112,7 @@ describe("svc emulator open", () => {
     assert.match(out, address(twin.routerUrl));
   });
 
-  it("refuses where no emulator runs and where it would end with the command", async (t) => {
+  it("rejects where no emulator runs and where it would end with the command", async (t) => {
     const cwd = await testFolder(t);
     const nowhere = await runCli("emulator open --json", { cwd });
     assert.deepEqual([nowhere.exit, nowhere.out, JSON.parse(nowhere.err).error.code], [5, "", "no_emulator"]);

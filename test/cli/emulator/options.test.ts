@@ -21,7 +21,7 @@ console.log(retry_schedule.join(" "));
 `;
 
 describe("svc emulator exec", () => {
-  it("takes the retry schedule as a list of durations", async (t) => {
+  it("accepts the retry schedule as a list of durations", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "ask.mjs"), program);
     const argv = ["emulator", "exec", "--retry-schedule", "30s, PT2M", "--", process.execPath, "ask.mjs"];

@@ -25,7 +25,7 @@ const names = async (run: (line: string) => ReturnType<typeof runCli>) =>
   (await run("emulator tokens list --format tsv --fields name")).out;
 
 describe("an emulator whose folder is removed under it", () => {
-  it("puts all of it back, says so, and keeps what was done meanwhile", async (t) => {
+  it("puts all of it back, reports that, and keeps what was done meanwhile", async (t) => {
     const { cwd, emulator, run } = await started(t);
     await run("emulator tokens create before --role read");
     await rm(join(cwd, ".svc"), { recursive: true });
@@ -51,7 +51,7 @@ describe("an emulator whose folder is removed under it", () => {
 });
 
 describe("an emulator whose state is replaced by another file", () => {
-  it("refuses changes, leaves that file alone, and goes on when it is moved away", async (t) => {
+  it("rejects changes, leaves that file alone, and continues when it is moved away", async (t) => {
     const { cwd, emulator, run } = await started(t);
     const file = join(cwd, ".svc/emulator.json");
     await run("emulator tokens create before --role read");
@@ -71,7 +71,7 @@ describe("an emulator whose state is replaced by another file", () => {
     assert.equal(await names((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\nafter\n");
   });
 
-  it("says at its end what is kept nowhere", async (t) => {
+  it("reports at its end what is stored nowhere", async (t) => {
     const { cwd, emulator, run } = await started(t);
     const file = join(cwd, ".svc/emulator.json");
     await copyFile(file, `${file}.copy`);

@@ -27,7 +27,7 @@ const inUse = (stop: string) =>
   `An emulator is already running on this state (RUN FILE). Use it, stop it with "${stop}", or choose another file with --file.`;
 
 describe("a second svc emulator start", () => {
-  it("in the same folder says that one runs, where, and how to look at it", async (t) => {
+  it("in the same folder reports that one runs, where, and how to look at it", async (t) => {
     const { cwd, url, port } = await started(t, "emulator start --port 0");
     const state = join(cwd, ".svc/emulator.json");
     for (const line of [
@@ -60,7 +60,7 @@ describe("a second svc emulator start", () => {
     );
   });
 
-  it("on the ports of another folder's says that it is another's", async (t) => {
+  it("on the ports of another folder's reports that it is another's", async (t) => {
     const { cwd, port } = await started(t, "emulator start --port 0");
     const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t) });
     assert.equal(exit, 1);
@@ -100,7 +100,7 @@ describe("An emulator whose .svc was removed while it ran", () => {
     ]);
   });
 
-  it("is named by whoever asks for it, where it listens at the usual port", async (t) => {
+  it("is named by anyone who asks for it, where it listens at the usual port", async (t) => {
     if (await isTaken(4010)) return t.skip("something listens on port 4010 of this machine");
     const { cwd } = await started(t, "emulator start");
     await rm(join(cwd, ".svc"), { recursive: true });

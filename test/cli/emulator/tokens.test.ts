@@ -6,7 +6,7 @@ import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 describe("an address that is not that of the control plane", () => {
-  it("is told, and nothing is done", async (t) => {
+  it("is reported, and nothing is done", async (t) => {
     const { emulator, svc } = await cliEmulator(t);
     const at = (url: string) => ({ env: { SVC_EMULATOR_URL: url, SVC_EMULATOR_TOKEN: emulator.token } });
     const cluster = await svc("emulator clock advance --by PT1H", at(`${emulator.clusters[0]!.url}/_emulator`));

@@ -29,7 +29,7 @@ async function deadReceiver(t: TestContext, minutes: number): Promise<CliEmulato
 }
 
 describe("svc emulator trace", () => {
-  it("says why a dead receiver was asked six times in 155 minutes", async (t) => {
+  it("reports why a dead receiver was asked six times in 155 minutes", async (t) => {
     const { svc, json } = await deadReceiver(t, 155);
     const { nodes } = await json<{ nodes: readonly Node[] }>("emulator trace T-1");
     const deliveries = nodes.filter(({ kind }) => kind === "delivery");
@@ -131,7 +131,7 @@ describe("svc emulator trace", () => {
     ]);
   });
 
-  it("follows what goes on until it is stopped", async (t) => {
+  it("follows what continues until it is stopped", async (t) => {
     const { emulator, cwd } = await deadReceiver(t, 5);
     const env = { SVC_EMULATOR_URL: emulator.controlUrl, SVC_EMULATOR_TOKEN: emulator.token };
     const run = await svcProcess(t, ["emulator", "trace", "T-1", "--follow"], { cwd, env });
@@ -156,7 +156,7 @@ describe("svc emulator trace", () => {
     );
   });
 
-  it("says what can be asked for, and what nothing is kept of", async (t) => {
+  it("reports what can be asked for, and what nothing is stored of", async (t) => {
     const { svc } = await cliEmulator(t, manual);
     assert.deepEqual(await svc("emulator trace request:7"), {
       exit: 5,

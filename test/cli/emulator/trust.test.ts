@@ -91,7 +91,7 @@ describe("a folder that came from elsewhere, with a run file in it", () => {
     assert.deepEqual([others, heard, isOpened], [none, ['["GET","/_emulator/ready",null]'], false]);
   });
 
-  it("says why a run file does not count", async (t) => {
+  it("reports why a run file does not count", async (t) => {
     const cwd = await testFolder(t);
     await mkdir(join(cwd, ".svc"));
     const path = join(cwd, ".svc/emulator.json.run");

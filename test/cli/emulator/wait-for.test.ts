@@ -86,7 +86,7 @@ describe("svc emulator wait-for", () => {
     assert.equal((await json<{ now: string }>("emulator clock")).now, "2031-01-02T04:04:05.000Z");
   });
 
-  it("says how a contract is signed that nobody signs", async (t) => {
+  it("reports how a contract is signed that no one signs", async (t) => {
     const { svc } = await withContract(t);
     await svc("contracts send T-1");
     const { exit, err } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h");
@@ -193,7 +193,7 @@ describe("svc emulator requests", () => {
     );
   });
 
-  it("prints a line each for people, with the reason of a refusal", async (t) => {
+  it("prints a line each for people, with the reason of a rejection", async (t) => {
     const { svc } = await withContract(t);
     const watching = following(svc, ["emulator", "requests", "--follow", "--service", "contracts"]);
     while (!watching.err().includes("Following")) await svc("emulator ready");

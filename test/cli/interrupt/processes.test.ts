@@ -72,7 +72,7 @@ describe("a process of svc ends soon after Ctrl-C", () => {
     await ends(run, { within: graceMs });
   });
 
-  it("while it reads a named pipe to which nobody writes", { skip: process.platform === "win32" }, async (t) => {
+  it("while it reads a named pipe to which no one writes", { skip: process.platform === "win32" }, async (t) => {
     const { cwd, env } = await withEmulator(t);
     const pipe = join(cwd, "pipe");
     await promisify(execFile)("mkfifo", [pipe]);
@@ -184,7 +184,7 @@ describe("a process of svc ends soon after Ctrl-C", () => {
     await ends(run);
   });
 
-  it("while a job waits for calls that hang: says how to go on", async (t) => {
+  it("while a job waits for calls that hang: says how to continue", async (t) => {
     const service = await receiver(t);
     // Where it is asked which clusters there are, it answers at once; the job does not depend on it.
     const asked = new Promise<void>((resolve) =>

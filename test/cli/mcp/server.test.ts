@@ -116,7 +116,7 @@ describe("svc mcp", () => {
     }
   });
 
-  it("only reads: every tool says so, and what changes something is refused", async (t) => {
+  it("only reads: every tool reports that, and what changes something is rejected", async (t) => {
     const { client, call, json } = await agent(t);
     const { tools } = await client.listTools();
     assert.deepEqual(
@@ -224,7 +224,7 @@ describe("svc mcp", () => {
     assert.deepEqual([await call("contract", { id: "T-9" }), exit], [{ text: err, isError: true }, 5]);
   });
 
-  it("takes no word of an agent for an option", async (t) => {
+  it("accepts no word of an agent for an option", async (t) => {
     const { call } = await agent(t, writes);
     for (const [name, input] of [
       ["contract", { id: "--base-url=http://localhost:9" }],

@@ -76,13 +76,13 @@ it("bytes are not shown to a person: nothing is sent until it is said where they
   assert.match((await svc("contracts download T-1 --output -", { tty: true })).out, /^%PDF/);
 });
 
-it("a redirect of any request is told: it is not followed, and its answer says nothing", async (t) => {
+it("a redirect of any request is reported: it is not followed, and its answer says nothing", async (t) => {
   const { svc } = await cliEmulator(t);
   const { exit, out, err } = await svc("api GET /api/v2.1/public/contracts/T-1/status/");
   assert.deepEqual([exit, out, err], [0, "", "302, to /api/v2.1/public/contracts/T-1/status\n"]);
 });
 
-it("time that is moved past nothing says so", async (t) => {
+it("time that is moved past nothing reports that", async (t) => {
   const { svc } = await cliEmulator(t, { clock: { mode: "manual" } });
   const { out, err } = await svc("emulator clock advance --by 1h");
   assert.deepEqual([out, err], ["", "Nothing was due. To show the time: svc emulator clock\n"]);

@@ -6,7 +6,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 const pieceBytes = 16 * 1024;
 
 describe("a large answer on a terminal", () => {
-  it("comes in pieces, between which all else goes on: else nobody would hear Ctrl-C until it has taken all", async () => {
+  it("comes in pieces, between which all else continues: else no one would hear Ctrl-C until it has taken all", async () => {
     let turns = 0;
     let next: NodeJS.Immediate;
     const turn = () => {

@@ -57,7 +57,7 @@ describe("text for people", () => {
     });
   }
 
-  it("keeps line breaks and tabs where they have their place, and nothing else", () =>
+  it("retains line breaks and tabs where they have their place, and nothing else", () =>
     assert.equal(escapeMultilineText("a\tb\n\x1b[1mc\r\n"), "a\tb\n\\x1b[1mc\\r\n"));
 });
 

@@ -21,7 +21,7 @@ async function stage(t: Parameters<typeof cliEmulator>[0]) {
   return { ...world, show };
 }
 
-describe("a window that nobody knows the width of", () => {
+describe("a window that no one knows the width of", () => {
   it("is as wide as COLUMNS says, on a terminal and in a pipe; a terminal that knows better comes first", async (t) => {
     const { show, svc } = await stage(t);
     const known = await show(64);
@@ -109,7 +109,7 @@ describe("a table on a terminal", () => {
     ]);
   });
 
-  it("shows where webhooks lead before all that they are told of", async (t) => {
+  it("shows where webhooks lead before all that they are reported of", async (t) => {
     const { svc } = await stage(t);
     const { out } = await svc("webhooks list", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
     assert.equal(
@@ -123,7 +123,7 @@ describe("a table on a terminal", () => {
     );
   });
 
-  it("fits the window: cut by priority, wide characters as two, numbers right, what is left out told", async (t) => {
+  it("fits the window: cut by priority, wide characters as two, numbers right, what is omitted told", async (t) => {
     const { show } = await stage(t);
     const at = Object.fromEntries(
       await Promise.all([120, 80, 60].map(async (columns) => [columns, await show(columns)] as const)),
@@ -176,7 +176,7 @@ describe("a table on a terminal", () => {
   });
 });
 
-it("a text is cut between characters, never within one", () => {
+it("a string is cut between characters, never within one", () => {
   assert.deepEqual(
     ["abcdef", "契約契約", "e\u0301e\u0301e\u0301e\u0301", "👩‍👩‍👧‍👦👩‍👩‍👧‍👦x", "abc"].map((text) =>
       truncateText(text, 3),

@@ -27,7 +27,7 @@ describe("a message in a narrow window", () => {
     );
   });
 
-  it("goes on within its branch of a tree", async (t) => {
+  it("continues within its branch of a tree", async (t) => {
     const start = "2031-01-02T03:04:05Z";
     const { svc, emulator } = await cliEmulator(t, { deterministic: true, clock: { mode: "manual", start } });
     await svc("webhooks create --title dead --url http://127.0.0.1:9/hook --only-for-activities CONTRACT_CREATED");

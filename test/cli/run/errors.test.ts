@@ -96,7 +96,7 @@ const wrong: readonly (readonly [story: string, sentence: string])[] = [
 ];
 
 describe("svc run, files that are wrong", () => {
-  it("says what is wrong in one sentence with its place, and the nearest word", async (t) => {
+  it("reports what is wrong in one sentence with its place, and the nearest word", async (t) => {
     const cwd = await testFolder(t);
     const shown: (readonly [string, string])[] = [];
     for (const [story] of wrong) {
@@ -110,7 +110,7 @@ describe("svc run, files that are wrong", () => {
     );
   });
 
-  it("runs nothing where one of several files is wrong, and names each", async (t) => {
+  it("runs nothing if one of several files is wrong, and names each", async (t) => {
     const { exit, out, err } = await runStory(t, "steps: [{ advance: PT1H }]", ["other.yaml", "third.yaml"], {
       "other.yaml": "steps: []",
       "third.yaml": "steps: 5",
@@ -125,7 +125,7 @@ describe("svc run, files that are wrong", () => {
     );
   });
 
-  it("says which file cannot be read, and which seed", async (t) => {
+  it("reports which file cannot be read, and which seed", async (t) => {
     const { exit, err } = await runCli("run nowhere.yaml", { cwd: await testFolder(t) });
     assert.deepEqual(
       [exit, err],

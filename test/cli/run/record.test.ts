@@ -29,7 +29,7 @@ function caller({ emulator }: CliEmulator, url = emulator.clusters[0]!.url) {
 const read = ({ cwd }: CliEmulator, name: string): Promise<string> => readFile(join(cwd, name), "utf8");
 
 describe("svc run --record", () => {
-  it("shortens 200 requests to those that led to the last refusal, and the story fails as they did", async (t) => {
+  it("shortens 200 requests to those that led to the last rejection, and the story fails as they did", async (t) => {
     const stage = await cliEmulator(t, { clock: { mode: "manual" } });
     const { send, act } = caller(stage);
     await send("POST", "webhooks/", {
@@ -134,7 +134,7 @@ steps:
     assert.deepEqual([again.exit, again.err], [0, ""], again.out);
   });
 
-  it("says that there is nothing to record, and what a story can be about", async (t) => {
+  it("reports that there is nothing to record, and what a story can be about", async (t) => {
     const stage = await cliEmulator(t);
     const none = await stage.svc("run --record story.yaml");
     const other = await stage.svc("run --record story.yaml --about request:99");

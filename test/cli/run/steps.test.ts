@@ -88,7 +88,7 @@ steps:
     assert.match(trace.join(), /contracts\.send POST .*\n.*CONTRACT_SIGNATURE_REQUESTED T-1/s);
   });
 
-  it("fails a step whose call is refused, and one whose command exits in another way than 0", async (t) => {
+  it("fails a step whose call is rejected, and one whose command exits in another way than 0", async (t) => {
     const { exit, out } = await runStory(t, "steps: [{ call: contracts.status, params: { composite_id: T-9 } }]");
     const other = await runStory(t, "steps: [{ svc: contracts status T-9 }]");
     assert.deepEqual([exit, other.exit], [1, 1]);
@@ -150,7 +150,7 @@ steps:
     assert.deepEqual([exit, app.received.length > 0], [0, true], out);
   });
 
-  it("begins with another seed, at another time, with files beside it", async (t) => {
+  it("begins with another seed, at another time, with files next to it", async (t) => {
     const story = `
 seed: seed.json
 start: 2033-05-05T00:00:00Z

@@ -78,7 +78,7 @@ const everything = (count: number) => ({
 /** The attack as a person sees it. */
 const seen = /pwn\\n::stop-commands::/;
 
-describe("texts of others at a real terminal", { skip }, () => {
+describe("strings of others at a real terminal", { skip }, () => {
   it("are harmless as templates to choose from", async (t) => {
     const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(3) });
     const steps: Step[] = [["2  2 pwn", "Down", "Enter"]];
@@ -136,7 +136,7 @@ describe("texts of others at a real terminal", { skip }, () => {
     assert.match(await visited(t, ["doctor", "--base-url", url], { exit: 1 }), seen);
   });
 
-  it("are harmless in deliveries, and in what the program says that they are forwarded to", async (t) => {
+  it("are harmless in deliveries, and in what the program reports that they are forwarded to", async (t) => {
     const program = await receiver(t);
     program.answer((_, response) => response.writeHead(500, "pwn ::stop-commands::").end(attackSent));
     const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64") };
@@ -164,7 +164,7 @@ describe("texts of others at a real terminal", { skip }, () => {
     assert.match(await visited(t, argv, { env, files: { [name]: "{}" }, exit: 1 }), seen);
   });
 
-  it("are harmless in a seed, and words of a shell where they are to be copied into one", async (t) => {
+  it("are harmless in a seed, and words of a shell where they must be copied into one", async (t) => {
     const demo = JSON.parse(await readFile(join(root, "fixtures/seeds/demo.json"), "utf8"));
     const [cluster, ...clusters] = demo.clusters;
     const [first, ...workspaces] = demo.workspaces;

@@ -78,7 +78,7 @@ describe("svc at a real terminal", { skip }, () => {
     await until(/^typed$/m);
   });
 
-  it("goes on with a question after Ctrl-Z and fg", async (t) => {
+  it("continues with a question after Ctrl-Z and fg", async (t) => {
     const { keys, until } = await atShell(t);
     await keys("svc contracts templates show; echo exit=$?", "Enter");
     await until("Mutual NDA");
@@ -118,7 +118,7 @@ describe("svc at a real terminal", { skip }, () => {
     assert.equal(screen.includes("Check the health"), false, screen);
   });
 
-  it("says in wait-for what it waits for and how long already, and in a pipe or with --quiet nothing", async (t) => {
+  it("reports in wait-for what it waits for and how long already, and in a pipe or with --quiet nothing", async (t) => {
     const { keys, until } = await atShell(t);
     const line = "svc emulator wait-for --activity CONTRACT_SIGNED";
     await keys(`clear; ${line} --wait-timeout 5m; echo exit=$?`, "Enter");

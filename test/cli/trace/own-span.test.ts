@@ -68,7 +68,7 @@ describe("a command", () => {
     assert.match(String(service.received[1]?.headers.traceparent), new RegExp(`^00-${caller.trace}-`));
   });
 
-  it("hands on what other tracing systems added, with its own span in the place of the one above", async (t) => {
+  it("hands on what other tracing systems added, with its own span instead of the one above", async (t) => {
     const service = await receiver(t);
     const { svc } = await cliEmulator(t);
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };

@@ -24,7 +24,7 @@ describe("a line of a trace", () => {
     assert.equal(printed("2031-01-02T03:04:06.000Z").includes("wall"), true);
   });
 
-  it("says it once for lines that follow each other at the same time", () => {
+  it("reports it once for lines that follow each other at the same time", () => {
     const wall_at = "2026-11-23T10:00:00.000Z";
     const later = "2026-11-23T10:00:07.000Z";
     const below = (id: string, wall: string) => ({ ...node, id, parent: "request:1", wall_at: wall });

@@ -102,7 +102,7 @@ describe("a download that is not the whole document", () => {
     assert.deepEqual([exit, await kept()], [1, "good"], err);
   });
 
-  it("is kept where the file is empty", async (t) => {
+  it("is stored where the file is empty", async (t) => {
     const { svc, kept } = await stage(t, (response) => response.writeHead(200, { "content-length": 0 }).end());
     assert.deepEqual([(await svc(`files download ${fileId} -o good.pdf --quiet`)).exit, await kept()], [0, ""]);
   });

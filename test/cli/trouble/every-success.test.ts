@@ -59,7 +59,7 @@ describe("every 2xx is a success of every command of an operation", () => {
     }
   }
 
-  it("of the commands written by hand none says that the service refused", async (t) => {
+  it("of the commands written by hand none reports that the service refused", async (t) => {
     const wrong: Record<string, string> = {};
     for (const status of [200, 201, 202, 204]) {
       const service = await serviceAnswering(t, status, status === 204 ? "" : '{"id":"C-1"}');

@@ -21,7 +21,7 @@ it("what does not exist leads to the list of what does", async (t) => {
   }
 });
 
-it("a refusal for a contract's status, or for an id in a body, leads to what helps", async (t) => {
+it("a rejection for a contract's status, or for an id in a body, leads to what helps", async (t) => {
   const { svc, json } = await cliEmulator(t);
   await json("contracts create --data -", { stdin: nda });
   for (const [line, next] of [
@@ -95,7 +95,7 @@ it("what does not exist exits 5 in every command, whatever it was to be asked or
   assert.deepEqual(codes, Object.fromEntries(lines.map((line) => [line, 5])));
 });
 
-it("an intake that is not there is refused by 403: why that may be, and where those that are there stand", async (t) => {
+it("an intake that is not there is rejected by 403: why that may be, and where those that are there stand", async (t) => {
   const { svc } = await cliEmulator(t);
   for (const line of ["intake show 1", "intake update 1 --title New", "intake delete 1 --yes"]) {
     const { exit, err } = await svc(line);

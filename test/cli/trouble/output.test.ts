@@ -53,7 +53,7 @@ describe("standard output that takes nothing", () => {
     });
   }
 
-  it("is told as JSON under --json", async () => {
+  it("is reported as JSON under --json", async () => {
     const { exit, text } = await onBrokenOutput(["config", "list", "--json"], "EIO");
     assert.deepEqual([exit, JSON.parse(text).error.code], [1, "output_lost"]);
   });
@@ -90,7 +90,7 @@ describe("a reader that goes away", () => {
 });
 
 describe("a file that an answer is written to", () => {
-  it("stays as it was when the answer breaks off, and nothing is left beside it", async (t) => {
+  it("stays as it was when the answer breaks off, and nothing is left next to it", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "a.pdf"), "before");
     const { url } = (await hostile(t)).endpoint({ trouble: "cuts its answer off" });

@@ -44,7 +44,7 @@ const unlessOther = { skip: isRoot ? false : "only root may run a program as ano
 const unknownUser = ["setpriv", "--reuid=54321", "--clear-groups"];
 
 describe("svc in a working folder that was removed", () => {
-  it("prints help, calls a service that is named, and says so where it needs the folder", async (t) => {
+  it("prints help, calls a service that is named, and reports that where it needs the folder", async (t) => {
     const cwd = await testFolder(t);
     const gone = { cwd, within: inRemovedFolder, env: { SVC_CONFIG_DIR: cwd } };
     const help = await svc("router health --help", gone);
@@ -76,7 +76,7 @@ describe("svc without a home folder", () => {
   });
 
   it(
-    "of a user whom the system does not know calls services, and says why it stores nothing",
+    "of a user whom the system does not know calls services, and reports why it stores nothing",
     unlessOther,
     async (t) => {
       const cwd = await testFolder(t);

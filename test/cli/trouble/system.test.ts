@@ -68,7 +68,7 @@ async function walled(t: TestContext): Promise<string> {
   return folder;
 }
 
-describe("what the system refuses is told in a sentence, with what to do", () => {
+describe("what the system rejects is reported in a sentence, with what to do", () => {
   it("where a state may not be written", unlessNobody, async (t) => {
     const folder = await walled(t);
     const { exit, err } = run(svcAsNobody(), ["emulator", "start", "--port", "0", "--file", "wall/state.json"], folder);

@@ -22,7 +22,7 @@ describe("svc verify record", () => {
     assert.equal(replay.exit, 0, replay.out);
   });
 
-  it("says before what it will do, and does it only with a yes", async (t) => {
+  it("reports before what it will do, and does it only with a yes", async (t) => {
     const { svc } = await cliEmulator(t);
     const plan = await svc("verify record --out corpus --allow-writes --plan");
     assert.equal(plan.exit, 0);

@@ -66,7 +66,7 @@ describe("svc verify proxy", () => {
     assert.deepEqual({ exit, err: err.trim() }, { exit: 0, err: "Nothing suspicious in 5 exchanges" });
   });
 
-  it("refuses a folder whose corpus is complete", async (t) => {
+  it("rejects a folder whose corpus is complete", async (t) => {
     const { svc } = await recorded(t);
     const { exit, err } = await svc("verify proxy --to http://127.0.0.1:1 --out corpus");
     assert.equal(exit, 2);
@@ -75,7 +75,7 @@ describe("svc verify proxy", () => {
 });
 
 describe("svc verify scan", () => {
-  it("exits 1 over a secret that somebody wrote into it, and does not repeat it", async (t) => {
+  it("exits 1 over a secret that a user wrote into it, and does not repeat it", async (t) => {
     const { cwd, svc } = await recorded(t);
     const file = join(cwd, "corpus", "00005-contracts.status.http");
     const text = await readFile(file, "utf8");
@@ -134,7 +134,7 @@ describe("svc verify replay", () => {
     ]);
   });
 
-  it("refuses what is no corpus in a sentence", async (t) => {
+  it("rejects what is not a corpus in a sentence", async (t) => {
     const { cwd, svc } = await recorded(t);
     await rm(join(cwd, "corpus", "00001-templates.list.http"));
     const { exit, err } = await svc("verify replay corpus");
@@ -210,7 +210,7 @@ describe("--observed", () => {
     assert.deepEqual({ exit, out: out.trim() }, { exit: 0, out: "25" }, err);
   });
 
-  it("refuses what is no corpus before anything starts", async (t) => {
+  it("rejects what is not a corpus before anything starts", async (t) => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc("emulator exec --observed nowhere -- true");
     assert.equal(exit, 2);

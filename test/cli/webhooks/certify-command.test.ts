@@ -65,7 +65,7 @@ describe("svc webhooks certify --command", () => {
     assert.deepEqual([exit, await isOpen(port)], [0, false]);
   });
 
-  it("says what a receiver printed that does not start", async (t) => {
+  it("reports what a receiver printed that does not start", async (t) => {
     const { svc } = await stage(t);
     const ended = await svc("echo no database; exit 3");
     assert.deepEqual(
@@ -88,7 +88,7 @@ describe("svc webhooks certify --command", () => {
     assert.match(silent.err, /^error: The receiver of --command does not listen at \S+ after 0.1 s\./);
   });
 
-  it("keeps the emulator and the receiver with --console, until Ctrl-C", async (t) => {
+  it("retains the emulator and the receiver with --console, until Ctrl-C", async (t) => {
     const { cwd, port } = await stage(t);
     const argv = ["--to", String(port), "--command", `${node} receiver.mjs`, "--only", "genuine"];
     const { address, interrupt, ended } = await certifyConsole(argv, cwd);
@@ -104,7 +104,7 @@ describe("svc webhooks certify --command", () => {
     assert.deepEqual([exit, /passed/.test(out), await isOpen(port)], [0, true, false]);
   });
 
-  it("starts nothing where something listens already", async (t) => {
+  it("starts nothing if something listens already", async (t) => {
     const { port, svc } = await stage(t);
     const server = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));

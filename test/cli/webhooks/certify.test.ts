@@ -212,7 +212,7 @@ Compare the header with the HMAC of the body, and respond with 401 where they di
     assert.match(err, /SVC_WEBHOOK_HMAC_KEY=[\w+/]{86}==/);
   });
 
-  it("says that nothing listens", async (t) => {
+  it("reports that nothing listens", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "hmac.key"), hmacKey);
     const { exit, err } = await runCertify(cwd, "http://127.0.0.1:9", []);

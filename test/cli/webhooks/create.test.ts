@@ -5,7 +5,7 @@ import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { enter, person } from "../../support/cli/person.ts";
 
 describe("svc webhooks create", () => {
-  it("says what the service's one sentence about an address means", async (t) => {
+  it("reports what the service's one sentence about an address means", async (t) => {
     const { svc } = await cliEmulator(t);
     const hints = [];
     for (const url of ["http://hooks.example/x", "http://localhost:99999", "localhost:3000/hooks", "ftp://x.example"]) {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-describe("what a real service tells of in its application only", () => {
+describe("what a real service reports in its application only", () => {
   for (const command of ["list", "deliveries", "deliveries --follow"]) {
     it(`is not asked of it: webhooks ${command}`, async (t) => {
       const cwd = await testFolder(t);

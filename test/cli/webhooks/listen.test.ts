@@ -62,7 +62,7 @@ describe("svc webhooks listen", () => {
     assert.deepEqual(await json("emulator webhooks"), []);
   });
 
-  it("takes no more than it was to take, while the last one is still under way", async (t) => {
+  it("accepts no more than it was to take, while the last one is still under way", async (t) => {
     const { svc } = await withContract(t);
     const app = await receiver(t);
     let answer = () => {};
@@ -86,7 +86,7 @@ describe("svc webhooks listen", () => {
     assert.match(listening.err(), /is subscribed to 1 activity\n/);
   });
 
-  it("hands back what the app answered, a 200 after a 100 that nobody asked for, and a 204 with bytes", async (t) => {
+  it("hands back what the app answered, a 200 after a 100 that no one asked for, and a 204 with bytes", async (t) => {
     const { svc } = await withContract(t);
     const app = await rawServer(t, "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
     const listening = following(svc, ["webhooks", "listen", "--forward-to", app.url, "--count", "2", "--json"]);
@@ -174,7 +174,7 @@ describe("svc webhooks listen", () => {
     assert.equal(forwarded.status, 503);
   });
 
-  it("answers 502 while the other end is down, says why, and goes on listening", async (t) => {
+  it("answers 502 while the other end is down, reports why, and continues listening", async (t) => {
     const { svc } = await withContract(t);
     const listening = following(svc, ["webhooks", "listen", "--forward-to", "1", "--count", "2"]);
     await untilSubscribed(svc);
@@ -190,7 +190,7 @@ describe("svc webhooks listen", () => {
     assert.match(err, /Listening on http:\/\/127\.0\.0\.1:\d+ \(press Ctrl-C to stop\)/);
   });
 
-  it("keeps deliveries so that they verify and replay as they came", async (t) => {
+  it("retains deliveries so that they verify and replay as they came", async (t) => {
     const { svc, cwd } = await withContract(t);
     const listening = following(svc, ["webhooks", "listen", "--save", "hooks", "--count", "2", "--json"]);
     await listening.saw('"ready"');
@@ -221,7 +221,7 @@ describe("svc webhooks listen", () => {
     assert.equal((await svc(verified)).exit, 0);
   });
 
-  it("refuses a body that nobody signed, and names what is wrong with others", async (t) => {
+  it("rejects a body that no one signed, and names what is wrong with others", async (t) => {
     const { svc, key } = await withContract(t);
     const listening = following(svc, ["webhooks", "listen", "--count", "4", "--json"]);
     await listening.saw('"ready"');
@@ -303,7 +303,7 @@ describe("svc webhooks listen", () => {
     });
   }
 
-  it("says so when the port is taken, or the key is none", async (t) => {
+  it("reports that when the port is taken, or the key is none", async (t) => {
     const { svc, emulator } = await withContract(t);
     const port = new URL(emulator.routerUrl).port;
     const taken = await svc(`webhooks listen --port ${port}`);
@@ -364,7 +364,7 @@ describe("the webhook of a listener", () => {
     });
   }
 
-  it("is not reported where somebody else has deleted it", async (t) => {
+  it("is not reported where another user has deleted it", async (t) => {
     const { listen } = await service(t, (method, response) =>
       method === "POST" ? created(response) : response.writeHead(404).end(),
     );

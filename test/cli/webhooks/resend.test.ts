@@ -38,7 +38,7 @@ describe("svc emulator deliveries resend", () => {
     assert.equal((await svc("emulator deliveries resend 1")).exit, 1);
   });
 
-  it("takes several, and sends them in the order given", async (t) => {
+  it("accepts several, and sends them in the order given", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     await svc(create("Mine", app.url));

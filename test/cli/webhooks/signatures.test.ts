@@ -46,7 +46,7 @@ describe("svc webhooks sign", () => {
 });
 
 describe("svc webhooks verify", () => {
-  it("finds the signature in the headers that lie beside the body, or in a file of headers", async (t) => {
+  it("finds the signature in the headers that lie next to the body, or in a file of headers", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "0001-X.json"), body);
     await writeFile(
@@ -61,7 +61,7 @@ describe("svc webhooks verify", () => {
     assert.deepEqual([missing.exit, JSON.parse(missing.err).error.code], [1, "missing"]);
   });
 
-  it("exits 1 and says why when the bytes differ or the signature is of another form", async () => {
+  it("exits 1 and reports why when the bytes differ or the signature is of another form", async () => {
     const cases = [
       [signature, `${body}\n`, "mismatch"],
       [signature.toUpperCase(), body, "malformed"],
@@ -73,7 +73,7 @@ describe("svc webhooks verify", () => {
     }
   });
 
-  it("says with which command line the mistake is looked for", async (t) => {
+  it("reports with which command line the mistake is looked for", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "body.json"), `${body}\n`);
     const { exit, err } = await runCli(["webhooks", "verify", "body.json", "--signature", signature], { cwd, env });
@@ -181,7 +181,7 @@ describe("svc webhooks explain", () => {
     });
   }
 
-  it("says so in a sentence to people, and never shows the key", async () => {
+  it("reports that in a sentence to people, and never shows the key", async () => {
     const argv = ["webhooks", "explain", "-", "--signature", sha512(key, body).digest("hex")];
     assert.deepEqual(await runCli(argv, { env, stdin: body }), {
       exit: 1,
@@ -220,14 +220,14 @@ describe("svc webhooks explain of a signature that is of another hash by its len
     });
   }
 
-  it("says whose it is where it is the HMAC-SHA256 of the body with this key", async () => {
+  it("reports whose it is where it is the HMAC-SHA256 of the body with this key", async () => {
     const given = createHmac("sha256", Buffer.from(key, "base64")).update(body).digest("hex");
     const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
     assert.deepEqual([exit, /The algorithm was HMAC-SHA256\. Use HMAC-SHA512/.test(out)], [1, true], out);
   });
 });
 
-describe("svc webhooks explain of a text that is no signature", () => {
+describe("svc webhooks explain of a string that is no signature", () => {
   for (const [given, why] of [
     ["xyz", "it has 3 characters"],
     ["", "it is empty"],

@@ -30,7 +30,7 @@ describe("svc webhooks trigger", () => {
     assert.equal(rows[0]!.group, "Contract lifecycle");
   });
 
-  it("tells the receiver with other values, and reports its answer", async (t) => {
+  it("reports the receiver with other values, and reports its answer", async (t) => {
     const { json, app, webhook } = await withReceiver(t);
     const argv = [
       ..."webhooks trigger contract-signed --contract T-1 --set contract_status=EXECUTED".split(" "),
@@ -80,7 +80,7 @@ describe("svc webhooks trigger", () => {
     assert.equal(app.received.length, 2);
   });
 
-  it("keeps the numbers of --raw, --data, --set, --add and --edit as they are written", async (t) => {
+  it("retains the numbers of --raw, --data, --set, --add and --edit as they are written", async (t) => {
     const { svc, app, cwd } = await withReceiver(t);
     const trigger = ["webhooks", "trigger", "CONTRACT_SIGNED"];
     const numbers = '{"big":12345678901234567890,"price":1.10,"power":1e5}';
@@ -145,7 +145,7 @@ describe("svc webhooks trigger", () => {
     assert.deepEqual([gone.exit, JSON.parse(gone.out)], [1, [{ status: null, outcome: "retrying" }]]);
   });
 
-  it("exits 1 when nobody is subscribed, and refuses an override that matches nothing before anybody is told", async (t) => {
+  it("exits 1 when no one is subscribed, and rejects an override that matches nothing before anyone is reported", async (t) => {
     const { svc, app, json } = await withReceiver(t);
     const nobody = await svc("webhooks trigger CONTRACT_VOIDED --json");
     assert.deepEqual([nobody.exit, nobody.out, JSON.parse(nobody.err).error.code], [1, "", "nobody_subscribed"]);

@@ -9,7 +9,7 @@ const create = (title: string, url: string) =>
   `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
 
 describe("svc webhooks why, of what is not the receiver's fault, and of many", () => {
-  it("says where and when what it wants happened, of which it was not told", async (t) => {
+  it("reports where and when what it wants happened, of which it was not told", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await draft(emulator.api);
     await svc(create("Late", dead));
@@ -20,7 +20,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     );
   });
 
-  it("says of an attempt that is under way that it is due, not how to bring it about", async (t) => {
+  it("reports of an attempt that is under way that it is due, not how to bring it about", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     let answered = () => {};
@@ -43,7 +43,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     answered();
   });
 
-  it("says that what is not kept may have been", async (t) => {
+  it("reports that what is not kept may have been", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     await svc(create("Old", app.url));
@@ -110,7 +110,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     );
   });
 
-  it("says of what a fault puts off when it comes, and why not at once", async (t) => {
+  it("reports of what a fault puts off when it comes, and why not at once", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await svc("emulator fault add --direction outgoing --effect delay --delay PT3M");
@@ -120,7 +120,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     assert.match(planned!.reason, /^first attempt, postponed by a scripted fault: delay \(request:\d+\)$/);
   });
 
-  it("shows the fields that are asked for, a row for each in spreadsheets, and refuses others, as lists do", async (t) => {
+  it("shows the fields that are asked for, a row for each in spreadsheets, and rejects others, as lists do", async (t) => {
     const { svc } = await cliEmulator(t);
     await svc(create("Mine", dead));
     const chosen = await svc("webhooks why --json=state,failing");
@@ -137,7 +137,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     }
   });
 
-  it("says of one that was deleted what its deliveries came to", async (t) => {
+  it("reports of one that was deleted what its deliveries came to", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);

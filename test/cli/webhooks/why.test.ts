@@ -9,7 +9,7 @@ const create = (title: string, url: string) =>
   `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
 
 describe("svc webhooks why", () => {
-  it("says since when, what came back and what comes next; then, how to enable it again", async (t) => {
+  it("reports since when, what came back and what comes next; then, how to enable it again", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -53,7 +53,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("says since when a user has disabled it, and by which request", async (t) => {
+  it("reports since when a user has disabled it, and by which request", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await emulator.clock.advance({ by: 60_000 });
@@ -72,7 +72,7 @@ describe("svc webhooks why", () => {
     assert.deepEqual(enabled, { ...disabled, status: "ACTIVE", disabled_at: null, disabled_by: null });
   });
 
-  it("tells the story that the log of deliveries tells: what is planned while it is disabled is skipped", async (t) => {
+  it("reports the story that the log of deliveries reports: what is planned while it is disabled is skipped", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -155,7 +155,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("tells of each that fails, or of each of a workspace, the worst first", async (t) => {
+  it("reports each that fails, or of each of a workspace, the worst first", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const good = await receiver(t);
     await svc(create("Good", good.url));
@@ -195,7 +195,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("says that nothing is sent again once all retries are used up, and what to send, oldest first", async (t) => {
+  it("reports that nothing is sent again once all retries are used up, and what to send, oldest first", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -227,7 +227,7 @@ describe("svc webhooks why", () => {
     ]);
   });
 
-  it("says what there is where there is no such webhook, and what to do where there is none", async (t) => {
+  it("reports what there is where there is no such webhook, and what to do if there is none", async (t) => {
     const { svc } = await cliEmulator(t);
     const none = await svc("webhooks why");
     assert.deepEqual([none.exit, none.err], [5, "error: No webhooks found.\n  try: svc webhooks listen\n"]);
@@ -245,7 +245,7 @@ describe("svc webhooks why", () => {
     assert.deepEqual([quiet.exit, /No deliveries yet\. Subscribed to CONTRACT_CREATED/.test(quiet.out)], [1, true]);
   });
 
-  it("says early that nothing is ever sent to an address that is not allowed, and which flag allows it", async (t) => {
+  it("reports early that nothing is ever sent to an address that is not allowed, and which flag allows it", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const url = "https://hooks.example.com/y";
     const why =
@@ -286,7 +286,7 @@ describe("svc webhooks why", () => {
     assert.match(out, /\nLast response: \{"error": "the \\x1b\[31mtable\\x1b\[0m is locked"\} and so on.{0,160}…\n/);
   });
 
-  it("takes the title of a webhook, and the beginning of a title or of a workspace's name", async (t) => {
+  it("accepts the title of a webhook, and the beginning of a title or of a workspace's name", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc(create("Node", dead));
     await svc(create("Other", `${dead}/2`));

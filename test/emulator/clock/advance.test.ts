@@ -52,7 +52,7 @@ describe("advancing the clock", () => {
     assert.deepEqual([nothing.from, nothing.to, nothing.ran], [clock.now(), clock.now(), []]);
   });
 
-  it("refuses a time that does not lie ahead, and a second call meanwhile", async (t) => {
+  it("rejects a time that does not lie ahead, and a second call meanwhile", async (t) => {
     const { add, runner, clock } = await stage(t);
     await assert.rejects(runner.advance({ to: begin }), AdvanceTargetInPastError);
     await assert.rejects(runner.advance({ by: -1 }), AdvanceTargetInPastError);
@@ -66,7 +66,7 @@ describe("advancing the clock", () => {
     assert.equal((await runner.advance({ by: minutes(1) })).to, begin + minutes(3));
   });
 
-  it("stops between two times when there is more than it may run, and goes on when asked again", async (t) => {
+  it("stops between two times when there is more than it may run, and continues when asked again", async (t) => {
     const { add, runner, seen } = await stage(t, {}, { caps: { entries: 3 } });
     await add(...[1, 2, 2, 3, 4].map((at) => [minutes(at), `at ${at}`] as const));
     const first = await runner.advance({ by: minutes(10) });
@@ -78,7 +78,7 @@ describe("advancing the clock", () => {
     assert.deepEqual(seen, ["+1 at 1", "+2 at 2", "+2 at 2", "+3 at 3", "+4 at 4"]);
   });
 
-  it("leaves an entry alone whose work throws, and goes on with the others", async (t) => {
+  it("leaves an entry alone whose work throws, and continues with the others", async (t) => {
     const { add, runner, seen, troubles } = await stage(t, { bad: ["throw"] });
     await add([minutes(1), "bad"], [minutes(1), "good"]);
     const { ran, pending } = await runner.advance({ by: minutes(2) });

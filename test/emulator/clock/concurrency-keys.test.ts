@@ -123,7 +123,7 @@ describe("a concurrency key", () => {
     assert.deepEqual([await shop.left(), shop.atWork], [[], 0]);
   });
 
-  it("whose capacity has shrunk to less than is under way admits nobody, and never less than one at a time", async (t) => {
+  it("whose capacity has shrunk to less than is under way admits no one, and never less than one at a time", async (t) => {
     let capacity = 2;
     const shop = await workshop(t, () => capacity);
     await shop.add(0, ...many(4, (i) => `a a${i}`));

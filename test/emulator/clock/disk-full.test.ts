@@ -56,7 +56,7 @@ async function until503(ask: () => ReturnType<TestEmulator["ask"]>): Promise<voi
 const clockOf = async ({ ask }: TestEmulator) => (await ask("GET", "clock")).body;
 
 describe("while the disk is full", () => {
-  it("an advance that is refused moves nothing, now and after a kill", async (t) => {
+  it("an advance that is rejected moves nothing, now and after a kill", async (t) => {
     const disk = await onDisk(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { on } = disk;

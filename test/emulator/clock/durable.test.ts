@@ -47,7 +47,7 @@ const changed = (store: Store, difference: Partial<Store>): Store => ({
 });
 
 describe("what is due", () => {
-  it("is not begun before it is durable: a crash cannot take back what somebody was told", async (t) => {
+  it("is not begun before it is durable: a crash cannot take back what a user was told", async (t) => {
     const { store, hold, release } = await heldDisk(t);
     const { runner, seen } = await stage(t, {}, { store });
 
@@ -96,7 +96,7 @@ describe("what is due", () => {
     assert.deepEqual(seen, ["+5 a"]);
   });
 
-  it("is begun once, also when it is recorded while somebody looks what there is to do", async (t) => {
+  it("is begun once, also when it is recorded while a user looks what there is to do", async (t) => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const slow = changed(store, {
       // What it has read arrives late: others go on meanwhile.

@@ -22,7 +22,7 @@ describe("how entries come due", () => {
     assert.deepEqual(seen, ["+5 a", "+20 b"]);
   });
 
-  it("mode real: an entry that comes later and is due earlier is not overslept", async (t) => {
+  it("mode real: an entry that comes later and is due earlier is not missed", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall, clock: { mode: "real", speed: 1 } });
     await add([minutes(20), "late"]);
@@ -70,7 +70,7 @@ describe("how entries come due", () => {
     assert.deepEqual([seen, clock.now()], [["+0 a", "+5 b", "+85 c"], begin + minutes(85)]);
   });
 
-  it("takes up a new mode at once", async (t) => {
+  it("adopts a new mode at once", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall });
     await add([minutes(3), "a"]);

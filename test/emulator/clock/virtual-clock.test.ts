@@ -9,7 +9,7 @@ const start = Date.parse("2031-01-02T03:04:05Z");
 const store = () => openMemoryStore({ collections, wall: new StandingWall() });
 
 describe("virtual time", () => {
-  it("passes with the wall, as many times as fast as it is told", async () => {
+  it("passes with the wall, as many times as fast as it is reported", async () => {
     const wall = new StandingWall(1_000);
     const clock = await VirtualClock.open(store(), wall, { now: start });
     await wall.pass(250);
@@ -21,7 +21,7 @@ describe("virtual time", () => {
     assert.equal(clock.wallUntil(start + 250 + 120_000), 1_000);
   });
 
-  it("stands still when it is manual, and goes on from there when it is real again", async () => {
+  it("stands still when it is manual, and continues from there when it is real again", async () => {
     const wall = new StandingWall();
     const clock = await VirtualClock.open(store(), wall, { mode: "manual", now: start });
     await wall.pass(5_000);

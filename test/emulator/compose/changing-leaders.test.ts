@@ -72,7 +72,7 @@ describe("processes that share a store, when the one that leads loses that", { s
     it(`all ${count} go on over a restart of the database, and answer every request`, (t) => over(t, count, restart));
   }
 
-  it("they go on when their connections are cut, and answer every request", (t) => over(t, 2, cut));
+  it("they continue when their connections are cut, and answer every request", (t) => over(t, 2, cut));
 
   it("one that was stopped for longer than its lease stands by, and answers what came meanwhile", (t) =>
     over(t, 2, async (processes) => {

@@ -54,7 +54,7 @@ describe("options that no emulator has", () => {
     });
   }
 
-  it("are refused of a seed, too", async () => {
+  it("are rejected of a seed, too", async () => {
     assert.equal(
       await refusal({ seed: { clusters: [{ id: 5, label: "eu" }], clusterz: [] } }),
       'InvalidOptionsError: The seed is not valid: clusters[0].id: expected string, received number; Unrecognized key: "clusterz"',

@@ -46,7 +46,7 @@ describe("a standby of a store in PostgreSQL", { skip: noPostgres }, () => {
     return { leader, url: routerUrl, standby: sender(routerUrl) };
   }
 
-  it("refuses foreign hosts itself, at every path, and forwards nothing of them", async (t) => {
+  it("rejects foreign hosts itself, at every path, and forwards nothing of them", async (t) => {
     const { leader, standby } = await pair(t);
     const headers = { host: "evil.example" };
     const body = bulkBody("emails", "eu-1", ["e1"]);
@@ -62,7 +62,7 @@ describe("a standby of a store in PostgreSQL", { skip: noPostgres }, () => {
     assert.deepEqual([statuses, await loggedBy(leader)], [[403, 403, 403, 403, 403], []]);
   });
 
-  it("says of the service what the leader says", async (t) => {
+  it("reports of the service what the leader says", async (t) => {
     const { leader, standby } = await pair(t);
     const [own, forwarded] = [await leader.router("GET", "/"), await standby("GET", "/")];
     assert.deepEqual([forwarded.status, forwarded.body], [own.status, own.body]);

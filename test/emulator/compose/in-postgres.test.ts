@@ -66,7 +66,7 @@ describe("an emulator in PostgreSQL", { skip: noPostgres }, () => {
     );
   });
 
-  it("is refused beside a file, and with a URL that is none, without its password", async () => {
+  it("is rejected next to a file, and with a URL that is none, without its password", async () => {
     const refusal = (options: object) =>
       startEmulator(options).then(
         () => "started",

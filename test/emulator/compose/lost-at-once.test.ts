@@ -21,7 +21,7 @@ const usurped = (schema: string) => `
 describe("a process that loses its first lead while it opens the state", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  it("goes on to wait, and leads when it may", async (t) => {
+  it("continues to wait, and leads when it may", async (t) => {
     const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 1_200, deterministic: true };
     const first = await emulator(t, { ...options, ephemeral: false });
     await first.close();

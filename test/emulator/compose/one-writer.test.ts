@@ -18,7 +18,7 @@ async function linked(t: TestContext): Promise<{ readonly folder: string; readon
 }
 
 describe("a state that one emulator writes to", () => {
-  it("is refused to a second, whatever run file it names and whatever it calls the state", async (t) => {
+  it("is rejected to a second, whatever run file it names and whatever it calls the state", async (t) => {
     const { folder, state } = await linked(t);
     const first = await emulatorStart(t, { file: state, runFile: join(folder, "first.run") });
     assert.equal(await first.start(), "up");
@@ -35,7 +35,7 @@ describe("a state that one emulator writes to", () => {
 
   const within = ownNamespace();
   const skip = within ? false : "no PID namespace can be made here";
-  it("is refused to one in another PID namespace, in both directions", { skip }, async (t) => {
+  it("is rejected to one in another PID namespace, in both directions", { skip }, async (t) => {
     const folder = await testFolder(t);
     const inside = { within: within! };
     for (const [i, [first, second]] of [[inside, {}] as const, [{}, inside] as const].entries()) {
@@ -47,7 +47,7 @@ describe("a state that one emulator writes to", () => {
     }
   });
 
-  it("is refused while its owner is stopped, and goes to one of four when it is killed", async (t) => {
+  it("is rejected while its owner is stopped, and goes to one of four when it is killed", async (t) => {
     const file = join(await testFolder(t), "state.json");
     const owner = await emulatorStart(t, { file });
     assert.equal(await owner.start(), "up");

@@ -30,7 +30,7 @@ async function startedOn(t: TestContext, options: EmulatorOptions) {
   return { router: sender(routerUrl), ask, leaders };
 }
 
-describe("a copy of a database whose leader goes on", { skip: noPostgres }, () => {
+describe("a copy of a database whose leader continues", { skip: noPostgres }, () => {
   const server = postgresServer();
 
   for (const what of ["a dump in another database", "all data on another server"]) {

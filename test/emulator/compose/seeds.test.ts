@@ -51,7 +51,7 @@ describe("seeds", () => {
     );
   });
 
-  it("empty has two clusters, and nobody in them", async (t) => {
+  it("empty has two clusters, and no one in them", async (t) => {
     const { ask, clusters } = await emulator(t, { seed: "empty" });
     assert.deepEqual(
       clusters.map(({ id, clientId }) => [id, clientId]),
@@ -75,7 +75,7 @@ describe("seeds", () => {
     assert.deepEqual([cluster?.id, cluster?.cluster_key], ["own-1", "k"]);
   });
 
-  it("that are wrong are refused with every wrong field named", async () => {
+  it("that are wrong are rejected with every wrong field named", async () => {
     const apps = { answers: [{ path: "/x", headers: { "x-a": "\n" }, body: 1 }] };
     const wrong = { clusters: [{ id: "", label: "x" }], user: [], workspaces: [{ id: "1" }], apps };
     await assert.rejects(startEmulator({ ephemeral: true, seed: wrong }), (error: Error) => {

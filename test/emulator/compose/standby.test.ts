@@ -58,7 +58,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
     await reader.cancel();
   });
 
-  it("say what they are and who leads, in one form; without a store nobody does", async (t) => {
+  it("say what they are and who leads, in one form; without a store no one does", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);

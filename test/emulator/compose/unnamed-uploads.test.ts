@@ -49,7 +49,7 @@ it("uploads that a reset has left behind go 30 days later, at a start; those tha
   assert.deepEqual(lines, ["removed 1 uploaded files that were unreferenced for 30 days"]);
 });
 
-it("uploads stay as long as the history names them, for a rewind goes back to what they belong to", async (t) => {
+it("uploads stay as long as the history names them, since a rewind may need them", async (t) => {
   const cwd = await testFolder(t);
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const first = await emulator(t, { file });

@@ -64,7 +64,7 @@ describe("the page of the console", () => {
     );
   });
 
-  it("sends a file compressed to whoever takes brotli, and as it is to others", async (t) => {
+  it("sends a file compressed to anyone who takes brotli, and as it is to others", async (t) => {
     const { router, routerUrl } = await emulator(t);
     const page = String((await router("GET", "/_emulator/ui/")).body);
     const script = `${routerUrl}/_emulator/ui/${/assets\/main-\w+\.js/.exec(page)![0]}`;
@@ -99,7 +99,7 @@ describe("the page of the console", () => {
     }
   });
 
-  it("is refused within a frame, under the name of another host, and to scripts of other sites", async (t) => {
+  it("is rejected within a frame, under the name of another host, and to scripts of other sites", async (t) => {
     const url = `${(await emulator(t)).routerUrl}/_emulator/ui/`;
     const navigation = { "sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site" };
     const asked: readonly (readonly [string, Readonly<Record<string, string>>, number])[] = [

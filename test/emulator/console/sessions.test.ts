@@ -69,7 +69,7 @@ describe("a session of the console", () => {
     assert.equal((await ask("POST", "clock/advance", { body: { by: "PT5M" } })).status, 200);
   });
 
-  it("is given once: a code that was used is refused, and so is one that never was", async (t) => {
+  it("is given once: a code that was used is rejected, and so is one that never was", async (t) => {
     const world = await emulator(t);
     const code = await newCode(world);
     assert.equal((await begin(world, code)).status, 201);
@@ -91,7 +91,7 @@ describe("a session of the console", () => {
     );
   });
 
-  it("is given to nobody who asks from another origin, or under a name that was pointed here", async (t) => {
+  it("is given to no one who asks from another origin, or under a name that was pointed here", async (t) => {
     const world = await emulator(t);
     const code = await newCode(world);
     const { host } = new URL(world.routerUrl);
@@ -127,7 +127,7 @@ describe("a session of the console", () => {
     assert.deepEqual(plain(inUrl), stranger, "nor an address");
   });
 
-  it("ends when it says so, and no other one with it", async (t) => {
+  it("ends when it reports that, and no other one with it", async (t) => {
     const { world, browser } = await standing(t);
     const other = await signedIn(world);
     assert.equal((await browser.ask("DELETE", "sessions")).status, 204);
@@ -135,7 +135,7 @@ describe("a session of the console", () => {
     assert.equal((await other.ask("GET", "clock")).status, 200);
   });
 
-  it("ends with all others, and every code, when the owner of the control token says so", async (t) => {
+  it("ends with all others, and every code, when the owner of the control token reports that", async (t) => {
     const { world, browser } = await standing(t);
     const code = await newCode(world);
     assert.equal((await world.ask("DELETE", "sessions")).status, 204);
@@ -170,7 +170,7 @@ describe("a session of the console", () => {
     );
   });
 
-  it("is one of fifty of its token: who signs in beyond that ends the oldest, and nobody else's", () => {
+  it("is one of fifty of its token: who signs in beyond that ends the oldest, and no one else's", () => {
     const sessions = new Sessions(seededIds("sessions"), new StandingWall());
     const reader = { name: "reader", role: "read", hash: "h" } as const;
     const admin = sessions.begin(sessions.createCode(owner))!;

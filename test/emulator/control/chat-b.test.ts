@@ -30,7 +30,7 @@ describe("the issuer of bot-framework tokens", () => {
     assert.equal((await world.router("POST", path, { body: other, headers })).status, 401);
   });
 
-  it("mints tokens that the router refuses, on request", async (t) => {
+  it("mints tokens that the router rejects, on request", async (t) => {
     const world = await emulator(t);
     for (const change of [
       { expires_in: -600 },
@@ -45,7 +45,7 @@ describe("the issuer of bot-framework tokens", () => {
     }
   });
 
-  it("publishes metadata and keys to anybody, public members alone", async (t) => {
+  it("publishes metadata and keys to anyone, public members alone", async (t) => {
     const world = await emulator(t);
     const metadata = await (await fetch(`${world.controlUrl}/chat-b/openid-configuration`)).json();
     assert.deepEqual(metadata, {
@@ -79,7 +79,7 @@ describe("the issuer of bot-framework tokens", () => {
     assert.equal((await mint(one)).kid, (await mint(two)).kid);
   });
 
-  it("mints nothing where the seed names another issuer", async (t) => {
+  it("mints nothing if the seed names another issuer", async (t) => {
     const url = "https://issuer.example/metadata";
     const seed = { clusters: [{ id: "eu-1", label: "eu" }], apps: { chat_b: { openid_metadata_url: url } } };
     const world = await emulator(t, { seed });

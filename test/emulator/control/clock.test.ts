@@ -21,7 +21,7 @@ describe("the clock, over the control plane", () => {
     });
   });
 
-  it("clock.set refuses nothing, and nonsense", async (t) => {
+  it("clock.set rejects nothing, and nonsense", async (t) => {
     const { ask } = await emulator(t);
     for (const body of [{}, { speed: 0 }, { speed: -1 }, { mode: "fast" }]) {
       assert.equal((await ask("PUT", "clock", { body })).status, 400, JSON.stringify(body));
@@ -66,7 +66,7 @@ describe("the clock, over the control plane", () => {
     assert.deepEqual([to, (rest as unknown[]).length, pending], ["2031-01-02T08:19:05.000Z", 4, 0]);
   });
 
-  it("clock.advance refuses what lies behind the year 9999 (too-far-ahead), and stays where it is", async (t) => {
+  it("clock.advance rejects what lies behind the year 9999 (too-far-ahead), and stays where it is", async (t) => {
     const on = await emulator(t);
     const refusal = { error: { code: "too_far_ahead", message: "Virtual time ends with the year 9999." } };
     for (const by of ["7833w8140d1668852458405529h", "500000w"]) {
@@ -138,7 +138,7 @@ describe("the clock, over the control plane", () => {
     );
   });
 
-  it("clock.advance and clock.set wait for nobody: while time is advanced they are refused (advance-under-way)", async (t) => {
+  it("clock.advance and clock.set wait for no one: while time is advanced they are rejected (advance-under-way)", async (t) => {
     const { ask, api } = await emulator(t);
     const sink = await receiver(t);
     let release = () => {};

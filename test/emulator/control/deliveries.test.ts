@@ -84,7 +84,7 @@ describe("subscriptions, over the control plane", () => {
     assert.deepEqual(await resend(), [[], 0]);
   });
 
-  it("activities.list counts what happened, whether or not somebody wanted it", async (t) => {
+  it("activities.list counts what happened, whether or not a user wanted it", async (t) => {
     const running = await emulator(t);
     await createContract(running);
     await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -241,7 +241,7 @@ describe("deliveries, over the control plane", () => {
     assert.deepEqual(plain(await ask("POST", "deliveries/7/resend")), refused);
   });
 
-  it("deliveries.resend tells nobody when the subscription is deleted (subscription-deleted)", async (t) => {
+  it("deliveries.resend reports no one when the subscription is deleted (subscription-deleted)", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     const id = await subscribe(running, sink.url);

@@ -44,7 +44,7 @@ describe("the devices on the control plane", () => {
 describe("approving a device on the control plane", () => {
   const approve = ({ ask }: TestEmulator, code: string, body: object) => ask("POST", `device-grants/${code}`, { body });
 
-  it("lets it have the tokens of whoever approves", async (t) => {
+  it("lets it have the tokens of anyone who approves", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     const asked = { status: "AUTHORIZED", email: "Eli@fabrikam.example" };
@@ -61,7 +61,7 @@ describe("approving a device on the control plane", () => {
     });
   });
 
-  it("stands for the acting user of the first workspace where nobody is named", async (t) => {
+  it("stands for the acting user of the first workspace if no one is named", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     const answer = await approve(world, waiting.user_code.toLowerCase(), { status: "AUTHORIZED" });
@@ -186,7 +186,7 @@ describe("the page for a device", () => {
     assert.deepEqual((await waiting.poll()).body, { error: "access_denied" });
   });
 
-  it("says what is wrong with a code, before and after the form", async (t) => {
+  it("reports what is wrong with a code, before and after the form", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     assert.match((await open(world, "<b>")).text, /No device has this code/);
@@ -206,7 +206,7 @@ describe("the page for a device", () => {
     assert.doesNotMatch((await open(world, waiting.user_code)).text, /eu-1/);
   });
 
-  it("takes no form that it did not make, and none from another site", async (t) => {
+  it("accepts no form that it did not make, and none from another site", async (t) => {
     const world = await emulator(t);
     const mine = await device(world);
     const other = await device(world);

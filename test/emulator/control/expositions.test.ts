@@ -21,7 +21,7 @@ const families: readonly Family[] = [
 ];
 
 describe("expositions", () => {
-  it("are OpenMetrics: the unit is told, and where they end", () => {
+  it("are OpenMetrics: the unit is reported, and where they end", () => {
     assert.equal(
       formatOpenMetrics(families),
       `# TYPE svc_requests counter

@@ -150,7 +150,7 @@ describe("a fault for requests that come in", () => {
     assert.match(first, /x.*\.|\..*x/);
   });
 
-  it("is refused when it names an operation that does not exist", async (t) => {
+  it("is rejected when it names an operation that does not exist", async (t) => {
     const { ask } = await emulator(t);
     assert.deepEqual(
       plain(

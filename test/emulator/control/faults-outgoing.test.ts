@@ -113,7 +113,7 @@ describe("a fault for webhooks that go out", () => {
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +3 200"]);
   });
 
-  it("delay of a resend is none: whoever asked waits for its answer", async (t) => {
+  it("delay of a resend is none: anyone who asked waits for its answer", async (t) => {
     const world = await scene(t, { effect: "delay", activity: "CONTRACT_VOIDED" });
     await world.happen("CONTRACT_VOIDED");
     await world.ask("POST", "deliveries/1/resend");

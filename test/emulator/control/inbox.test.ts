@@ -53,7 +53,7 @@ describe("the inbox of an emulated cluster", () => {
     assert.deepEqual(await targets(""), [0]);
   });
 
-  it("keeps the newest in so many bytes, with any bytes as they came, and emulator.kept says how many it dropped", async (t) => {
+  it("retains the newest in so many bytes, with any bytes as they came, and emulator.kept says how many it dropped", async (t) => {
     const { ask, router } = await emulator(t, { inboxBytes: 10_000, requestLogBytes: 2_000 });
     const body = Buffer.from(Array.from({ length: 2_048 }, (_, i) => i % 256));
     const headers = { "x-cluster-id": "eu-1", "content-type": "application/octet-stream" };

@@ -112,7 +112,7 @@ describe("invitations.list", () => {
     assert.equal((await on.ask("GET", "invitations?kind=admin")).status, 400);
   });
 
-  it("says that those to a contract ended with it, and leads to what the invitation says", async (t) => {
+  it("reports that those to a contract ended with it, and leads to what the invitation says", async (t) => {
     const on = await emulator(t);
     const { id } = await sent(on.api);
     await on.api("POST", `/api/v2.1/public/contracts/${id}/status/void`, { body: { note: "Off" } });

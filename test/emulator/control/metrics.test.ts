@@ -47,7 +47,7 @@ describe("GET /_emulator/metrics", () => {
     );
   });
 
-  it("tells attempts by their answer, deliveries by what became of them, and how many wait", async (t) => {
+  it("reports attempts by their answer, deliveries by what became of them, and how many wait", async (t) => {
     const world = await emulator(t);
     const failing = await receiver(t);
     failing.answer(503);
@@ -75,7 +75,7 @@ describe("GET /_emulator/metrics", () => {
     });
   });
 
-  it("goes on over a reset", async (t) => {
+  it("continues over a reset", async (t) => {
     const world = await emulator(t);
     await world.router("GET", "/router/v1/clusters/");
     await world.ask("POST", "reset");
@@ -120,7 +120,7 @@ describe("GET /_emulator/metrics", () => {
     });
   }
 
-  it("says the same in both, of counters under the name of their samples where the text has no other", async (t) => {
+  it("reports the same in both, of counters under the name of their samples where the text has no other", async (t) => {
     const { ask } = await emulator(t);
     const lines = async (accept: string) =>
       String((await ask("GET", "metrics", { headers: { accept } })).body)
@@ -148,7 +148,7 @@ describe("GET /_emulator/metrics", () => {
 });
 
 describe("GET /_emulator/live", () => {
-  it("says which process answers, to anybody, and its pid to programs of its machine alone", async (t) => {
+  it("reports which process answers, to anyone, and its pid to programs of its machine alone", async (t) => {
     const world = await emulator(t);
     const { body, status } = await world.router("GET", "/_emulator/live");
     const { process: told, ...others } = body as { process: { machine: string } };
@@ -164,7 +164,7 @@ describe("GET /_emulator/live", () => {
     });
   });
 
-  it("tells no pid where it is known to stand behind a proxy, which may hand on without a word of it", async (t) => {
+  it("reports no pid where it is known to stand behind a proxy, which may hand on without a word of it", async (t) => {
     const world = await emulator(t, { publicUrl: "https://svc.example" });
     const { body } = await world.router("GET", "/_emulator/live");
     assert.deepEqual(body, { instance_id: world.instanceId, public_url: "https://svc.example" });

@@ -5,7 +5,7 @@ import { buildOpenApi, documentedServices } from "../../../src/derive/openapi.ts
 import { emulator, sender } from "../../support/emulator.ts";
 
 describe("the OpenAPI documents of a running emulator", () => {
-  it("are served to anybody, as the registry makes them", async (t) => {
+  it("are served to anyone, as the registry makes them", async (t) => {
     const { controlUrl } = await emulator(t);
     const anybody = sender(controlUrl);
     for (const service of documentedServices) {

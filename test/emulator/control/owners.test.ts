@@ -13,7 +13,7 @@ describe("the owners of an identifier", () => {
     assert.deepEqual([status, found], [200, { cluster_ids: ["us-1", null, "eu-1", "us-1"] }]);
   });
 
-  it("are told with the table that knows it, and the key by which it does", async (t) => {
+  it("are reported with the table that knows it, and the key by which it does", async (t) => {
     const world = await routed(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
     await world.map("emails", "eu-1", [emailHash("ada@example.org")]);
     await world.map("clients", "us-1", ["cli"]);

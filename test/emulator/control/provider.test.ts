@@ -119,7 +119,7 @@ describe("a login or signup with a provider, at a cluster", () => {
     });
   });
 
-  it("knows no login of somebody without an account, and makes one when they sign up", async (t) => {
+  it("knows no login of a user without an account, and makes one when they sign up", async (t) => {
     const world = await emulator(t);
     const email = "new@nowhere.example";
     const login = await begin(world, "/api/v1/svc_auth/oauth/login?provider=ProviderB");
@@ -141,7 +141,7 @@ describe("a login or signup with a provider, at a cluster", () => {
     });
   });
 
-  it("takes no state of the other flow, and no code that nobody issued", async (t) => {
+  it("accepts no state of the other flow, and no code that no one issued", async (t) => {
     const world = await emulator(t);
     const { state } = await begin(world, "/api/v1/svc_auth/oauth/login");
     const callback = (flow: string) =>
@@ -172,7 +172,7 @@ describe("the page of the provider", () => {
     assert.equal(headers.get("cache-control"), "no-store");
   });
 
-  it("takes a form only that it made, for that very flow and state, from its own origin", async (t) => {
+  it("accepts a form only that it made, for that very flow and state, from its own origin", async (t) => {
     const world = await emulator(t);
     const shown = String((await world.router("GET", "/_emulator/provider?flow=trial&provider=P&state=s")).body);
     const submit =

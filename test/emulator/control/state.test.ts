@@ -23,7 +23,7 @@ describe("the whole state, over the control plane", () => {
     assert.equal(((await on.ask("GET", "clock")).body as { now: string }).now, "2031-01-02T04:04:05.000Z");
   });
 
-  it("is kept before another one comes in, unless that is the same, and can be gone back to", async (t) => {
+  it("is stored before another one comes in, unless that is the same, and can be gone back to", async (t) => {
     const on = await emulator(t);
     const { body: kept } = await on.ask("GET", "state");
     const contract = await draft(on.api);
@@ -37,7 +37,7 @@ describe("the whole state, over the control plane", () => {
     assert.equal(await statusOf(on.api, contract), "DRAFT");
   });
 
-  it("goes on behind the highest numbers in it, whatever its sequences say", async (t) => {
+  it("continues behind the highest numbers in it, whatever its sequences say", async (t) => {
     const on = await emulator(t);
     await subscribed(on, "https://receiver.example/");
     const first = await draft(on.api);
@@ -53,7 +53,7 @@ describe("the whole state, over the control plane", () => {
     }
   });
 
-  it("is refused with times and numbers that nothing could be answered with, and stays as it was", async (t) => {
+  it("is rejected with times and numbers that nothing could be answered with, and stays as it was", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const { body: kept } = await on.ask("GET", "state");
@@ -115,7 +115,7 @@ describe("the whole state, over the control plane", () => {
     assert.deepEqual(plain(found), { status: 200, body: { email_hash, cluster_id: "us-1" } });
   });
 
-  it("is refused when it is none, and stays as it was", async (t) => {
+  it("is rejected when it is none, and stays as it was", async (t) => {
     const on = await emulator(t);
     const { body: kept } = await on.ask("GET", "state");
     for (const [state, message] of [
@@ -134,7 +134,7 @@ describe("the whole state, over the control plane", () => {
     }
   });
 
-  it("is refused when it belongs to other clusters", async (t) => {
+  it("is rejected when it belongs to other clusters", async (t) => {
     const other = await emulator(t, { seed: { clusters: [{ id: "in-1", label: "in" }] } });
     const { body: foreign } = await other.ask("GET", "state");
     const on = await emulator(t);
@@ -165,7 +165,7 @@ it("the state goes out in pieces, one row on a line", async (t) => {
 });
 
 describe("a reset", () => {
-  it("begins anew: seed, numbers and time; what was to be done is forgotten", async (t) => {
+  it("begins again: seed, numbers and time; what was to be done is forgotten", async (t) => {
     const running = await emulator(t, { autoSignMs: 60_000 });
     const before = await running.ask("GET", "state");
     await draft(running.api, { auto_send: true });
@@ -184,7 +184,7 @@ describe("a reset", () => {
     });
   });
 
-  it("keeps every key and secret, for they were handed out", async (t) => {
+  it("retains every key and secret, for they were handed out", async (t) => {
     const { ask, clusters, api } = await emulator(t);
     const keys = await ask("GET", "workspaces");
     const apps = async () => ((await ask("GET", "state")).body as { rows: { apps: unknown; clusters: unknown } }).rows;
@@ -197,7 +197,7 @@ describe("a reset", () => {
     assert.equal((await draft(api)).id, "T-1");
   });
 
-  it("keeps how time passes, and the request log", async (t) => {
+  it("retains how time passes, and the request log", async (t) => {
     const { ask } = await emulator(t);
     await ask("PUT", "clock", { body: { mode: "auto" } });
     await ask("POST", "reset");

@@ -175,7 +175,7 @@ describe("a token that is bound to a workspace", () => {
     assert.equal(states.items.length, 2);
   });
 
-  it("is refused what is about the whole sandbox, whatever its role", async (t) => {
+  it("is rejected what is about the whole sandbox, whatever its role", async (t) => {
     const { world, second } = await shared(t);
     const refused = (token: string) => ({
       status: 403,

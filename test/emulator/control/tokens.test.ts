@@ -136,7 +136,7 @@ describe("named tokens of the control plane", () => {
     ]);
   });
 
-  it("are refused at once when they are revoked, with the sessions that they opened", async (t) => {
+  it("are rejected at once when they are revoked, with the sessions that they opened", async (t) => {
     const world = await emulator(t);
     const { ask, token } = await made(world, "ci", "operate");
     const browser = sender(world.controlUrl, (await browserSession({ controlUrl: world.controlUrl, token })).headers);
@@ -150,7 +150,7 @@ describe("named tokens of the control plane", () => {
     assert.deepEqual(await answers(), [unknownToken, unknownToken]);
   });
 
-  it("are told from none where they are wrong", async (t) => {
+  it("are reported from none if they are wrong", async (t) => {
     const { router } = await emulator(t);
     const codeFor = async (headers: Readonly<Record<string, string>>) => {
       const { status, body } = await router("GET", "/_emulator/clock", { headers });
@@ -166,7 +166,7 @@ describe("named tokens of the control plane", () => {
     }
   });
 
-  it("sign out whom they let in, and nobody else unless they are an admin's", async (t) => {
+  it("sign out whom they let in, and no one else unless they are an admin's", async (t) => {
     const world = await emulator(t);
     const [one, other, boss] = [
       await made(world, "one", "read"),

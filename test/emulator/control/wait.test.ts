@@ -36,7 +36,7 @@ describe("waiting", () => {
     });
   });
 
-  it("goes on until the activity happens, though nobody subscribed to it", async (t) => {
+  it("continues until the activity happens, though no one subscribed to it", async (t) => {
     const running = await emulator(t);
     await draft(running.api);
     const { answer } = await pending(running, "activity=CONTRACT_VOIDED");
@@ -62,7 +62,7 @@ describe("waiting", () => {
     assert.equal((other.body as { reached: boolean }).reached, false);
   });
 
-  it("for a status shows the contract as it is, and goes on until it has moved", async (t) => {
+  it("for a status shows the contract as it is, and continues until it has moved", async (t) => {
     const running = await emulator(t);
     const contract = await sent(running.api);
     const shown = { contract_id: contract.number, composite_id: contract.id };

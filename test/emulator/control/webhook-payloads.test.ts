@@ -31,7 +31,7 @@ const create = ({ api }: TestEmulator) =>
   });
 
 describe("the payloads of webhooks", () => {
-  it("are what the documents say of each of the 39 activities, and nothing beside", async (t) => {
+  it("are what the documents say of each of the 39 activities, and nothing else", async (t) => {
     const started = await emulator(t);
     await create(started);
     for (const activity of activities) {

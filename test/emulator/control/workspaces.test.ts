@@ -64,7 +64,7 @@ describe("POST /_emulator/workspaces", () => {
     assert.deepEqual([workspace.cluster_id, await templates()], ["us-1", []]);
   });
 
-  it("refuses a name that another workspace has, also of another cluster, and says which that is", async (t) => {
+  it("rejects a name that another workspace has, also of another cluster, and says which that is", async (t) => {
     const world = await emulator(t);
     const { workspace } = await team(world, { name: "Team A" });
     const again = () => world.ask("POST", "workspaces", { body: { name: "team a", cluster_id: "us-1" } });
@@ -80,7 +80,7 @@ describe("POST /_emulator/workspaces", () => {
     });
   });
 
-  it("refuses a cluster that is not there, says which are, and changes nothing", async (t) => {
+  it("rejects a cluster that is not there, says which are, and changes nothing", async (t) => {
     const world = await emulator(t);
     const { status, body } = await world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } });
     const { message } = (body as { error: { message: string } }).error;
@@ -89,7 +89,7 @@ describe("POST /_emulator/workspaces", () => {
     assert.equal(((await world.ask("GET", "workspaces")).body as unknown[]).length, 3);
   });
 
-  it("refuses a cluster that is somebody else's", async (t) => {
+  it("rejects a cluster that is another user's", async (t) => {
     const url = "http://127.0.0.1:9";
     const world = await emulator(t, { seed: { clusters: [{ id: "mars", label: "Mars", external_url: url }] } });
     await assertRefused(world, () => world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } }), {
@@ -130,7 +130,7 @@ async function atWork(world: TestEmulator, inbox: string) {
 }
 
 describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
-  it("takes all that is a team's own, and nothing of anybody else's", async (t) => {
+  it("accepts all that is a team's own, and nothing of anyone else's", async (t) => {
     const world = await emulator(t);
     const inbox = await receiver(t);
     await world.ask("POST", "clock/advance", { body: { until_idle: true } });
@@ -150,7 +150,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.deepEqual(own(after), own(before));
   });
 
-  it("takes the devices that its people approved, which would else get the tokens of somebody else", async (t) => {
+  it("accepts the devices that its people approved, which would else get the tokens of another user", async (t) => {
     const world = await emulator(t);
     const { workspace } = await team(world, { name: "Team A" });
     const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
@@ -163,7 +163,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.deepEqual([status, (refused as { error: string }).error], [400, "invalid_grant"]);
   });
 
-  it("takes the access tokens of its people", async (t) => {
+  it("accepts the access tokens of its people", async (t) => {
     const world = await emulator(t);
     const { workspace } = await team(world, { name: "Team A" });
     const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
@@ -184,7 +184,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.deepEqual([await userinfo(), renewed.status], [401, 400]);
   });
 
-  it("is taken back by a rewind of one step", async (t) => {
+  it("is undone by a rewind of one step", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const world = await emulator(t, { file });
     const inbox = await receiver(t);
@@ -197,7 +197,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.equal((await api("GET", "/templates/")).status, 200);
   });
 
-  it("is refused for the last workspace of a cluster, and for none", async (t) => {
+  it("is rejected for the last workspace of a cluster, and for none", async (t) => {
     const world = await emulator(t);
     const all = (await world.ask("GET", "workspaces")).body as Workspace[];
     const [last, ...others] = all.filter(({ cluster_id }) => cluster_id === "eu-1").reverse();
@@ -244,7 +244,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
 });
 
 describe("a team whose receivers hang", () => {
-  it("does not hold up what another team tells", async (t) => {
+  it("does not hold up what another team reports", async (t) => {
     const world = await emulator(t, { clock: { mode: "real" }, graceMs: 0 });
     const [loud, quiet] = [await team(world, { name: "Loud" }), await team(world, { name: "Quiet" })];
     const create = async ({ api, templates }: typeof loud) => {
@@ -274,7 +274,7 @@ describe("a team whose receivers hang", () => {
 });
 
 describe("GET /_emulator/workspaces/{id}/routing", () => {
-  it("shows what leads to a workspace alone, and refuses one that is not there", async (t) => {
+  it("shows what leads to a workspace alone, and rejects one that is not there", async (t) => {
     const world = await emulator(t);
     const { status, body } = await world.ask("GET", "workspaces/1/routing");
     const { cluster_emails, cluster_clients, ...routing } = body as Record<string, string[]>;

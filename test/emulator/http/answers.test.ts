@@ -228,7 +228,7 @@ describe("A bug of the emulator", () => {
   }
 });
 
-describe("A disk that refuses", () => {
+describe("A disk that rejects", () => {
   for (const [service, failure, body] of [
     [router, "store-failed", '{"detail":"The service cannot write its state"}'],
     [contracts, "contracts-store-failed", '{"detail":"The service cannot write its state."}'],

@@ -94,7 +94,7 @@ describe("A body that comes drop by drop", () => {
     });
   }
 
-  it("and that nobody reads does not keep its connection for ever", async (t) => {
+  it("and that no one reads does not keep its connection forever", async (t) => {
     const { origin, wall } = await stage(t);
     const drip = await connected(origin, "POST", "/nothing", 100);
     await until(() => drip.hasAnswer() && wall.sleeping.length > 0);
@@ -119,7 +119,7 @@ describe("A body that comes drop by drop", () => {
 });
 
 describe("An upload", () => {
-  it("may take as long as it needs while it goes on", async (t) => {
+  it("may take as long as it needs while it continues", async (t) => {
     const { origin, wall, uploaded } = await stage(t);
     const minutes = 30;
     const upload = await connected(origin, "PUT", "/upload", minutes * paceBytes);

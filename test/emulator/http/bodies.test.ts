@@ -64,7 +64,7 @@ describe("A JSON body", () => {
     );
   });
 
-  it("is refused when it is not UTF-8", async (t) => {
+  it("is rejected when it is not UTF-8", async (t) => {
     assert.deepEqual(await post(t, anything, Buffer.from([0x7b, 0xff, 0x7d])), unparsable);
     assert.deepEqual(await post(t, anything, Buffer.from([0x61, 0xff]), { "content-type": "text/plain" }), unparsable);
   });
@@ -157,7 +157,7 @@ describe("A value of another type", () => {
     });
   });
 
-  it("is refused by the control plane, which is our own", async (t) => {
+  it("is rejected by the control plane, which is our own", async (t) => {
     const { send } = await serving(t, [alone(made(emulator, "POST", "/_emulator/made", { body: json(schema) }), echo)]);
     const answer = await send("POST", "/_emulator/made", { headers: jsonType, body: '{"n":"201"}' });
     assert.equal(answer.status, 400);
@@ -186,7 +186,7 @@ describe("A form", () => {
     assert.deepEqual([lost.status, lost.body], [400, '{"detail":"Missing boundary in multipart."}']);
   });
 
-  it("has texts alone: a part that names a file is none", async (t) => {
+  it("has strings alone: a part that names a file is none", async (t) => {
     const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: form(schema) }), echo)]);
     const body = '--x\r\ncontent-disposition: form-data; name="a"; filename="a.txt"\r\n\r\nhello\r\n--x--\r\n';
     const sent = await send("POST", "/made", { headers: { "content-type": "multipart/form-data; boundary=x" }, body });
@@ -195,7 +195,7 @@ describe("A form", () => {
     assert.deepEqual(JSON.parse(sent.body).detail, [{ ...problem, input: { filename: "a.txt", size: 5 } }]);
   });
 
-  it("is taken in the place of JSON where standard clients send one, unless bodies are strict", async (t) => {
+  it("is taken instead of JSON where standard clients send one, unless bodies are strict", async (t) => {
     const operation = made(router, "POST", "/made", { body: jsonOrForm(schema) });
     const lenient = await serving(t, [alone(operation, echo)]);
     const strict = await serving(t, [alone(operation, echo)], {
@@ -272,7 +272,7 @@ describe("Bytes", () => {
   });
 });
 
-describe("A body over 64 MiB is refused", () => {
+describe("A body over 64 MiB is rejected", () => {
   const tooLarge = Buffer.alloc(64 * 1024 * 1024 + 1, 0x20);
   const cases = [
     [router, '{"detail":"Request body is too large"}'],

@@ -37,7 +37,7 @@ describe("deadlines that are all as far away", () => {
     assert.deepEqual([late, wall.sleeping], [["b at 2000"], []]);
   });
 
-  it("do not come for those who left, once or twice, and for nobody else", async () => {
+  it("do not come for those who left, once or twice, and for no one else", async () => {
     const { wall, late, deadlines } = stage();
     deadlines.enter("a");
     const leave = deadlines.enter("b");
@@ -58,7 +58,7 @@ describe("deadlines that are all as far away", () => {
     assert.deepEqual([late, wall.sleeping], [[], []]);
   });
 
-  it("do not come any more when they are stopped, and nobody sleeps for them", async () => {
+  it("do not come any more when they are stopped, and no one sleeps for them", async () => {
     const { wall, late, deadlines } = stage();
     deadlines.enter("a");
     deadlines.stop();

@@ -59,7 +59,7 @@ async function until(come: () => boolean): Promise<void> {
   while (!come()) await idle();
 }
 
-describe("An answer that nobody reads", () => {
+describe("An answer that no one reads", () => {
   for (const target of ["/whole", "/pieces"]) {
     it(`keeps its connection for two minutes at ${target}, and then it is cut`, async (t) => {
       const { origin, wall } = await stage(t);

@@ -39,7 +39,7 @@ async function refused(t: TestContext, service: typeof contracts | typeof emulat
   return { status: answer.status, failure: log.list()[0]!.failure, body: JSON.parse(answer.body) };
 }
 
-describe("The contract API refuses by field", () => {
+describe("The contract API rejects by field", () => {
   for (const [what, body, fields] of [
     ["a missing field", {}, { title: ["Field required"] }],
     ["no body", "", { title: ["Field required"] }],
@@ -103,7 +103,7 @@ describe("The contract API refuses by field", () => {
   }
 });
 
-describe("The contract API refuses a body that it cannot read", () => {
+describe("The contract API rejects a body that it cannot read", () => {
   for (const [body, says] of [
     ["{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"],
     ['{\n"é😀": x}', "Expecting value: line 2 column 7 (char 8)"],
@@ -154,7 +154,7 @@ describe("An id in the path that cannot be one", () => {
   });
 });
 
-describe("The control plane refuses in words", () => {
+describe("The control plane rejects in words", () => {
   for (const [what, body, message] of [
     [
       "fields",
@@ -193,7 +193,7 @@ describe("The control plane refuses in words", () => {
   });
 });
 
-describe("The router refuses in FastAPI's form beyond what was recorded", () => {
+describe("The router rejects in FastAPI's form beyond what was recorded", () => {
   it("collects path, query, headers and body, in this order", async (t) => {
     const operation = made(router, "POST", "/made/{kind}", {
       params: z.object({ kind: z.enum(["A", "B"]) }),

@@ -70,7 +70,7 @@ async function ask({ send }: Serving, { request }: Case) {
   });
 }
 
-describe("The routing service refuses as FastAPI does", () => {
+describe("The routing service rejects as FastAPI does", () => {
   for (const recorded of validation) {
     it(recorded.name, async (t) => {
       const answer = await ask(await router(t), recorded);

@@ -24,7 +24,7 @@ describe("A scripted fault", () => {
     ]);
   });
 
-  it("answers in the place of the operation", async (t) => {
+  it("answers instead of the operation", async (t) => {
     let ran = 0;
     const count: TestHandler = () => {
       ran += 1;

@@ -5,7 +5,7 @@ import { made, router } from "./made-up.ts";
 import { deferred, read, serving, stateless, talk } from "./serving.ts";
 
 describe("A listener that hands over", () => {
-  it("answers what it serves, and then refuses what was sent ahead behind it", async (t) => {
+  it("answers what it serves, and then rejects what was sent ahead behind it", async (t) => {
     const [begun, enough] = [deferred(), deferred()];
     const { origin, listener, log } = await serving(
       t,

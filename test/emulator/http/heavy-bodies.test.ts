@@ -41,7 +41,7 @@ describe("A body of more parts than the memory holds", () => {
     assert.equal((await send(fields(10_001))).status, 422);
   });
 
-  it("is refused in Starlette's words as a multipart body of too many parts", async (t) => {
+  it("is rejected in Starlette's words as a multipart body of too many parts", async (t) => {
     const { router } = await emulator(t);
     const send = (count: number, boundary: string) => {
       const parts = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(count);
@@ -55,8 +55,8 @@ describe("A body of more parts than the memory holds", () => {
   });
 });
 
-describe("The refusal of a body", () => {
-  it("tells a thousand problems of a list and no more", async (t) => {
+describe("The rejection of a body", () => {
+  it("reports a thousand problems of a list and no more", async (t) => {
     const { router } = await emulator(t);
     const body = `{"cluster_id":"eu-1","email_hash_list":${list("1", 300_000)}}`;
     const refused = await router("POST", bulk, { body, headers: json });
@@ -65,7 +65,7 @@ describe("The refusal of a body", () => {
     assert.deepEqual(plain(refused), { status: 422, body: { detail } });
   });
 
-  it("quotes short values whole, and says where it left out a long one", async (t) => {
+  it("quotes short values whole, and says where it omitted a long one", async (t) => {
     const { router } = await emulator(t);
     const quotedFor = async (more: string) => {
       const body = `{"cluster_id":"eu-1","more":"${more}"}`;
@@ -81,13 +81,13 @@ describe("A schema that looks for so many problems and no more", () => {
   const item = z.object({ a: z.array(z.int()).optional(), b: z.record(z.string(), z.string()).nullish() });
   const schema = limitProblems(z.union([z.array(item), z.object({ list: z.array(z.string()).min(2) })]));
 
-  it("takes what is right as it is", () => {
+  it("accepts what is right as it is", () => {
     for (const right of [[], [{ a: [1, 2], b: { x: "y" } }, { b: null }], { list: ["a", "b"] }]) {
       assert.deepEqual(schema.parse(right), right);
     }
   });
 
-  it("refuses what is wrong, wherever in a long list it is wrong", () => {
+  it("rejects what is wrong, wherever in a long list it is wrong", () => {
     const long = Array.from({ length: 3 * maxProblems }, () => ({ a: [1] as unknown[] }));
     assert.equal(schema.safeParse(long).success, true);
     assert.equal(schema.safeParse([...long, { a: ["x"] }]).success, false);
@@ -95,7 +95,7 @@ describe("A schema that looks for so many problems and no more", () => {
     assert.equal(schema.safeParse({ list: ["a"] }).success, false);
   });
 
-  it("counts anew for each document", () => {
+  it("counts again for each document", () => {
     const numbers = limitProblems(z.array(z.int()));
     const wrong = Array.from({ length: maxProblems + 5 }, () => "x");
     for (let time = 0; time < 2; time += 1) assert.equal(numbers.safeParse(wrong).error?.issues.length, maxProblems);

@@ -5,7 +5,7 @@ import { it } from "node:test";
 import { emulator } from "../../support/emulator.ts";
 import { talk } from "./serving.ts";
 
-it("every answer of every listener tells browsers to believe its content type", async (t) => {
+it("every answer of every listener reports browsers to believe its content type", async (t) => {
   const { routerUrl, clusters } = await emulator(t);
   const get = (path: string, more = "") =>
     `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${more}\r\n`;

@@ -87,7 +87,7 @@ describe("what is said of an attempt that TLS kept from an answer", () => {
     );
   });
 
-  it("is one line where the receiver refuses", async (t) => {
+  it("is one line where the receiver rejects", async (t) => {
     // The beginning of TLS, answered with an alert: no version that both speak.
     const alert = Buffer.from([0x15, 3, 3, 0, 2, 2, 70]);
     const refuses = createServer((socket) => void socket.once("data", () => socket.end(alert))).listen(0, "127.0.0.1");
@@ -176,7 +176,7 @@ describe("a receiver's name", () => {
     });
   }
 
-  it("that nobody knows fails the attempt", async (t) => {
+  it("that no one knows fails the attempt", async (t) => {
     const unknown = (_: string, __: object, callback: (error: Error) => void) =>
       callback(Object.assign(new Error("getaddrinfo ENOTFOUND hooks.example"), { code: "ENOTFOUND" }));
     const post = poster(t, { allow: ["hooks.example"], lookup: unknown as unknown as typeof lookup });

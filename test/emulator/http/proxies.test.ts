@@ -44,7 +44,7 @@ describe("X-Forwarded-* of a request", () => {
     assert.equal((await understood(world, told)).status, 403);
   });
 
-  it("is taken off where others are named, and its host counts for nothing where nobody is", async (t) => {
+  it("is taken off where others are named, and its host counts for nothing if no one is", async (t) => {
     const strict = await emulator(t, { trustedProxies: ["198.51.100.7"] });
     assert.deepEqual(await understood(strict, told), {
       status: 201,
@@ -78,7 +78,7 @@ describe("X-Forwarded-* of a request", () => {
     assert.deepEqual(await arrived(["127.0.0.1"]), Object.keys(others));
   });
 
-  it("lets pages of the name that a proxy tells use the control plane, and of no other", async (t) => {
+  it("lets pages of the name that a proxy reports use the control plane, and of no other", async (t) => {
     const world = await emulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
     const { host } = new URL(world.routerUrl);
     const from = async (origin: string) =>
@@ -94,7 +94,7 @@ describe("X-Forwarded-* of a request", () => {
     );
   });
 
-  it("is refused to be believed from what is no address", async (t) => {
+  it("is rejected to be believed from what is not an address", async (t) => {
     for (const range of ["10.0.0.0/33", "balancer", "10.0.0.0/", "::1/129"]) {
       await assert.rejects(emulator(t, { trustedProxies: [range] }), {
         message: "startEmulator: trustedProxies.0 must be an address or a range (10.0.0.0/8)",

@@ -25,7 +25,7 @@ const answered = (log: RequestLog, target: string, rawHeaders: readonly string[]
 const targets = (log: RequestLog) => log.list().map(({ id, target }) => `${id} ${target}`);
 
 describe("The request log", () => {
-  it("keeps the newest requests, in so many bytes, and counts those that it dropped", () => {
+  it("retains the newest requests, in so many bytes, and counts those that it dropped", () => {
     const log = new RequestLog(5_000);
     for (let i = 1; i <= 20; i += 1) log.add(answered(log, `/${i}`.padEnd(600, "x")));
     const { bytes, ...amount } = log.amount;
@@ -40,7 +40,7 @@ describe("The request log", () => {
     assert.deepEqual([log.amount.count, log.amount.dropped, targets(log)], [1, 0, ["21 /f"]]);
   });
 
-  it("keeps nothing of a request that is larger than all it may keep", () => {
+  it("retains nothing of a request that is larger than all it may keep", () => {
     const log = new RequestLog(5_000);
     log.add(answered(log, "/before"));
     log.add(answered(log, "/", log.internHeaders(["x-a", "y".repeat(10_000)])));
@@ -56,7 +56,7 @@ describe("The request log", () => {
     assert.equal(log.amount.count, 2);
   });
 
-  it("tells those who watch, until they stop", () => {
+  it("reports those who watch, until they stop", () => {
     const log = new RequestLog();
     const seen: string[] = [];
     const end = log.watch(({ target }) => seen.push(target));
@@ -105,7 +105,7 @@ describe("What is shown of a request", () => {
     );
   });
 
-  it("is no secret of a page that the request came from", () =>
+  it("is not a secret of a page that the request came from", () =>
     assert.deepEqual(
       { ...redactHeaders(["Referer", "http://x/contract-invite/creator/by_token/s3cr3t?code=c&page=2"]) },
       { referer: "http://x/contract-invite/creator/by_token/[redacted]?code=[redacted]&page=[redacted]" },
@@ -113,7 +113,7 @@ describe("What is shown of a request", () => {
 });
 
 describe("GET /_emulator/requests", () => {
-  it("leaves out the icon that browsers ask for", async (t) => {
+  it("omits the icon that browsers ask for", async (t) => {
     const { router, ask } = await emulator(t);
     await router("GET", "/favicon.ico");
     await router("GET", "/router/v1/clustrs");
@@ -181,7 +181,7 @@ describe("GET /_emulator/requests", () => {
     );
   });
 
-  it("takes what a cluster answers by a page of its own for nothing else", async (t) => {
+  it("accepts what a cluster answers by a page of its own for nothing else", async (t) => {
     const { api, ask, clusters } = await emulator(t);
     await draft(api);
     await fetch(`${clusters[0]!.url}/contracts/T-1`);
@@ -198,7 +198,7 @@ describe("GET /_emulator/requests", () => {
     );
   });
 
-  it("leaves out what only reads the control plane where it is asked to, and finds a request by its number", async (t) => {
+  it("omits what only reads the control plane where it is asked to, and finds a request by its number", async (t) => {
     const { router, ask } = await emulator(t);
     await router("GET", "/");
     await ask("GET", "clock");
@@ -273,7 +273,7 @@ describe("GET /_emulator/requests", () => {
     }
   });
 
-  it("shows the JSON that was sent where that is asked for, without secrets, and unless it is long", async (t) => {
+  it("shows the JSON that was sent on request, without secrets, and unless it is long", async (t) => {
     const { api, ask } = await emulator(t);
     const webhook = (title: string) => ({
       title,

@@ -242,7 +242,7 @@ describe("What is sent as text", () => {
     });
   });
 
-  it("is refused as pydantic refuses it, in the order query, headers", async (t) => {
+  it("is rejected as pydantic rejects it, in the order query, headers", async (t) => {
     const { send } = await serving(t, [alone(operation, echo)]);
     const answer = await send("GET", "/made?count=1.5&price=x&open=maybe&sizes=1&sizes=y", {
       headers: { "x-limit": "z" },

@@ -7,7 +7,7 @@ import { receiver } from "../../support/receiver.ts";
 const targetsOf = async (on: TestEmulator): Promise<string[]> =>
   ((await on.ask("GET", "requests")).body as { items: { target: string }[] }).items.map(({ target }) => target);
 
-describe("a secret under a name that nobody declared", () => {
+describe("a secret under a name that no one declared", () => {
   it("stands neither in the request log nor in a trace, wherever it was put", async (t) => {
     const on = await emulator(t);
     const [cluster] = on.clusters;

@@ -35,7 +35,7 @@ describe("the request log notes of the routing service", () => {
     ]);
   });
 
-  it("who was asked, and the answers that nobody got", async (t) => {
+  it("who was asked, and the answers that no one got", async (t) => {
     const world = await routed(t);
     const asked = { code: "asked-several", detail: "eu-1, us-1" };
     await world.router("GET", "/x");
@@ -65,7 +65,7 @@ describe("the request log notes of the routing service", () => {
     assert.deepEqual(await newest(world), [asked, { code: "answer-dropped", detail: "us-1 responded 200, late" }]);
   });
 
-  it("a form where the specification declares JSON, and none where it is the standard's", async (t) => {
+  it("a form where the specification declares JSON, and none if it is the standard's", async (t) => {
     const world = await routed(t);
     const found = { code: "form-body", detail: "the specification declares only JSON" };
     for (const [path, fields, expected] of [
@@ -80,7 +80,7 @@ describe("the request log notes of the routing service", () => {
     assert.deepEqual(await newest(world), []);
   });
 
-  it("a signature of chat_a that nobody checked", async (t) => {
+  it("a signature of chat_a that no one checked", async (t) => {
     const world = await routed(t);
     await world.map("teams", "us-1", ["T1"]);
     await world.router("POST", "/router/v1/integrations/chat_a/webhook/event/", { body: { team_id: "T1" } });

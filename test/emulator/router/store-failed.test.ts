@@ -60,7 +60,7 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
 }
 
 describe("a router that cannot write its state", () => {
-  it("says so in its health, answers look-ups, and refuses every change", async (t) => {
+  it("reports that in its health, answers look-ups, and rejects every change", async (t) => {
     const send = await withoutDisk(t);
     assert.deepEqual(plain(await send("GET", "/")), { status: 200, body: { database: false } });
     assert.deepEqual(plain(await send("GET", "/router/v1/cluster_emails/email/a")), {

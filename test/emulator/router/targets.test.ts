@@ -93,7 +93,7 @@ describe("A target that no server could have", () => {
     });
   }
 
-  it("says which host is meant where it is absolute, and clusters are told that", async (t) => {
+  it("reports which host is meant where it is absolute, and clusters are reported that", async (t) => {
     const world = await routed(t);
     const answer = read(await talk(world.routerUrl, [first("GET http://named.localhost:1/x", "localhost")]));
     assert.equal(answer.status, 200);
@@ -124,7 +124,7 @@ describe("A target that no server could have", () => {
 });
 
 describe("A cluster", () => {
-  it("says the same, and notes none of it in its inbox", async (t) => {
+  it("reports the same, and notes none of it in its inbox", async (t) => {
     const { emulator } = await import("../../support/emulator.ts");
     const world = await emulator(t);
     const { url, id } = world.clusters[0]!;

@@ -10,7 +10,7 @@ import { emulator } from "../../support/emulator.ts";
 const row = (state: string) => ({ state, provider: "ProviderA" as const });
 
 describe("The newest rows of a collection", () => {
-  it("are kept, and those that must stay", async () => {
+  it("are stored, and those that must stay", async () => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const left = await store.transaction("test", async (tx) => {
       for (const state of ["a", "b", "c", "d", "e"]) tx.put(trialStates, row(state));
@@ -22,7 +22,7 @@ describe("The newest rows of a collection", () => {
 });
 
 describe("What strangers begin and never end", () => {
-  it("does not grow for ever: the oldest sign-ins with a provider and signups leave", async (t) => {
+  it("does not grow forever: the oldest sign-ins with a provider and signups leave", async (t) => {
     const world = await emulator(t);
     const before = (await world.ask("GET", "state")).body as { rows: Record<string, unknown[]> };
     const cluster_id = world.clusters[0]!.id;

@@ -44,7 +44,7 @@ describe("what a person does on a page", () => {
     assert.match(String(cause?.what), /^POST \/\S+$/);
   });
 
-  it("is why a device was let in, and why somebody signed in with a provider", async (t) => {
+  it("is why a device was let in, and why a user signed in with a provider", async (t) => {
     const on = await emulator(t);
     const { user_code } = await device(on);
     const page = `${on.routerUrl}/_emulator/device?user_code=${user_code}`;

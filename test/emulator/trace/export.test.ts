@@ -52,7 +52,7 @@ describe("what happens", () => {
     assert.equal(JSON.stringify(spans).includes("s3cret"), false);
   });
 
-  it("is sent while it goes on, whatever it is: what happened first, first", async (t) => {
+  it("is sent while it continues, whatever it is: what happened first, first", async (t) => {
     const sink = await collector(t);
     const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     const last = new Promise<void>((resolve) => {
@@ -199,7 +199,7 @@ async function silent(t: TestContext): Promise<string> {
 }
 
 describe("a collector that never answers", () => {
-  it("keeps nobody waiting, and what has no room is counted", async (t) => {
+  it("makes no caller wait, and counts events without room", async (t) => {
     const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: await silent(t) } });
     const closeSignal = new AbortController();
     const [{ id, clusterKey }] = on.clusters as unknown as [{ id: string; clusterKey: string }];

@@ -53,7 +53,7 @@ describe("a request that the router sends on", () => {
     }
   });
 
-  it("is told to no cluster of others, and to nobody who looks into an inbox", async (t) => {
+  it("is sent to no cluster of others, and to no one who looks into an inbox", async (t) => {
     const outside = await routed(t);
     await outside.router("GET", "/api/v1/anything", { headers: { "x-svc-link": "mine" } });
     for (const { received } of [outside.eu, outside.us]) {

@@ -47,7 +47,7 @@ async function outForSignature(t: TestContext, options = {}): Promise<TestEmulat
 }
 
 describe("what follows from a request", () => {
-  it("names it, and the request is kept with it", async (t) => {
+  it("names it, and the request is stored with it", async (t) => {
     const on = await outForSignature(t);
     const waiting = (await rowsOf(on)).schedule.filter(({ kind }) => kind === "email-delivery");
     assert.deepEqual(
@@ -67,7 +67,7 @@ describe("what follows from a request", () => {
     assert.ok(events.includes(`${signing.id} CONTRACT_SIGNED`), events.join());
   });
 
-  it("says who moved time, where it came due by that", async (t) => {
+  it("reports who moved time, where it came due by that", async (t) => {
     const on = await outForSignature(t, { autoSignMs: 600_000 });
     await on.clock.advance({ by: "PT15M" });
     const rows = await rowsOf(on);
@@ -119,7 +119,7 @@ describe("what follows from a request", () => {
     for (const row of causes) assert.match(row.trace, /^[0-9a-f]{32}$/);
   });
 
-  it("is told with its own target, whatever the one before it came to", async (t) => {
+  it("is reported with its own target, whatever the one before it came to", async (t) => {
     const on = await emulator(t, manual);
     const path = "/api/v2.1/public/webhooks/";
     for (const query of ["", "", "?x=s3cr3t", "?y=1", ""]) await on.api("POST", `${path}${query}`, { body: dead });

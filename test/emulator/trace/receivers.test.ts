@@ -43,7 +43,7 @@ const bytesOf = (got: Awaited<ReturnType<typeof told>>["got"]) =>
   });
 
 describe("receivers", () => {
-  it("get the same bytes whether traces are told or not, but for the one header", async (t) => {
+  it("get the same bytes whether traces are reported or not, but for the one header", async (t) => {
     const [silent, telling] = [await told(t, {}), await told(t, { traceWebhooks: true })];
     const without = telling.got.map(({ rawHeaders, ...rest }) => {
       const at = rawHeaders.indexOf("traceparent");
@@ -61,7 +61,7 @@ describe("receivers", () => {
     );
   });
 
-  it("are told the trace, and the span of each attempt, with --webhook-headers trace", async (t) => {
+  it("are reported the trace, and the span of each attempt, with --webhook-headers trace", async (t) => {
     const { nodes, got } = await told(t, { traceWebhooks: true });
     const spans = [1, 2, 3].map((number) => nodes.find(({ id }) => id === `attempt:2.${number}`));
     assert.deepEqual(

@@ -84,7 +84,7 @@ describe("a trace", () => {
     assert.deepEqual((await traceOf(on, nodes[0]!.trace)).nodes, nodes);
   });
 
-  it("tells of what is still to come, below what asked for it", async (t) => {
+  it("reports what is still to come, below what asked for it", async (t) => {
     const on = await emulator(t, { ...manual, autoSignMs: 600_000 });
     await sent(on.api);
     const { planned } = await traceOf(on, "T-1");
@@ -190,7 +190,7 @@ describe("a trace", () => {
     assert.deepEqual(script.nodes[0]?.what, "faults.add POST /_emulator/faults");
   });
 
-  it("is refused where nothing is kept, and where the name means nothing", async (t) => {
+  it("is rejected where nothing is stored, and where the name means nothing", async (t) => {
     const on = await emulator(t, manual);
     const codeOf = async (path: string) => {
       const { status, body } = await on.ask("GET", path);

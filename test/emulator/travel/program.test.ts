@@ -9,7 +9,7 @@ import { receiver } from "../../support/receiver.ts";
 import { bytesSince, stateOf, subscribed } from "./travel.ts";
 
 describe("a program", () => {
-  it("keeps the state, and goes back to it by name or by what it was given", async (t) => {
+  it("retains the state, and goes back to it by name or by what it was given", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const at = on.clock.now();
@@ -30,7 +30,7 @@ describe("a program", () => {
     assert.deepEqual(await stateOf(on), drafted);
   });
 
-  it("is refused a name that is taken, none, or of the emulator's own; and a snapshot that is not there", async (t) => {
+  it("is rejected a name that is taken, none, or of the emulator's own; and a snapshot that is not there", async (t) => {
     const on = await emulator(t);
     await on.snapshot("taken");
     const there = "Snapshot taken already exists. Use another name, or { replace: true }";
@@ -81,7 +81,7 @@ describe("a fork", () => {
     assert.deepEqual(snapshots, []);
   });
 
-  it("goes on byte for byte as the original does, and when that has ended", async (t) => {
+  it("continues byte for byte as the original does, and when that has ended", async (t) => {
     const on = await emulator(t, { deterministic: true });
     const sink = await receiver(t);
     sink.answer(503);
@@ -123,7 +123,7 @@ describe("a fork", () => {
     assert.deepEqual([await create(fork), await create(fork), await create(on)], [503, 400, 503]);
   });
 
-  it("is made of an emulator that runs: once it is closed, all that keeps a state or moves time says so", async (t) => {
+  it("is made of an emulator that runs: once it is closed, all that keeps a state or moves time reports that", async (t) => {
     const on = await emulator(t);
     await on.close();
     const closed = { name: "EmulatorClosedError", message: /^The emulator is closed/ };

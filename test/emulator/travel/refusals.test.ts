@@ -48,7 +48,7 @@ describe("a snapshot that is not there", () => {
   });
 });
 
-describe("what lies beside snapshots and is a special file", () => {
+describe("what lies next to snapshots and is a special file", () => {
   const skip = process.platform === "win32" ? "there are no named pipes in folders" : false;
   it("is none of them, whatever it is called, and hinders nothing", { skip }, async (t) => {
     const file = join(await testFolder(t), "emulator.json");
@@ -137,7 +137,7 @@ describe("a snapshot whose file is not as it was written", () => {
     });
   }
 
-  it("is refused: renamed", async (t) => {
+  it("is rejected: renamed", async (t) => {
     const folder = join(await testFolder(t), "emulator.json");
     const on = await emulator(t, { file: folder });
     await save(on, "one");
@@ -146,7 +146,7 @@ describe("a snapshot whose file is not as it was written", () => {
     await assertRefused(on, () => on.ask("POST", "snapshots/two/restore"), unusable("two", reason));
   });
 
-  it("is refused: an exported state", async (t) => {
+  it("is rejected: an exported state", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const on = await emulator(t, { file });
     await save(on, "exported");
@@ -157,7 +157,7 @@ describe("a snapshot whose file is not as it was written", () => {
     assert.match(JSON.stringify(body), /the checksum does not match/);
   });
 
-  it("is refused: of other clusters", async (t) => {
+  it("is rejected: of other clusters", async (t) => {
     const [one, two] = [join(await testFolder(t), "emulator.json"), join(await testFolder(t), "emulator.json")];
     const other = await emulator(t, { file: one, seed: { clusters: [{ id: "in-1", label: "in" }] } });
     await save(other, "foreign");

@@ -51,7 +51,7 @@ describe("going back to a snapshot", () => {
     assert.deepEqual([await statusOf(on.api, contract), await statusOf(on.api, other)], ["DRAFT", "DRAFT"]);
   });
 
-  it("keeps what the first of several at once has left, and nothing where nothing was different", async (t) => {
+  it("retains what the first of several at once has left, and nothing if nothing was different", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     await draft(on.api);
     await save(on, "drafted");

@@ -59,7 +59,7 @@ const noHistory = refusal(
 );
 
 whereverItIsKept("a rewind", (place) => {
-  it("takes a move of time back, whether or not anything was due, also where time passes by itself", async (t) => {
+  it("undoes a clock advance, whether or not anything was due, also where time passes by itself", async (t) => {
     const { on } = await keptAt(place, t, { deterministic: false, clock: { mode: "real", speed: 1 } });
     const sink = await receiver(t);
     sink.answer(503);
@@ -80,7 +80,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.equal(sink.received.length, 6);
   });
 
-  it("counts nobody's look at the log as a step, though what is over is dropped by it", async (t) => {
+  it("counts no one's look at the log as a step, though what is over is dropped by it", async (t) => {
     const { on } = await keptAt(place, t);
     const sink = await receiver(t);
     await subscribed(on, sink.url);
@@ -122,7 +122,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.deepEqual(await stateOf(on), left);
   });
 
-  it("goes back step by step, each request or move of time that changed something, also over restarts", async (t) => {
+  it("rewinds step by step, each request or clock advance that changed something, also over restarts", async (t) => {
     const { on, options } = await keptAt(place, t);
     const states = [await exported(on)];
     for (const step of [() => draft(on.api), () => advance(on, { by: "PT1H" }), () => draft(on.api)]) {
@@ -211,7 +211,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.equal(await exported(on), one);
   });
 
-  it("begins anew with a state that is imported or reset: nothing led to it here", async (t) => {
+  it("begins again with a state that is imported or reset: nothing led to it here", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
     await on.ask("POST", "reset");
@@ -223,7 +223,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.equal(status, 409);
   });
 
-  it("keeps nothing where it takes nothing back, so that what was kept stays", async (t) => {
+  it("retains nothing if it takes nothing back, so that what was stored stays", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
     await rewind(on, { steps: 1 });
@@ -254,7 +254,7 @@ whereverItIsKept("a rewind", (place) => {
 });
 
 whereverItIsKept("what a rewind is refused for, while nothing is changed", (place) => {
-  it("is a time that lies ahead (not-behind), a cause that nobody knows (beyond-history)", async (t) => {
+  it("is a time that lies ahead (not-behind), a cause that no one knows (beyond-history)", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
     const ahead = "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z.";
@@ -284,7 +284,7 @@ whereverItIsKept("what a rewind is refused for, while nothing is changed", (plac
     assert.deepEqual(await names(on), []);
   });
 
-  it("is that nothing is kept: in memory, and without a history (no-history)", async (t) => {
+  it("is that nothing is stored: in memory, and without a history (no-history)", async (t) => {
     const { on } = await keptAt(place, t, { historyBytes: 0 });
     for (const one of [on, await emulator(t)]) {
       await draft(one.api);
@@ -293,7 +293,7 @@ whereverItIsKept("what a rewind is refused for, while nothing is changed", (plac
   });
 });
 
-describe("the history that is kept", () => {
+describe("the history that is stored", () => {
   const sizeOf = async (file: string): Promise<number> => {
     const folder = `${file}.history`;
     const files = await readdir(folder).catch(() => []);
@@ -301,7 +301,7 @@ describe("the history that is kept", () => {
     return sizes.reduce((sum, size) => sum + size, 0);
   };
 
-  it("takes no more of the disk than it may, whatever is written, and says how far it reaches then", async (t) => {
+  it("accepts no more of the disk than it may, whatever is written, and says how far it reaches then", async (t) => {
     const historyBytes = 60_000;
     const file = join(await testFolder(t), "emulator.json");
     const options = { file, deterministic: true, historyBytes };
@@ -327,7 +327,7 @@ describe("the history that is kept", () => {
     assert.equal(await sizeOf(file), 0);
   });
 
-  it("says how far it reaches after a rewind, too, when what led there had no room", async (t) => {
+  it("reports how far it reaches after a rewind, too, when what led there had no room", async (t) => {
     // Where ids are random, there is no place in their sequence to be kept with the time.
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json"), historyBytes: 1_000 });
     for (let i = 0; i < 3; i += 1) {

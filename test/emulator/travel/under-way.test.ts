@@ -11,7 +11,7 @@ import { receiver } from "../../support/receiver.ts";
 import { restore, save, stateOf, subscribed } from "./travel.ts";
 
 describe("what is under way at a restore", () => {
-  it("leaves a note and no outcome: an attempt that nobody has answered yet", async (t) => {
+  it("leaves a note and no outcome: an attempt that no one has answered yet", async (t) => {
     const lines: string[] = [];
     const on = await emulator(t, { log: (line) => lines.push(line) });
     const sink = await receiver(t);
@@ -32,7 +32,7 @@ describe("what is under way at a restore", () => {
     assert.deepEqual(await stateOf(on), quiet);
   });
 
-  it("ends without going on: time that somebody moves", async (t) => {
+  it("ends without going on: time that a user moves", async (t) => {
     const on = await emulator(t);
     const sink = await receiver(t);
     await subscribed(on, sink.url);
@@ -48,7 +48,7 @@ describe("what is under way at a restore", () => {
   });
 });
 
-describe("what a cluster reports to the router, when the contract is taken back that it is about", () => {
+describe("what a cluster reports to the router, when the contract is undone that it is about", () => {
   it("changes nothing any more where it is on its way", async (t) => {
     const on = await keptInRealTime(t);
     const slow = { direction: "incoming", operation: "signatories.add", latency_ms: 200, count: 1 };
@@ -114,7 +114,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo()));
 }
 
-describe("beside the rows of the state", () => {
+describe("next to the rows of the state", () => {
   it("the hits of scripted faults come back", async (t) => {
     const on = await emulator(t);
     const fault = { direction: "incoming", operation: "contracts.create", status: 503, count: 2 };
@@ -150,7 +150,7 @@ describe("beside the rows of the state", () => {
     assert.match(JSON.stringify(await stateOf(second)), new RegExp(sha256));
   });
 
-  it("keeps what was served meanwhile as it is: the log of requests", async (t) => {
+  it("retains what was served meanwhile as it is: the log of requests", async (t) => {
     const on = await emulator(t);
     await save(on, "begun");
     await sender(on.routerUrl)("GET", "/health");

@@ -170,7 +170,7 @@ describe("the log of deliveries", () => {
     assert.equal(await office.store.read((view) => showDelivery(view, 2)), undefined);
   });
 
-  it("keeps the delivered 30 days after the attempt, the failed and skipped 90, and waits for neither", async (t) => {
+  it("retains the delivered 30 days after the attempt, the failed and skipped 90, and waits for neither", async (t) => {
     const office = await post(t);
     const good = await receiver(t);
     const bad = await receiver(t);

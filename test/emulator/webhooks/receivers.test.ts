@@ -104,7 +104,7 @@ describe("an attempt", () => {
     });
   }
 
-  it("fails when nobody listens", async (t) => {
+  it("fails when no one listens", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const id = await subscribe(nobody);
     await happen("CONTRACT_CREATED");
@@ -179,7 +179,7 @@ describe("an attempt", () => {
     );
   });
 
-  it("keeps the first 64 kB of an endless answer and reads no further", async (t) => {
+  it("retains the first 64 kB of an endless answer and reads no further", async (t) => {
     const { subscribe, happen, runner, store } = await post(t);
     const sink = await receiver(t);
     sink.answer((_, response) => {

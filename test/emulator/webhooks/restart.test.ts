@@ -17,7 +17,7 @@ async function stateFile(t: TestContext): Promise<() => Promise<Store>> {
 }
 
 describe("after a restart", () => {
-  it("the schedule goes on where it was", async (t) => {
+  it("the schedule continues where it was", async (t) => {
     const open = await stateFile(t);
     const sink = await receiver(t);
     sink.answer(500);

@@ -68,7 +68,7 @@ describe("what is over", () => {
   });
 });
 
-describe("what a script of faults is told", () => {
+describe("what a script of faults is reported", () => {
   it("is which attempt is about to begin, by its number, and whether it is a resend", async (t) => {
     const told: PendingAttempt[] = [];
     const office = await post(t, { intervene: (about) => void told.push(about) });

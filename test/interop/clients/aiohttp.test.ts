@@ -26,7 +26,7 @@ const names: readonly (readonly [given: string, kept: string])[] = [
   [hardName, hardName],
 ];
 
-it("aiohttp uploads and downloads by signed URLs, which its yarl spells anew", { skip: made.missing }, async (t) => {
+it("aiohttp uploads and downloads by signed URLs, which its yarl spells again", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t);
   const cwd = await workshop(t, world, import.meta.url, "aiohttp/client.py");

@@ -19,7 +19,7 @@ interface Family {
 
 type Read = Readonly<Record<string, Family>>;
 
-it("Prometheus' own library reads the metrics of an emulator, in both texts", { skip: made.missing }, async (t) => {
+it("Prometheus' own library reads the metrics of an emulator, in both strings", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t, { autoSignMs: 600_000 });
   await eventful(t, world);

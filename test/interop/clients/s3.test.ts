@@ -9,7 +9,7 @@ import { told } from "../../support/foreign/program.ts";
 const boto3 = await pythonPackages("boto3==1.44.8");
 const sdk = await npmPackages("@aws-sdk/client-s3@3.1175.0");
 
-it("boto3 uploads with its checksums, and understands the refusal of others", { skip: boto3.missing }, async (t) => {
+it("boto3 uploads with its checksums, and understands the rejection of others", { skip: boto3.missing }, async (t) => {
   if (boto3.missing !== undefined) return;
   const world = await emulator(t);
   const cwd = await workshop(t, world, import.meta.url, "s3/client.py");

@@ -22,9 +22,9 @@ type Request = z.output<typeof ImportExecutedRequest>;
 export const executedHandlers = {
   "executed.import": async ({ body }, { store, blobs, pdfs, clock, settings, cluster, caller, fail }) => {
     const { workspace, user } = caller;
-    // One of them is there, else the fields would have been refused.
+    // One of them is set, else the fields would have been rejected.
     const checked = await checkPdf((body.file_base64 ?? body.file_content)!, pdfs, fail);
-    // Looked at before the bytes are kept, so that a refused import leaves nothing behind.
+    // Looked at before the bytes are stored, so that a rejected import leaves nothing behind.
     const { file } = await store.read((view) => acceptable(view, workspace, body, checked, fail));
     const blob = await storeFile(blobs, file);
 

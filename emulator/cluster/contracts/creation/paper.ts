@@ -42,7 +42,7 @@ async function uploaded(route: "review" | "sign", body: PaperRequest, call: Pape
   const { store, blobs, pdfs, clock, settings, cluster, caller, fail, finding } = call;
   const { workspace, user } = caller;
   const checked = await checkPdf(body.file_base64, pdfs, fail);
-  // Looked at before the bytes are kept, so that a refused upload leaves nothing behind.
+  // Looked at before the bytes are stored, so that a rejected upload leaves nothing behind.
   const { type, file } = await store.read((view) => acceptable(view, workspace, route, body, checked, fail));
   noteUnknownAnswers(finding, "intake_form_data.", type.intake_form, body.intake_form_data ?? {});
   const blob = await storeFile(blobs, file);
@@ -90,7 +90,7 @@ interface CreatorSignatory {
   readonly note?: string | null | undefined;
 }
 
-/** Who signs third-party paper: the own side's people, then the contact of each counterparty. */
+/** Signatories of third-party paper: the own side's people, then the contact of each counterparty. */
 async function paperSignatories(
   view: View,
   workspace: Workspace,
@@ -108,7 +108,7 @@ async function paperSignatories(
   return [...creators, ...contacts];
 }
 
-/** What the review route takes; what the signature route takes is a part of it. */
+/** Fields of the review route; those of the signature route are a part of them. */
 type PaperRequest = z.output<typeof UploadReviewRequest>;
 type Reviewer = Pick<Review, "reviewer_user_id" | "reviewer_role_id" | "description">;
 
@@ -129,7 +129,7 @@ async function acceptable(
       ? await findPrimaryEntity(view, workspace)
       : await findEntity(view, workspace, entityId, "creator_organization_entity_id", problems);
   const party = partyOf(body, problems);
-  const owner = await businessUser(view, workspace, body.business_user_email, problems);
+  const owner = await findBusinessUser(view, workspace, body.business_user_email, problems);
   const reviewer = await reviewerOf(view, workspace, type, body.reviewer, problems);
   if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
   if (route === "sign" && !body.creator_signatories?.length) {
@@ -161,7 +161,12 @@ function partyOf(body: PaperRequest, problems: Problems): PartyInput | undefined
   return parsePartyFields({ ...body, counterparty_organization_name: `Workspace ${body.counterparty_workspace_id}` });
 }
 
-async function businessUser(view: View, workspace: Workspace, email: string | null | undefined, problems: Problems) {
+async function findBusinessUser(
+  view: View,
+  workspace: Workspace,
+  email: string | null | undefined,
+  problems: Problems,
+) {
   if (email == null) return undefined;
   const user = await findUser(view, workspace, email);
   if (!user) problems.add(["business_user_email"], userNotFoundMessage(email));

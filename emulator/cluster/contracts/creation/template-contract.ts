@@ -20,7 +20,7 @@ import { createContract } from "./new-contract.ts";
 type Request = z.output<typeof CreateContractRequest>;
 type Refusals = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
 
-/** A draft, not stored yet, and the counterparties that are new by it, of whom nobody is told yet. */
+/** A draft, not stored yet, and its new counterparties, which are not emitted yet. */
 interface Draft {
   readonly draft: Contract;
   readonly news: readonly CounterpartyChange[];
@@ -69,7 +69,7 @@ export async function draftFromTemplate(
   return { draft, news };
 }
 
-/** The template, or what is wrong with the id. */
+/** The template, or the problem with the id. */
 async function usableTemplate(view: View, workspace: Workspace, id: number): Promise<Template | string> {
   const template = await findTemplate(view, workspace, id);
   if (!template) return rowNotFoundMessage(id);
@@ -84,7 +84,7 @@ async function entityOf(view: View, workspace: Workspace, reference?: string | n
 
 type Details = z.output<typeof CounterPartyDetails>;
 
-/** What a counterparty is called: signatories name it by this (DECISIONS.md, F11). */
+/** Name of a counterparty: signatories refer to it by this (DECISIONS.md, F11). */
 const nameOf = ({ is_individual, organization_name, poc_details }: Details): string =>
   is_individual ? fullName(poc_details) : (organization_name ?? "");
 
@@ -150,7 +150,7 @@ function checkSignatories(
   problems: Problems,
 ): void {
   const known = new Set(partyNames);
-  // Told again for each signatory, so that many of both would make an answer of the square of their number.
+  // Repeated for each signatory, so that many of both would make a response of the square of their number.
   const choices = partyNames.slice(0, namesShown).join(", ") + (partyNames.length > namesShown ? ", …" : "");
   given.forEach(({ is_counterparty_signatory, counterparty_name }, i) => {
     if (!is_counterparty_signatory) return;
@@ -167,8 +167,8 @@ function checkSignatories(
 }
 
 /**
- * Who signs (DECISIONS.md, C10 and C11): those of the payload; else the contact of each counterparty, in order, then
- * the template's own slot. A slot that must be filled is filled by payload or template, or refused.
+ * The signatories (DECISIONS.md, C10 and C11): those of the payload; else the contact of each counterparty, in order,
+ * then the template's own slot. A mandatory slot is filled by payload or template, or rejected.
  */
 function resolveSignatories(
   given: readonly TemplateSignatoriesDetails[],

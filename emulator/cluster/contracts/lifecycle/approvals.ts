@@ -94,7 +94,7 @@ async function approvalRecord(
       id: approval.id,
       contract_id: contract.id,
       approval_name: approval.name,
-      // Those of the public route are asked for by hand.
+      // Approvals of the public route are requested by hand.
       approval_type: "AD_HOC",
       ...(approval.approver_user_id !== null && { org_user: await personRecord(view, approval.approver_user_id) }),
       sent_for_approval: sent,

@@ -4,7 +4,7 @@ import { partyOfContact } from "../links.ts";
 import { fullName } from "../records.ts";
 import type { Contract, Signatory } from "../rows.ts";
 
-/** Whom an e-mail to the counterparty goes to. */
+/** Recipients of an e-mail to the counterparty. */
 export interface Addressees {
   readonly to?: readonly string[] | undefined;
   readonly cc?: readonly string[] | undefined;
@@ -16,11 +16,11 @@ const counterpartyAddresses = (contract: Contract, addressees?: Addressees): rea
 
 /** An e-mail of a contract that is to be sent, not kept yet. */
 export type Mail = Pick<Email, "purpose" | "recipient" | "mode"> & {
-  /** The name of somebody of the other side, who is invited by it. */
+  /** Name of the invited person of the other side. */
   readonly invites?: string;
 };
 
-/** The e-mails that go to signatories whose turn has come; a copy goes to nobody (DECISIONS.md, C11). */
+/** The e-mails to signatories whose turn has come; there are no copies (DECISIONS.md, C11). */
 export const signingMails = (invited: readonly Signatory[]): readonly Mail[] =>
   invited.map(({ email, name, is_counterparty }) => ({
     purpose: "signing",
@@ -29,7 +29,7 @@ export const signingMails = (invited: readonly Signatory[]): readonly Mail[] =>
     ...(is_counterparty && { invites: name }),
   }));
 
-/** The name of a counterparty's contact; of anybody else the address is all that is known. */
+/** The name of a counterparty's contact; of anyone else the address is all that is known. */
 function nameOfContact(contract: Contract, email: string): string {
   const poc = partyOfContact(contract, email)?.poc;
   return poc ? fullName(poc) : email;
@@ -41,7 +41,7 @@ export function redliningMails(contract: Contract, addressees?: Addressees): rea
     purpose: "redlining",
     recipient,
     mode,
-    // Whoever gets a copy may be anybody.
+    // Recipients of copies may be anyone.
     ...(mode === "to" && { invites: nameOfContact(contract, recipient) }),
   });
   return [
@@ -51,8 +51,8 @@ export function redliningMails(contract: Contract, addressees?: Addressees): rea
 }
 
 /**
- * The further keys of `activity_data`, once for each time that the activity is told (DECISIONS.md, F21): most
- * activities once and without any, a notification once for each signatory who is invited.
+ * The further keys of `activity_data`, once for each emission of the activity (DECISIONS.md, F21): most activities once
+ * and without any, a notification once for each invited signatory.
  */
 export function createActivityDataPerPerson(
   activity: Activity,

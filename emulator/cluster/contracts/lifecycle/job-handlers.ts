@@ -11,8 +11,8 @@ import type { LifecycleContext } from "./transition.ts";
 type Job = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
 
 /**
- * What the schedule does with contracts. `email-delivery` (ref: `<contract id> <e-mail id>`) reports an e-mail as
- * delivered, unless its provider has reported otherwise; `auto-sign` (ref: `<contract id> <signatory id>`) signs
+ * Handlers of the scheduled entries of contracts. `email-delivery` (ref: `<contract id> <e-mail id>`) reports an e-mail
+ * as delivered, unless its provider has reported otherwise; `auto-sign` (ref: `<contract id> <signatory id>`) signs
  * (DECISIONS.md, C11).
  */
 export function contractJobHandlers(world: LifecycleContext): JobHandlers {

@@ -12,7 +12,7 @@ import type { FailureCode } from "../../../../src/api/failures.ts";
 import { isOneOf } from "../../../../src/base/object.ts";
 import type { Contract, Review, Signatory } from "../rows.ts";
 
-/** The moved contract and the row of the table that moved it, or the failure it is refused with. */
+/** The moved contract and the row of the table that moved it, or the failure it is rejected with. */
 export type TransitionResult =
   | { readonly refused?: undefined; readonly taken: Move; readonly contract: Contract }
   | { readonly refused: FailureCode; readonly data: unknown };
@@ -118,7 +118,7 @@ function oldestCompleted({ reviews }: Contract, at: number): Contract["reviews"]
   return reviews.map((review) => (review === done ? { ...review, completed_at: at } : review));
 }
 
-/** Everybody starts anew; those whose turn it is have the contract before them. */
+/** Everybody starts again; those whose turn it is have the contract before them. */
 function invited(signatories: readonly Signatory[], at: number): Signatory[] {
   const fresh = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
   return inviteNextSignatories(fresh, at);
@@ -131,7 +131,7 @@ function recalled(signatories: readonly Signatory[]): Signatory[] {
   );
 }
 
-/** Those before whom a move has put the contract: all whose turn it is where signature begins, else who come next. */
+/** The people who have to act after a transition: all whose turn it is if signature begins, else the next ones. */
 export function findInvitedSignatories({ to }: Move, before: Contract, after: Contract): Signatory[] {
   const asked = new Set(
     to === "SIGN" ? [] : before.signatories.flatMap(({ id, sent_at }) => (sent_at === null ? [] : id)),
@@ -139,7 +139,7 @@ export function findInvitedSignatories({ to }: Move, before: Contract, after: Co
   return after.signatories.filter(({ id, sent_at }) => sent_at !== null && !asked.has(id));
 }
 
-/** Whoever signs before that signatory and has not signed yet. Without an order nobody does. */
+/** The earlier signatories who have not signed yet. Without an order there are none. */
 export function findPrecedingSignatory(
   signatories: readonly Signatory[],
   { sign_order }: Signatory,
@@ -150,7 +150,7 @@ export function findPrecedingSignatory(
   );
 }
 
-/** Those whose turn it is; nobody when all have acted. */
+/** People whose turn it is; none when all have acted. */
 export function findNextSignatories(signatories: readonly Signatory[]): Signatory[] {
   const first = firstOrder(signatories);
   return signatories.filter((each) => each.action === null && hasTurn(each, first));

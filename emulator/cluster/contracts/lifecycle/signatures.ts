@@ -14,7 +14,7 @@ import { findNextSignatories, findPrecedingSignatory, inviteNextSignatories } fr
 import { sendContractEmails } from "./timers.ts";
 import { type LifecycleContext, transition } from "./transition.ts";
 
-/** Who acts, and what they write beside it. Without an address it is the next whose turn it is. */
+/** The signatory, and their note. Without an address it is the next whose turn it is. */
 export interface SignatureAction {
   readonly email?: string | undefined;
   readonly note?: string | undefined;
@@ -56,7 +56,7 @@ export async function decline(
   return transition(tx, world, { ...contract, signatories }, "decline", { by: person(signatory) }, fail);
 }
 
-/** Outside SIGN it is nobody's turn, and the status is what refuses. */
+/** Outside SIGN no signatory has a turn, and the status leads to a rejection. */
 function whoActs(
   contract: Contract,
   trigger: "sign" | "decline",
@@ -84,7 +84,7 @@ const replaced = (signatories: readonly Signatory[], changed: Signatory): Signat
 
 const person = ({ name, email }: Signatory) => ({ name, email });
 
-/** What moves a contract through the public API, beside sending it (DECISIONS.md, F12). */
+/** Transitions of the public API, in addition to sending (DECISIONS.md, F12). */
 export const executionHandlers = {
   "execution.mark": ({ params }, { store, clock, settings, caller, fail }) =>
     store.transaction("execution.mark", async (tx) => {

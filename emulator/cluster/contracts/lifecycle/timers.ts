@@ -42,7 +42,7 @@ export async function startTimers(tx: Transaction, contract: Contract, timing: T
   await sendContractEmails(tx, contract, mails, at, isSent);
   if (taken.to === "held") await expectReports(tx, contract, at);
   if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
-  for (const [i, { id }] of inOrder(contract).entries()) {
+  for (const [i, { id }] of sortSignatories(contract).entries()) {
     timer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
   }
 }
@@ -75,8 +75,8 @@ export async function sendContractEmails(
 }
 
 /**
- * What the provider had not reported yet when the contract was put on hold, it reports after the hold: of each person's newest
- * e-mail, if the contract still waits for an answer to it.
+ * Pending reports of the provider are resumed after a hold: of each person's newest e-mail, if the contract still waits
+ * for a response to it.
  */
 async function expectReports(tx: Transaction, contract: Contract, at: number): Promise<void> {
   const { status, signatories, sent_for_signature_at, sent_to_counterparty_at } = contract;
@@ -97,7 +97,7 @@ async function expectReports(tx: Transaction, contract: Contract, at: number): P
 const timer = (tx: Transaction, { id, workspace_id }: Contract, due: number, kind: string, ref: number): void =>
   void enqueue(tx, { due, kind, concurrency_key: contractKey(id), workspace_id, ref: `${id} ${ref}` });
 
-const inOrder = ({ signatories }: Contract) =>
+const sortSignatories = ({ signatories }: Contract) =>
   signatories
     .filter((signatory) => signatory.action === null)
     .toSorted((a, b) => (a.sign_order ?? 0) - (b.sign_order ?? 0));

@@ -13,24 +13,24 @@ import { type Addressees, createActivityDataPerPerson } from "./email-events.ts"
 import { findInvitedSignatories, move } from "./lifecycle.ts";
 import { startTimers, stopTimers } from "./timers.ts";
 
-/** What moving a contract needs of the world. */
+/** The parts of the world that a transition needs. */
 export interface LifecycleContext {
   readonly clock: Clock;
   readonly settings: Settings;
 }
 
 export interface TransitionOptions {
-  /** Who does it; ignored where the table says that the service does. */
+  /** The performer; ignored if the table names the service. */
   readonly by: Performer;
-  /** Whom the e-mail to the counterparty goes to, instead of the configured people. */
+  /** Recipients of the e-mail to the counterparty, instead of the configured people. */
   readonly addressees?: Addressees;
-  /** What else changes on the contract, once the table has allowed the move. */
+  /** Other changes of the contract, once the table has allowed the transition. */
   readonly patch?: (moved: Contract) => Contract;
 }
 
 /**
  * Applies a trigger to a contract in the caller's transaction: moves it by the lifecycle table, stores it, ends and
- * starts its timers, and tells the subscriptions. Refuses with what the table says.
+ * starts its timers, and notifies the webhooks. Rejects with the failures of the table.
  */
 export async function transition<T extends Trigger>(
   tx: Transaction,
@@ -40,11 +40,12 @@ export async function transition<T extends Trigger>(
   options: TransitionOptions,
   fail: Fail<RefusalOf<T>>,
 ): Promise<Contract> {
-  // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared whatever it refuses with.
-  return applied(tx, world, contract, trigger, options, contract.status, fail as unknown as Refuse);
+  // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared whatever it rejects
+  // with.
+  return applyTransition(tx, world, contract, trigger, options, contract.status, fail as unknown as Refuse);
 }
 
-/** The same for a contract that is being created; creation is never refused by the table. */
+/** The same for a contract that is being created; creation is never rejected by the table. */
 export function createByTransition(
   tx: Transaction,
   world: LifecycleContext,
@@ -52,14 +53,14 @@ export function createByTransition(
   trigger: "create-from-template" | "upload-for-review" | "upload-for-signature" | "import-executed",
   options: TransitionOptions,
 ): Promise<Contract> {
-  return applied(tx, world, contract, trigger, options, "(new)", (code) => {
+  return applyTransition(tx, world, contract, trigger, options, "(new)", (code) => {
     throw new Error(`The lifecycle table does not allow creating a contract: ${code}`);
   });
 }
 
 type Refuse = (code: FailureCode, data: unknown) => never;
 
-async function applied(
+async function applyTransition(
   tx: Transaction,
   { clock, settings }: LifecycleContext,
   before: Contract,

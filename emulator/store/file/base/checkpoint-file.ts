@@ -15,15 +15,15 @@ import { documentSlices } from "../document.ts";
 import { DocumentReader } from "../document-reader.ts";
 
 /**
- * A whole state as it stands in a file, on which the journals build: the state file itself is one. The first journal
- * generation that is not in it. (A snapshot is what a user keeps under a name.)
+ * A whole state in a file, from which the journals continue: the state file itself is one. Its number is that of the
+ * first journal generation that it does not contain. (A snapshot is a state that a user saves under a name.)
  */
 export interface Checkpoint {
   readonly generation: number;
   readonly state: State;
 }
 
-/** A base that was read, and what its rows, and those of the journals that follow it, need to be of today. */
+/** A checkpoint that was read, and what its rows, and those of the journals that follow it, need to be of today. */
 export interface LoadedCheckpoint extends Checkpoint, CheckpointHead {
   readonly upgrade: Upgrade;
 }
@@ -39,12 +39,12 @@ interface Options extends CheckpointOptions {
 }
 
 /**
- * The base file behind lowdb's port: one JSON document, one row per line, read and written in slices. Its last
+ * The checkpoint file behind lowdb's port: one JSON document, one row per line, read and written in slices. Its last
  * member is a checksum of all bytes before that line, so that no damage goes unseen.
  */
 export class CheckpointFile implements Adapter<Checkpoint> {
   readonly #options: Options;
-  /** True once the new file stands in the place of the old one. */
+  /** True once the new file has replaced the old one. */
   renamed = false;
   /** Bytes of the document last read or written. */
   size = 0;
@@ -53,7 +53,7 @@ export class CheckpointFile implements Adapter<Checkpoint> {
     this.#options = options;
   }
 
-  /** The base; null when there is no file. Fails with StateFormatError, which names file and line. */
+  /** The checkpoint; null when there is no file. Fails with StateFormatError, which names file and line. */
   async read(): Promise<LoadedCheckpoint | null> {
     const { path, collections } = this.#options;
     const reader = new DocumentReader(collections);
@@ -69,8 +69,8 @@ export class CheckpointFile implements Adapter<Checkpoint> {
   }
 
   /**
-   * Feeds the file to a reader; when it fails with StateFormatError, the reader holds what was good. A row that does not fit
-   * is damage unless the checksum says that it stands there as it was written.
+   * Feeds the file to a reader; when it fails with StateFormatError, the reader holds the rows before the damage. An
+   * invalid row is damage unless the checksum shows that it was written so.
    */
   async readInto(reader: DocumentReader): Promise<void> {
     await readChecksummedInto(reader, this.#blocks());
@@ -83,7 +83,7 @@ export class CheckpointFile implements Adapter<Checkpoint> {
     }
   }
 
-  /** Puts a new file in the place of the old one, durably. */
+  /** Puts a new file instead of the old one, durably. */
   async write({ generation, state }: Checkpoint): Promise<void> {
     const { disk, path } = this.#options;
     this.renamed = false;
@@ -106,15 +106,15 @@ export class CheckpointFile implements Adapter<Checkpoint> {
   }
 }
 
-/** What a base says of itself, and how its picture is taken. */
+/** Metadata of a checkpoint, and how its picture is taken. */
 export interface CheckpointOptions {
-  /** Called in the first step of the writing: what is committed before it is in the document. */
+  /** Called in the first step of the writing: the document contains everything that was committed before. */
   readonly begin?: () => void;
-  /** Where the journals stood then; the default is the beginning. */
+  /** Position of the journals at that time; the default is the beginning. */
   readonly position?: () => LogPosition;
   /** Whether the document says that no journal follows it. */
   readonly closed?: boolean;
-  /** After which line this state was; left out: nothing led to it. */
+  /** After which line this state was; omitted: nothing led to it. */
   readonly past?: () => LogPosition | undefined;
   readonly moment?: () => Moment;
   /** Takes the picture at a moment when no transaction is open. */
@@ -169,21 +169,24 @@ function headFor(generation: number, { position, past, moment }: CheckpointOptio
 const WrittenPosition = z.object({ number: z.int(), checksum: z.int() });
 const WrittenMoment = z.object({ at: z.int().optional(), ids: z.unknown().optional() });
 
-/** What a base says of itself and of the journals that follow it. */
+/** Metadata of a checkpoint and of the journals that follow it. */
 export interface CheckpointHead {
-  /** Of the first journal that is not in it. */
+  /** Generation of the first journal that it does not contain. */
   readonly generation: number;
   /** Whether it holds everything, so that no journal need follow it. */
   readonly closed: boolean;
   /** Up to which line of the journals it holds everything. */
   readonly position: LogPosition;
-  /** The line after which this state was: its position, unless it replaced another state. Undefined where nothing led to it. */
+  /**
+   * The line after which this state was: its position, unless it replaced another state. Undefined if nothing led to
+   * it.
+   */
   readonly past: LogPosition | undefined;
   /** When it was written. */
   readonly moment: Moment;
 }
 
-/** Fails with StateFormatError where a member is missing or of another kind. */
+/** Fails with StateFormatError if a member is missing or of another kind. */
 export function parseCheckpointHead(members: Readonly<Record<string, unknown>>): CheckpointHead {
   const { generation, closed, transaction, chain, past, moment } = members;
   if (closed !== 0 && closed !== 1) throw new StateFormatError('"closed" is neither 0 nor 1');
@@ -198,10 +201,10 @@ export function parseCheckpointHead(members: Readonly<Record<string, unknown>>):
   };
 }
 
-/** How much of a base is looked at for what it says of itself. */
+/** Number of bytes of a checkpoint that are read for its metadata. */
 export const maxHeadLength = 64 * 1024;
 
-/** What the first lines of a base say of it, without reading the rest; undefined where they are none. */
+/** The metadata in the first lines of a checkpoint, without reading the rest; undefined if it is not one. */
 export function findCheckpointHead(firstBlock: string): CheckpointHead | undefined {
   const members = firstBlock.slice(0, firstBlock.indexOf(',\n"sequences": '));
   try {

@@ -6,19 +6,19 @@ import { toJournalChanges } from "../../live/journal-changes.ts";
 import type { Change } from "../../live/state.ts";
 import { journalPath } from "../journal/journal-file.ts";
 
-/** The folder beside a state in which its history lies. */
+/** The folder next to a state in which its history lies. */
 export const historyFolder = (statePath: string): string => `${statePath}.history`;
 
 interface Options {
   readonly disk: Disk;
   /** The state's file. */
   readonly path: string;
-  /** So many bytes are kept at most; 0: nothing. */
+  /** This many bytes are stored at most; 0: nothing. */
   readonly limit: number;
   readonly report: (message: string) => void;
 }
 
-/** A base of the past, and the generations of the journals that follow it. */
+/** A checkpoint of the past, and the generations of the journals that follow it. */
 interface Segment {
   readonly base: number;
   readonly journals: readonly number[];
@@ -27,9 +27,9 @@ interface Segment {
 const fileName = /^(base|journal)\.(\d+)$/;
 
 /**
- * The files that a state has left behind: bases (`base.7`: the one that generation 7 followed) and journals
- * (`journal.7`). They are kept up to a limit in bytes, the newest; a journal without its base is worth nothing. What
- * becomes of them never hinders what is written now: without them there is less to go back to.
+ * The former files of a state: checkpoints (`base.7`: the one that generation 7 followed) and journals (`journal.7`).
+ * The newest are retained up to a limit in bytes; a journal without its checkpoint is useless. Errors here never
+ * prevent a write: without history, a rewind reaches less far back.
  */
 export class HistoryFiles {
   readonly folder: string;
@@ -42,7 +42,7 @@ export class HistoryFiles {
     this.folder = historyFolder(options.path);
   }
 
-  /** Looks what is there, and removes what is over the limit. */
+  /** Lists the files, and removes those over the limit. */
   static async open(options: Options): Promise<HistoryFiles> {
     const files = new HistoryFiles(options);
     const names = await options.disk.list(files.folder).catch(() => []);
@@ -63,7 +63,7 @@ export class HistoryFiles {
     return join(this.folder, `journal.${generation}`);
   }
 
-  /** What lies there, oldest first. */
+  /** The files, oldest first. */
   get segments(): readonly Segment[] {
     const of = (kind: string) =>
       [...this.#sizes.keys()].flatMap((name) => {
@@ -78,7 +78,7 @@ export class HistoryFiles {
     });
   }
 
-  /** Gives the state's file, which another one is to replace, a second name that stays. */
+  /** Returns the state's file, which another one is to replace, a second name that stays. */
   retainCheckpoint(generation: number): Promise<void> {
     return this.#try(async ({ disk, path }) => {
       await makeFolderDurably(disk, this.folder);
@@ -160,20 +160,20 @@ const namesOf = (base: number, journals: readonly number[]): string[] => [
 ];
 
 /*
- * A line of a journal: `{"at":…,"cause":"request:12","ids":…,"changes":[…]}`. The changes stand last,
- * so that what stands before them is read without them.
+ * A line of a journal: `{"at":…,"cause":"request:12","ids":…,"changes":[…]}`. The changes come last, so that the fields
+ * before them can be read without them.
  */
 
 const changesAt = ',"changes":[';
 
 export function commitLine(changes: readonly Change[], cause: string | undefined, { at, ids }: Moment): string {
-  // Put together of texts: there is one for each commit, and an object for it would be felt there.
+  // Put together of strings: there is one for each commit, and an object for it would be felt there.
   const why = cause === undefined ? "" : `,"cause":${JSON.stringify(cause)}`;
   const drawn = ids === undefined ? "" : `,"ids":${JSON.stringify(ids)}`;
   return `{"at":${at ?? null}${why}${drawn},"changes":${JSON.stringify(toJournalChanges(changes))}}`;
 }
 
-/** What the text of a line says beside its changes; undefined where it has none. */
+/** The fields of a line in addition to its changes; undefined if it has none. */
 export function parseCommitLine(json: string): Omit<Commit, "number"> | undefined {
   const end = json.indexOf(changesAt);
   if (end === -1 || !json.startsWith('{"at":')) return undefined;

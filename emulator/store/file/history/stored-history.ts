@@ -13,14 +13,14 @@ import { journalGenerations, journalPath } from "../journal/journal-file.ts";
 import { Replay } from "../journal/journal-reader.ts";
 import { type HistoryFiles, parseCommitLine } from "./history-files.ts";
 
-/** A base with the lines that follow it, up to the next base. */
+/** A checkpoint with the lines that follow it, up to the next checkpoint. */
 export interface Segment {
   readonly head: CheckpointHead;
-  /** The base, block by block; each ends at the end of a line. */
+  /** The checkpoint, block by block; each ends at the end of a line. */
   base(): AsyncIterable<Buffer>;
-  /** Shows the lines that follow the base, up to where they end, are damaged, or `take` returns false. */
+  /** Shows the lines that follow the checkpoint, up to where they end, are damaged, or `take` returns false. */
   lines(take: LineHandler): Promise<void>;
-  /** Applies the lines up to that number to the state of the base. Fails with StateFormatError. */
+  /** Applies the lines up to that number to the state of the checkpoint. Fails with StateFormatError. */
   replay(reader: DocumentReader, last: number): Promise<void>;
 }
 
@@ -32,17 +32,17 @@ interface Options {
   readonly place: () => LogPosition;
   /** Resolves once all that was committed can be read again. */
   readonly flushed: () => Promise<void>;
-  /** All that are kept, oldest first; the last one is that of the present base. */
+  /** All that are stored, oldest first; the last one is that of the present checkpoint. */
   readonly segments: () => Promise<Segment[]>;
-  /** Runs work while no base takes the place of another, and none goes. */
+  /** Runs work while no checkpoint is replaced or removed. */
   readonly undisturbed: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /**
- * The history of a state, as its bases and the lines between them tell it. They stand in the order in which they were
- * written; a base says after which line its state was. Where another state was put in, that is a line further back, or
- * none: so the way back leads from the present base over that line to the base before it, past all that belongs to states
- * which were left.
+ * The history of a state: its checkpoints and the lines between them. They are in the order in which they were written;
+ * a checkpoint names the line after which its state was. After a restore, that is an earlier line, or none: so the way
+ * back leads from the present checkpoint over that line to the checkpoint before it, past everything that belongs to
+ * replaced states.
  */
 export class StoredHistory implements History {
   readonly #options: Options;
@@ -98,7 +98,7 @@ export class StoredHistory implements History {
   }
 }
 
-/** Where the line of that number, or the base, stands; undefined where the lines before it are not all there. */
+/** Position of the line of that number, or of the checkpoint; undefined if the lines before it are not complete. */
 async function placeOf({ head: { position }, lines }: Segment, number: number): Promise<LogPosition | undefined> {
   if (position.number === number) return position;
   let found: LogPosition | undefined;
@@ -109,7 +109,9 @@ async function placeOf({ head: { position }, lines }: Segment, number: number): 
   return found;
 }
 
-/** The commits of a segment up to a line, oldest first; undefined where that line is not in it, or one before it is gone. */
+/**
+ * The commits of a segment up to a line, oldest first; undefined if that line is not in it, or one before it is gone.
+ */
 async function commitsUpTo({ head, lines }: Segment, end: LogPosition): Promise<Commit[] | undefined> {
   const commits: Commit[] = [];
   let last = head.position;
@@ -131,14 +133,14 @@ interface StateFiles {
   readonly files: HistoryFiles;
 }
 
-/** What the history of a state is made of in its files, oldest first; the last one is that of the present base. */
+/** Files of the history of a state, oldest first; the last one is that of the present checkpoint. */
 export async function fileSegments({ disk, path, files }: StateFiles): Promise<Segment[]> {
   const own = await headAt(disk, path);
   const generations = (await journalGenerations(disk, path)).filter((each) => each >= (own?.generation ?? 0));
   const kept = await Promise.all(
     files.segments.map(async ({ base, journals }) => {
       const head = await headAt(disk, files.checkpointPath(base));
-      // That of the present one is a second name of it, of a replacement that did not come about.
+      // The file of the present one is a second name of it, left by a replacement that failed.
       if (!head || head.generation === own?.generation) return [];
       const paths = journals.map((each) => files.journalPath(each));
       return [segmentOf(disk, { path: files.checkpointPath(base), head, journals: paths })];
@@ -203,5 +205,5 @@ async function headAt(disk: Disk, path: string): Promise<CheckpointHead | undefi
 const gone = (cause: unknown): unknown =>
   isMissing(cause) ? new StateFormatError((cause as Error).message, { cause }) : cause;
 
-/** Nothing more is wanted of a file that is being read. */
+/** The reader of a file needs nothing more of it. */
 class Enough extends Error {}

@@ -6,7 +6,7 @@ import { formatVersion } from "../document.ts";
 
 /**
  * The first line of a journal. `after` is the generation whose lines come before its own. The versions of its rows are
- * those of the base that it follows: a state of other versions gets a new base before anything is written.
+ * those of the checkpoint that it follows: a state of other versions gets a new checkpoint before anything is written.
  */
 export interface Header {
   readonly svc_journal: number;
@@ -17,7 +17,7 @@ export interface Header {
 
 export const journalPath = (statePath: string, generation: number): string => `${statePath}.journal.${generation}`;
 
-/** The generations of the journals that lie beside a state file, ascending. */
+/** The generations of the journals that lie next to a state file, ascending. */
 export async function journalGenerations(disk: Disk, statePath: string): Promise<number[]> {
   const prefix = `${basename(statePath)}.journal.`;
   const names = await disk.list(dirname(statePath));

@@ -12,23 +12,23 @@ import { requireFormat, validateRow } from "../document.ts";
 import type { Header } from "./journal-file.ts";
 
 /*
- * What the last group of a journal lost as a whole cannot be seen in its own file, nor can a last journal that was cut at
- * the end of a line. It is seen from beside it: the next journal goes on with the next number; a journal that goes on in
- * another one says so in its last line; the base says whether a journal follows it.
+ * If the last group of a journal is lost as a whole, its own file does not show it, and neither does a last journal
+ * that was cut at the end of a line. Other files do: the next journal continues with the next number; a journal that
+ * continues in another one says so in its last line; the checkpoint says whether a journal follows it.
  */
 
-/** What a journal holds. */
+/** Contents of a journal. */
 export interface JournalContent extends Omit<LogEnd, "damage"> {
   readonly path: string;
   /** Undefined when not even the first line was written whole. */
   readonly header: Header | undefined;
   /** Transactions in it. */
   readonly transactions: number;
-  /** The generation in which it says that it goes on. */
+  /** The generation in which it says that it continues. */
   readonly next: number | undefined;
 }
 
-/** Who takes what a journal holds, in order. Both may refuse with StateFormatError. */
+/** Receivers of the contents of a journal, in order. Both may reject with StateFormatError. */
 export interface JournalVisitor {
   /** Returns the position that the first line has to follow; undefined when any will do. */
   begin(header: Header): LogPosition | undefined;
@@ -87,21 +87,21 @@ function nextIn(value: unknown): number | undefined {
 
 const changesIn = (value: unknown): unknown => (value as { changes?: unknown } | null)?.changes;
 
-/** What the journals go on from; undefined where there is no base. */
-type Beginning = (Pick<CheckpointHead, "generation"> & { readonly position: LogPosition | undefined }) | undefined;
+/** The position from which the journals continue; undefined if there is no checkpoint. */
+type JournalStart = (Pick<CheckpointHead, "generation"> & { readonly position: LogPosition | undefined }) | undefined;
 
-/** Applies journals to the state of a base, oldest first. */
+/** Applies journals to the state of a checkpoint, oldest first. */
 export class Replay {
-  /** Those that were read to their end. */
+  /** Journals that were read to their end. */
   readonly journals: JournalContent[] = [];
   /** Applied so far, also of a journal that turned out to be damaged. */
   transactions = 0;
-  /** Where the chain ends so far; undefined when nothing said where it begins. */
+  /** The end of the chain so far; undefined if its beginning is unknown. */
   position: LogPosition | undefined;
   readonly #disk: Disk;
   readonly #state: State;
   readonly #upgrade: Upgrade;
-  readonly #base: Beginning;
+  readonly #base: JournalStart;
   readonly #last: number;
   readonly #isOwn: boolean;
   #isTrusted = false;
@@ -113,7 +113,7 @@ export class Replay {
     disk: Disk,
     state: State,
     upgrade: Upgrade,
-    base: Beginning,
+    base: JournalStart,
     { last = Number.POSITIVE_INFINITY, isOwn = false } = {},
   ) {
     this.#last = last;
@@ -125,7 +125,10 @@ export class Replay {
     this.position = base?.position;
   }
 
-  /** Reads and applies one more journal. Fails with StateFormatError, which names file and line; what came before it stays. */
+  /**
+   * Reads and applies one more journal. Fails with StateFormatError, which names file and line; changes before that
+   * line stay.
+   */
   async add(path: string): Promise<void> {
     const torn = this.journals.some((journal) => journal.torn);
     const content = await readJournal(this.#disk, path, {

@@ -23,10 +23,10 @@ export interface Batch {
   readonly count: number;
   /** The rows that are identifiers; made when asked for, which is seldom. */
   readonly rows: () => Row[];
-  /** What is sent for them; made when it is sent, so that it does not live long. */
+  /** The request body; created when it is sent, so that it does not live long. */
   readonly values: () => string[];
   readonly invalid: readonly InvalidRow[];
-  /** Of all rows up to the last of this batch, where asked for. */
+  /** Hash of all rows up to the last of this batch, if requested. */
   readonly digest: string | undefined;
 }
 
@@ -35,15 +35,15 @@ export interface BatchOptions {
   readonly kind: IdentifierKind;
   /** Counts those of the batches that are not finished. */
   readonly counter?: IdentifierCounter | undefined;
-  /** Batches that were finished before; they are passed over. */
+  /** Batches that were finished before; they are skipped. */
   readonly finished: FinishedBatches;
   /** A pipe has no other identity: each batch carries a rolling digest, compared where one is known. */
   readonly rolling: boolean;
 }
 
 /**
- * Groups rows to batches. Throws a UsageError when the rows of finished batches are not those of before, or not all
- * there: what follows them would be lost unnoticed.
+ * Groups rows to batches. Throws a UsageError if the rows of finished batches have changed, or are not complete: later
+ * rows would be lost unnoticed.
  */
 export async function* groupIntoBatches(
   groups: AsyncIterable<RowGroup>,

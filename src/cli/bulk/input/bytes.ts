@@ -15,7 +15,7 @@ const pieceBytes = 64 * 1_024;
 export const fileBytes = (path: string): AsyncIterable<Uint8Array> =>
   createReadStream(path, { highWaterMark: pieceBytes });
 
-/** What tells an input from a changed one. */
+/** Distinguishes an input from a changed one. */
 export interface Fingerprint {
   readonly bytes: number;
   readonly sha256: string;
@@ -45,7 +45,7 @@ export class FingerprintedBytes implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** What files begin with that people take for tables of text. */
+/** First bytes of files that people mistake for tables of text. */
 const binaries: ReadonlyMap<string, Buffer> = new Map([
   ["an Excel workbook (.xlsx) or another ZIP archive", Buffer.from("PK\x03\x04")],
   ["an Excel workbook (.xls) or another Office document", Buffer.from([0xd0, 0xcf, 0x11, 0xe0])],
@@ -83,9 +83,9 @@ export async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<U
 
 const newline = 0x0a;
 
-/** Bytes are no UTF-8. Whoever counts the rows says in which: `utf8Trouble`. */
+/** Bytes are not UTF-8. The row counter adds their encoding: `utf8Trouble`. */
 class NotUtf8 extends Error {
-  /** What `iconv` would call it, as far as one can tell. */
+  /** The encoding's name for `iconv`, as far as it can be guessed. */
   readonly encoding: string;
 
   constructor(encoding: string) {
@@ -95,8 +95,8 @@ class NotUtf8 extends Error {
 }
 
 /**
- * The same bytes, cut between characters. Fails where they are no UTF-8, with the whole lines before that passed on:
- * decoded regardless, different identifiers would become the same one, and their hashes those of nobody.
+ * The same bytes, cut between characters. Fails if they are not UTF-8, after it has forwarded the whole lines before
+ * that: decoded regardless, different identifiers would become the same one, and their hashes would match no user.
  */
 export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let rest: Uint8Array = Buffer.alloc(0);
@@ -120,11 +120,11 @@ export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerat
   if (rest.byteLength > 0) throw new NotUtf8(encoding!);
 }
 
-/** By the mark of the byte order; else what most of those files are in that are no UTF-8. */
+/** By the byte order mark; else the most common encoding of files that are not UTF-8. */
 const encodingOf = (bytes: Buffer): string =>
   ["fffe", "feff"].includes(bytes.toString("hex", 0, 2)) ? "UTF-16" : "WINDOWS-1252";
 
-/** Where the last character begins, if it goes on in the next piece. */
+/** Offset of the last character, if it continues in the next piece. */
 function endOfCharacters(bytes: Buffer): number {
   const { length } = bytes;
   for (let back = 1; back <= 3 && back <= length; back += 1) {
@@ -145,14 +145,14 @@ function linesBeforeTrouble(bytes: Buffer): Buffer {
   }
 }
 
-/** The same in words, where it stands in that row; any other trouble as it is. */
+/** The same in words, if it is in that row; other errors stay as they are. */
 export function toUtf8Error(cause: unknown, row: number): unknown {
   if (!(cause instanceof NotUtf8)) return cause;
   const hint = `Convert it to UTF-8. From ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;
   return createUnreadableInputError(`Row ${row} is not UTF-8`, { hint, cause });
 }
 
-/** Where the rows of a run come from. */
+/** Source of the rows of a run. */
 export interface InputSource {
   /** Absolute; `-` for what can be read only once: standard input, a named pipe, a process substitution. */
   readonly path: string;
@@ -161,7 +161,7 @@ export interface InputSource {
   readonly open: () => AsyncIterable<Uint8Array>;
 }
 
-/** What a command line names as its rows. Throws UsageError where there is nothing to read. */
+/** The rows that a command line names. Throws UsageError if there is nothing to read. */
 export async function openInputSource(host: Host, named: string, place: string): Promise<InputSource> {
   if (named === "-") {
     const open = async function* () {
@@ -174,5 +174,5 @@ export async function openInputSource(host: Host, named: string, place: string):
   return { path: isLasting ? path : "-", name: named, open: () => fileBytes(path) };
 }
 
-/** Names of open files, whatever they lead to: later nobody finds the rows there. */
+/** Names of open files, whatever they lead to: the rows will not be there later. */
 const ofThisProcess = /^\/(dev\/(stdin$|fd\/)|proc\/[^/]+\/fd\/)/;

@@ -17,8 +17,8 @@ export const createCsvNotation = (bytes: AsyncIterable<Buffer>, delimiter: strin
 });
 
 /**
- * The records of a CSV stream, in groups: those of each piece at once, so that trouble finds none on its way, and that of
- * which only the beginning has come is none.
+ * The records of a CSV stream, in groups: those of each piece at once, so that an error finds none on its way; a
+ * partial record is not one.
  */
 export async function* csvRecords(
   bytes: AsyncIterable<Uint8Array>,
@@ -36,7 +36,7 @@ export async function* csvRecords(
     await parser.parsed(null);
   } catch (cause) {
     trouble = { cause };
-    // It keeps the last line until it sees what follows; and what is no whole line is no row.
+    // It keeps the last line until it sees what follows; and what is no whole line is not a row.
     if (!(cause instanceof CsvError)) {
       const isTaken = await parser.parsed(null).then(
         () => true,
@@ -45,7 +45,7 @@ export async function* csvRecords(
       if (isTaken && !lineEnds.includes(last)) parser.records.pop();
     }
   }
-  // Whole rows first: which was the last tells where the trouble begins.
+  // Whole rows first: the last one shows where the error begins.
   if (parser.records.length > 0) yield parser.records;
   if (trouble) throw trouble.cause;
 }
@@ -57,7 +57,7 @@ class RecordParser extends Parser {
   constructor(delimiter: string) {
     // Without the raw text an empty line and one that holds an empty quoted field were the same.
     super({ bom: true, relax_column_count: true, raw: true, delimiter });
-    // Told by `parsed`.
+    // Set by `parsed`.
     this.on("error", () => {});
   }
 
@@ -93,7 +93,7 @@ function csvTrouble(cause: unknown, line: number): unknown {
     : createUnreadableInputError(message, { hint: otherFormats, cause });
 }
 
-/** The parser refuses nothing but quotes; its own words speak of what programs set. */
+/** The parser rejects nothing but quotes; its own words are about settings of programs. */
 const quoteTrouble = ({ message }: CsvError): string =>
   message.startsWith("Invalid Opening Quote")
     ? "a quote is inside an unquoted cell"
@@ -112,7 +112,7 @@ const names: ReadonlyMap<string, string> = new Map([
 const delimiterFlags = (character: string): string[] | undefined =>
   names.has(character) ? ["--delimiter", names.get(character)!] : undefined;
 
-/** Where a row was cut at the wrong places. What no column was asked of may be an identifier with a bar in it. */
+/** Reports a row that was cut at the wrong places. Without a chosen column it may be an identifier with a bar in it. */
 function otherDelimiter(row: readonly string[], message: string | undefined): OtherFormatError | undefined {
   const line = row.join(",");
   const isWhole = row.filter((cell) => cell.trim() !== "").length === 1;

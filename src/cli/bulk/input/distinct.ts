@@ -20,11 +20,11 @@ export class IdentifierCounter {
     }
     if (form(text) === "digest") this.#hasDigest = true;
     else this.#hasAddress = true;
-    // To make the key of each address would take as long as to hash it.
+    // Making the key of each address would take as long as hashing it.
     if (!this.#keys.add(text, true)) this.#keys.add(key(text), false);
   }
 
-  /** Null where there were too many, and where an address and its digest may be the same one. */
+  /** Null if there were too many, and where an address and its digest may be the same one. */
   get count(): number | null {
     return this.#hasAddress && this.#hasDigest ? null : (this.#keys.count ?? null);
   }
@@ -35,7 +35,7 @@ class DistinctCounter {
   #slots = new Uint32Array(2 * 1_024);
   #count = 0;
 
-  /** Undefined where there were too many. */
+  /** Undefined if there were too many. */
   get count(): number | undefined {
     return this.#slots.length === 0 ? undefined : this.#count;
   }
@@ -60,8 +60,8 @@ class DistinctCounter {
       low = Math.imul(low ^ pair, 0x5f356495);
       low = (low << 15) | (low >>> 17);
     }
-    high = mixed(high ^ low);
-    low = mixed(low ^ Math.imul(high, 0xc2b2ae35));
+    high = mixHash(high ^ low);
+    low = mixHash(low ^ Math.imul(high, 0xc2b2ae35));
     // Two zeros are an empty slot.
     if (this.#put(this.#slots, high >>> 0, (low | 1) >>> 0)) {
       this.#count += 1;
@@ -96,7 +96,7 @@ class DistinctCounter {
 /** Of 8 bytes each: 32 MB, for three million strings. */
 const maxSlots = 2 ** 22;
 
-function mixed(hash: number): number {
+function mixHash(hash: number): number {
   let h = hash;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
@@ -117,12 +117,14 @@ export function parseShard(text: string): Shard {
   return { index, of };
 }
 
-/** Whether a row is in the share; `ordinal` counts those with a text, from 1: one without goes with the one before. */
+/**
+ * Whether a row is in the share; `ordinal` counts those with a string, from 1: one without goes with the one before.
+ */
 export const isInShare = (ordinal: number, { index, of }: Shard): boolean => (ordinal - index) % of === 0;
 
 /**
- * Every `of`-th row, from the `index`-th on; the others become rows that are passed over. By rows and not by batches,
- * so that runs with different batch sizes still cover every row once.
+ * Every `of`-th row, from the `index`-th on; the others become rows that are skipped. By rows and not by batches, so
+ * that runs with different batch sizes still cover every row once.
  */
 export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: Shard): AsyncGenerator<RowGroup> {
   let ordinal = 0;
@@ -136,18 +138,18 @@ export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: Shard
   }
 }
 
-/** Rows that follow each other, numbered as an editor numbers lines; an empty text is a line that is passed over. */
+/** Rows that follow each other, numbered as an editor numbers lines; an empty text is a line that is skipped. */
 export interface RowGroup {
   /** Number of the first. */
   readonly first: number;
   readonly texts: readonly string[];
   /** Why a row has no text, by its place in the group. */
   readonly problems?: ReadonlyMap<number, string>;
-  /** Places of the rows in which nothing stands where a text should. */
+  /** Positions of rows whose column is empty or missing. */
   readonly empty?: ReadonlySet<number>;
 }
 
-/** Why a row has no text; `isEmpty`: nothing stands where it should. */
+/** The reason why a row has no value; `isEmpty`: its column is empty. */
 export interface MissingText {
   readonly problem: string;
   readonly isEmpty?: boolean;

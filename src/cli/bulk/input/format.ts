@@ -1,9 +1,9 @@
 import { UsageError } from "../../failure.ts";
 
-interface Reading {
+interface InputOptions {
   /** Flags with which the input can be read. */
   readonly flags: readonly string[];
-  /** Where a column has to be chosen: the cells of the first row, and of the one after it. */
+  /** To choose a column: the cells of the first row, and of the one after it. */
   readonly columns?: { readonly first: readonly string[]; readonly second: readonly string[] } | undefined;
   readonly hint?: string | undefined;
   readonly cause?: unknown;
@@ -11,9 +11,9 @@ interface Reading {
 
 /** An input is written in another way than it is read: nothing of it may be sent. */
 export class OtherFormatError extends UsageError {
-  readonly reading: Reading;
+  readonly reading: InputOptions;
 
-  constructor(message: string, reading: Reading) {
+  constructor(message: string, reading: InputOptions) {
     super(message, { hint: reading.hint, cause: reading.cause });
     this.reading = reading;
   }
@@ -25,7 +25,7 @@ const separators: ReadonlyMap<string, string> = new Map([
   [",", ","],
 ]);
 
-/** The separator of which a line has most, and what --delimiter calls it; undefined where it has none. */
+/** The separator of which a line has most, and what --delimiter calls it; undefined if it has none. */
 export function detectSeparator(line: string): { readonly character: string; readonly name: string } | undefined {
   const counts = [...separators].map(([character, name]) => ({
     character,
@@ -40,7 +40,7 @@ export function detectSeparator(line: string): { readonly character: string; rea
 export const splitCells = (line: string, separator: string): string[] =>
   line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 
-/** Refuses lines that are rows of a table, where nobody has said that they are lines. */
+/** Rejects lines that are rows of a table, unless a flag says that they are lines. */
 export function rejectTable(lines: readonly string[], columns: readonly string[]): void {
   const at = lines.findIndex((line) => line !== "");
   const line = lines[at] ?? "";
@@ -93,5 +93,5 @@ export const isHeadingText = (text: string): boolean => heading.test(text) || ca
 export const headingProblem = (text: string): string =>
   `the heading of its column. Select the column with --column "${text}"`;
 
-/** Whether a row was refused as the heading: who leaves it out takes the first column, whatever it holds. */
+/** Whether a row was rejected as the heading: without a column flag the first column counts, whatever it holds. */
 export const isHeading = (problem: string): boolean => problem.includes("with --column");

@@ -3,16 +3,16 @@ import { addressKey, emailHash, isEmailHash } from "../../../schemes/email-hash.
 import { mask } from "../../connection/redact.ts";
 import { UsageError } from "../../failure.ts";
 
-/** What the rows of a table hold: whether a text is such an identifier, and what is sent for it. */
+/** Contents of the rows of a table: whether a string is such an identifier, and its form in requests. */
 export interface IdentifierKind {
   readonly noun: string;
   readonly problem: (text: string) => string | undefined;
   readonly value: (text: string) => string;
-  /** The same for texts of the same value, made with less work: repetitions are counted by it. */
+  /** The same for strings of the same value, made with less work: repetitions are counted by it. */
   readonly key: (text: string) => string;
-  /** Where two forms have the same value, and not the same key: which of them it is. */
+  /** Two forms may have the same value, and not the same key: decides which of them it is. */
   readonly form?: (text: string) => "address" | "digest" | undefined;
-  /** What may be printed of it: plans and refusals end in logs. */
+  /** A printable form of it: plans and rejections end in logs. */
   readonly shown: (text: string) => string;
 }
 
@@ -66,7 +66,7 @@ const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
 
 export const emailKind = (hashing: EmailHashing): IdentifierKind => emailKinds[hashing];
 
-/** What is sent for what a person has typed. */
+/** The identifier in a request for a typed one. */
 export function toIdentifier({ problem, value, shown }: IdentifierKind, typed: string): string {
   const text = typed.trim();
   const found = problem(text);
@@ -79,7 +79,7 @@ interface Options {
   readonly cause?: unknown;
 }
 
-/** From some row on the input cannot be gone on with. Whoever knows what was done before it says so. */
+/** From some row on the input is unreadable. The caller adds the work that was done before it. */
 export class InputError extends UsageError {
   readonly code: string;
 

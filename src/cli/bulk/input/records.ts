@@ -12,13 +12,13 @@ export interface InputRecord {
 /** How a table is written in a file. */
 export interface Notation {
   readonly records: AsyncIterable<readonly InputRecord[]>;
-  /** What a cell says. */
+  /** Value of a cell. */
   readonly text: (cell: string) => string;
-  /** What reading failed with, in words; the row with the trouble begins in that line. */
+  /** The read error, in words; the row with the error begins in that line. */
   readonly trouble: (cause: unknown, line: number) => unknown;
-  /** The error for a first row that was read with the wrong separator; undefined where it was not. */
+  /** The error for a first row that was read with the wrong separator; undefined if it was not. */
   readonly other: (first: readonly string[], message: string | undefined) => OtherFormatError | undefined;
-  /** Whether a line says how the rest is written, and is no row. */
+  /** Whether a line says how the rest is written, and is not a row. */
   readonly isDirective: (raw: string) => boolean;
 }
 
@@ -75,7 +75,7 @@ function recordText(
   };
 }
 
-/** A row of empty cells is no blank line, also where nothing but blanks stands between them. */
+/** A row of empty cells is not a blank line, also where nothing but blanks is between them. */
 const rawText = (record: readonly string[], raw: string): string =>
   raw.trim() || (record.length > 1 ? raw.replace(/\r?\n$/, "") : "");
 
@@ -85,7 +85,7 @@ const columnName = (name: string | undefined): string =>
 const linesIn = (record: readonly string[]): number =>
   record.reduce((sum, cell) => (cell.includes("\n") ? sum + cell.split("\n").length - 1 : sum), 1);
 
-/** As svc router resolve calls the columns that a command names itself. */
+/** Column names as in svc router resolve. */
 const otherNames = lookupTable({ kind: "table", identifier: "key" });
 
 /** The name that a table has for a column. */

@@ -5,9 +5,9 @@ import { type InputRecord, matchColumnName, type Notation, recordRows } from "./
 
 export interface RowReadOptions {
   readonly format: InputFormat;
-  /** Whether nobody has named the format: lines may be something else then. */
+  /** Whether the format is a guess: lines may be something else then. */
   readonly format_guessed: boolean;
-  /** What stands between the cells of CSV; null: a comma. */
+  /** Separator of the cells of CSV; null: a comma. */
   readonly delimiter: string | null;
   /** Names of columns or NDJSON fields, or one column number from 1; joined by a space. Empty: the first. */
   readonly columns: readonly string[];
@@ -33,14 +33,14 @@ function topProblem(lines: readonly string[], top: number, columns: readonly str
 
 /** Cells with a tab between, a line each, as `--format tsv` writes them: with escapes and without quotes. */
 const createTsvNotation = (bytes: AsyncIterable<Buffer>): Notation => ({
-  records: tsvRecords(bytes),
+  records: readTsvRecords(bytes),
   text: withoutEscapes,
   trouble: (cause) => cause,
   other: () => undefined,
   isDirective: () => false,
 });
 
-async function* tsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {
+async function* readTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {
   for await (const { lines } of numberedLines(bytes)) {
     yield lines.map((line) => {
       const raw = line.endsWith("\r") ? line.slice(0, -1) : line;
@@ -52,7 +52,7 @@ async function* tsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRe
 const escapes = /\\(?:([\\nrt])|x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]{1,6})\})/gi;
 const named: Readonly<Record<string, string>> = Object.freeze({ "\\": "\\", n: "\n", r: "\r", t: "\t" });
 
-/** What `tsvLine` of the output wrote, undone. */
+/** Reverts `tsvLine` of the output. */
 function withoutEscapes(cell: string): string {
   if (!cell.includes("\\")) return cell;
   return cell.replace(escapes, (whole, name?: string, ...codes: (string | undefined)[]) => {
@@ -62,7 +62,7 @@ function withoutEscapes(cell: string): string {
   });
 }
 
-/** Rows of JSON: a text, or an object with the fields that are named, else its first. */
+/** Rows of JSON: a string, or an object with the fields that are named, else its first. */
 async function* ndjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly string[]): AsyncGenerator<RowGroup> {
   for await (const { first, texts: lines } of lineRows(bytes)) {
     const problems = new Map<number, string>();

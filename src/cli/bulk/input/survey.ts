@@ -13,13 +13,13 @@ import { isHeading } from "./format.ts";
 import type { IdentifierKind } from "./identifiers.ts";
 import { type RowReadOptions, readRows } from "./rows.ts";
 
-/** What one look through an input tells before anything is sent. */
+/** Result of one pass through an input before anything is sent. */
 export interface Survey extends Fingerprint {
   /** Rows that are not empty, of this share. */
   readonly rows: number;
   /** The same of all shares. */
   readonly all: number;
-  /** Different identifiers among those that are valid; null where they could not be counted. */
+  /** Different identifiers among those that are valid; null if they could not be counted. */
   readonly distinct: number | null;
   /** Calls that are made for them. */
   readonly calls: number;
@@ -97,10 +97,10 @@ export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Prom
   return bytes.fingerprint();
 }
 
-/** Reads the whole input once, and refuses it before anything is sent when it is empty, or too much of it is wrong. */
+/** Reads the whole input once, and rejects it before anything is sent when it is empty, or too much of it is wrong. */
 export async function surveyInput(request: JobRequest, source: InputSource, context: Context): Promise<Survey> {
   const { work, shard, skip_invalid: skips, max_errors: maxErrors } = request;
-  // A job that leaves them out writes them itself, with what else goes wrong.
+  // A job that skips them writes them itself, with other errors.
   const isJob = !request.dryRun && request.planOut === undefined;
   const bad = badRows(skips && isJob ? undefined : request.errorsOut, context);
   const { signal } = context;
@@ -133,21 +133,21 @@ function refusal(
   const named = mayBeHeading ? ["If that is the heading, select a column with --column NAME."] : [];
   const isOtherColumn = invalid === rows && columns.length > 0;
   const other = isOtherColumn ? ["No row is valid. Select another column with --column NAME."] : [];
-  // Left out, nothing or not what is meant would remain.
+  // Without these rows, nothing or the wrong rows would remain.
   const skipped =
     isHeading(problem) || invalid === rows ? [] : [`Skip invalid rows of ${path} with --skip-invalid${kept}.`];
   const hint = [...named, ...other, ...skipped].join(" ");
   return new UsageError(message, { hint: hint || undefined });
 }
 
-/** What a survey refuses, as CSV: a file that is whole or not there. */
+/** Rejected rows of a survey, as CSV: the file is complete or does not exist. */
 function badRows(path: string | undefined, { host }: Context) {
   const rows = new PassThrough();
-  // Told by who reads it.
+  // Set by the reader.
   rows.on("error", () => {});
   rows.write(resultsHeader);
   const written = path === undefined ? undefined : writtenTo(host, path, rows);
-  // Told when it is closed.
+  // Called when it is closed.
   written?.catch(() => {});
   return {
     add: (row: InvalidRow): void => void (written && rows.write(resultLine(invalidResult(row)))),
@@ -166,7 +166,7 @@ function badRows(path: string | undefined, { host }: Context) {
 async function writtenTo(host: Host, path: string, rows: PassThrough): Promise<void> {
   const { writeOutput } = await import("../../output/file.ts");
   await writeOutput(host, path, rows, 0o600).catch((cause: Error) => {
-    // What stopped the survey is told by itself.
+    // The survey reports its own error.
     if (rows.errored) return;
     throw new CommandFailedError("failed", "errors_out", cause.message, {
       hint: (cause as Partial<CommandFailedError>).hint,

@@ -18,12 +18,12 @@ import type { Host } from "../../host.ts";
 import { JobPlan } from "../plan.ts";
 import { createLog, logName, type RowCounts, readJobLog } from "./log-file.ts";
 
-/** What stands in `job.json`: the plan, and the run it belongs to. */
+/** Contents of `job.json`: the plan, and its run. */
 const JobRecord = JobPlan.extend({
   id: z.string(),
   created_at: z.string(),
   errors_out: z.string().nullable(),
-  /** Where the report for people goes; absolute. */
+  /** Path of the report for people; absolute. */
   report: z.string().nullable(),
   concurrency: z.int().positive(),
   /** The command line that resumes it, after `svc`. */
@@ -36,7 +36,7 @@ const killed = "The process was killed, or the machine went down.";
 
 export type JobStatus = "running" | "interrupted" | "done" | "partial";
 
-/** A job as it stands on disk. */
+/** A job as it is on disk. */
 export interface StoredJob extends RowCounts {
   readonly record: JobRecord;
   readonly folder: string;
@@ -56,7 +56,7 @@ export interface DamagedJob {
   readonly id: string;
   readonly folder: string;
   readonly status: "damaged";
-  /** Which file, and what is wrong with it. */
+  /** The file and its error. */
   readonly reason: string;
 }
 
@@ -67,7 +67,7 @@ export async function createJob(jobs: string, record: JobRecord): Promise<string
   const folder = join(jobs, record.id);
   await makeFolderDurably(systemDisk, folder);
   await createLog(systemDisk, folder, [JSON.stringify({ event: "started", at: record.created_at })]);
-  // A folder without a record is no job: it appears whole.
+  // A folder without a record is not a job: it appears whole.
   await writeFileAtomic(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
   return folder;
 }
@@ -111,14 +111,14 @@ async function readStoredJob(folder: string, host: Host): Promise<StoredJob | un
   return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved };
 }
 
-/** ENOTDIR: a file stands where a folder is looked for. */
+/** ENOTDIR: a file is in the place of the folder. */
 function ifMissing(error: NodeJS.ErrnoException): undefined {
   if (!["ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
 }
 
 /**
- * Removes a job with its log and results: its record first, without which a folder is no job. What somebody else has
- * put into the folder stays, and the folder with it.
+ * Removes a job with its log and results: its record first, without which a folder is not a job. Other files in the
+ * folder stay, and the folder with them.
  */
 export async function removeJob(folder: string): Promise<void> {
   await rm(join(folder, "job.json"), { force: true });
@@ -131,7 +131,10 @@ export async function removeJob(folder: string): Promise<void> {
   });
 }
 
-/** Whether a job writes a file of that name: its log, its results, its lock, what was mapped back of it, and what a crash leaves of these. */
+/**
+ * Whether a job writes a file of that name: its log, its results, its lock, its undo, and remains of these after a
+ * crash.
+ */
 const isOfJob = (name: string): boolean =>
   [logName, "results.csv", "lock"].includes(name) ||
   /^undo-.*\.txt$/.test(name) ||

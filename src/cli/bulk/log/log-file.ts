@@ -16,7 +16,7 @@ export class JobLogError extends Error {
   override readonly name = "JobLogError";
 }
 
-/** Where a log stands, and where it ends. */
+/** Path of a log, and its end. */
 interface LogFile extends LogEnd {
   readonly path: string;
 }
@@ -67,14 +67,14 @@ export interface RowCounts {
   readonly rows: number;
   readonly invalid: number;
   readonly failed: number;
-  /** Null where the service did not say it of all. */
+  /** Null if the service did not say it of all. */
   readonly moved: number | null;
 }
 
 export const addCounts = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? null : a + b;
 
-/** One finished batch. Its rows with trouble stand in the results, whole, when its line stands here. */
+/** One finished batch. Its failed rows are completely in the results once its line is here. */
 export interface BatchLine extends RowCounts {
   readonly batch: number;
   /** Every batch below this one is finished. */
@@ -82,7 +82,7 @@ export interface BatchLine extends RowCounts {
   /** Length of the results file that holds all finished batches, in bytes. */
   readonly results: number;
   readonly digest?: string;
-  /** Rows that cannot be looked up, under --verify; left out: none. */
+  /** Rows that cannot be looked up, under --verify; omitted: none. */
   readonly unverified?: number;
 }
 
@@ -95,7 +95,7 @@ export interface EventLine {
 
 type LogLine = BatchLine | EventLine;
 
-/** What a job log tells. */
+/** Contents of a job log. */
 export interface LoggedState extends RowCounts {
   readonly unverified: number;
   readonly finished: FinishedBatches;
@@ -104,7 +104,7 @@ export interface LoggedState extends RowCounts {
   readonly file: LogFile;
 }
 
-/** Reads a job log up to where it is torn: what stood there is done again. Fails with JobLogError. */
+/** Reads a job log up to its torn end: later batches are sent again. Fails with JobLogError. */
 export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState> {
   const finished = new FinishedBatches();
   const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null, unverified: 0 };

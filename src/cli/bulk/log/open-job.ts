@@ -8,9 +8,9 @@ import type { FinishedBatches } from "./finished-batches.ts";
 import { addCounts, type BatchLine, type EventLine, type LoggedState, type RowCounts, readJobLog } from "./log-file.ts";
 import { OpenResults } from "./results.ts";
 
-type Finished = Omit<BatchLine, "low" | "results">;
+type FinishedBatch = Omit<BatchLine, "low" | "results">;
 
-/** So many finished batches may wait for the disk before the job waits too. */
+/** This many finished batches may wait for the disk before the job waits too. */
 const waitingMax = 64;
 /** How long lines may gather before they are made durable together: each flush costs as much as a call. */
 const gatherMs = 10;
@@ -18,7 +18,7 @@ const gatherMs = 10;
 interface Options {
   readonly wall: WallClock;
   readonly disk?: Disk;
-  /** Told what of the files was left out. */
+  /** Called with the omitted parts of the files. */
   readonly report: (message: string) => Promise<void>;
 }
 
@@ -56,7 +56,10 @@ export class OpenJob {
     });
   }
 
-  /** Opens the files in a job's folder, and cuts them back to what is whole; the rest is kept beside, and told. */
+  /**
+   * Opens the files in a job's folder, and cuts them back to their valid part; the rest is stored next to them, and
+   * reported.
+   */
   static async open(folder: string, { wall, report, disk = systemDisk }: Options): Promise<OpenJob> {
     const state = await writable(folder, disk, report);
     const file = await disk.open(state.file.path, "write");
@@ -84,7 +87,7 @@ export class OpenJob {
   }
 
   /** Counts a batch as finished. Resolves at once, or when the disk has caught up; rejects when it cannot be written. */
-  async finish(batch: Finished, results: string): Promise<void> {
+  async finish(batch: FinishedBatch, results: string): Promise<void> {
     if (this.#log.failure) throw this.#log.failure;
     this.finished.add(batch.batch, batch.digest);
     const { rows, invalid, failed, moved } = this.#counts;
@@ -101,7 +104,7 @@ export class OpenJob {
     const keep = () => {
       this.#kept = counts;
     };
-    // What fails is the log's failure, which whoever waits next is told.
+    // A failure here is the log's failure, which the next waiting caller gets.
     void this.#log.append(JSON.stringify(line)).then(keep, () => {});
     if (this.#log.waiting > waitingMax) await this.#flushed();
   }
@@ -131,7 +134,7 @@ export class OpenJob {
   }
 }
 
-/** What the log tells, once it is one that may be added to. */
+/** Contents of the log, once it may be appended to. */
 async function writable(folder: string, disk: Disk, report: Options["report"]): Promise<LoggedState> {
   const state = await readJobLog(folder, disk);
   const { path, length, torn } = state.file;

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { type Disk, type DiskFile, isMissing } from "../../../files/disk.ts";
-import { csvLine } from "../../output/text.ts";
+import { formatCsvLine } from "../../output/text.ts";
 import type { Batch, InvalidRow } from "../input/batches.ts";
 import type { RejectedRange } from "../send.ts";
 
@@ -17,9 +17,10 @@ export interface ResultRow {
 
 export const resultColumns = ["row", "input", "status", "code", "message", "moved_from"] as const;
 
-export const resultsHeader: string = csvLine(resultColumns);
+export const resultsHeader: string = formatCsvLine(resultColumns);
 
-export const resultLine = (result: ResultRow): string => csvLine(resultColumns.map((name) => String(result[name])));
+export const resultLine = (result: ResultRow): string =>
+  formatCsvLine(resultColumns.map((name) => String(result[name])));
 
 /** Whether a file that begins so is one of these. */
 export const isResults = (beginning: string): boolean => beginning.startsWith(resultsHeader);
@@ -33,10 +34,10 @@ export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow 
   moved_from: "",
 });
 
-/** What became of the rows of a batch; places are among those that are identifiers. */
+/** Results of the rows of a batch; positions are among those that are identifiers. */
 export interface BatchOutcome {
   readonly refused: readonly RejectedRange[];
-  /** What a look-up has found afterwards, where that is not what was asked for. */
+  /** Result of a later look-up, if it is not the expected one. */
   readonly contradicted: ReadonlyMap<number, string>;
   readonly movedFrom: ReadonlyMap<number, string>;
 }
@@ -102,7 +103,7 @@ export class OpenResults {
     return new OpenResults(file, Math.max(kept, header.byteLength));
   }
 
-  /** Of the file, once all that was added is written, in bytes. */
+  /** Size of the file, once all additions are written, in bytes. */
   get length(): number {
     return this.#written + this.#waitingBytes;
   }

@@ -10,15 +10,15 @@ export interface TallyReason {
   readonly first_row: number;
 }
 
-/** What the results of a job come to. */
+/** Totals of the results of a job. */
 export interface Tally {
-  /** Of invalid and failed rows, the most frequent first. */
+  /** Reasons of invalid and failed rows, the most frequent first. */
   readonly reasons: readonly TallyReason[];
   /** How many identifiers were moved, by the cluster that had them. */
   readonly moves: ReadonlyMap<string, number>;
 }
 
-/** Reasons that are told apart: services may word each refusal differently. */
+/** Limit of distinct reasons: services may word each rejection differently. */
 const maxReasons = 100;
 const place = (name: (typeof resultColumns)[number]): number => resultColumns.indexOf(name);
 
@@ -47,7 +47,7 @@ export async function tallyResults(path: string): Promise<Tally> {
   return { reasons: [...reasons.values()].sort((a, b) => b.rows - a.rows), moves };
 }
 
-/** The identifiers of rows that a job moved, as they stand in its results, with the cluster that had them. */
+/** The identifiers of rows that a job moved, as they are in its results, with the cluster that had them. */
 export async function* movedRows(path: string): AsyncGenerator<{ readonly text: string; readonly from: string }> {
   for await (const records of csvRecords(fileBytes(path))) {
     for (const { record } of records) {

@@ -6,7 +6,7 @@ const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
 const notAsked: Assessment = { result: "not_checked", detail: "The client requested no device code." };
 
-/** Of the client that got a code and never polled. */
+/** For the client that got a code and never polled. */
 export const notPolled = (result: ScenarioResult): Assessment =>
   result.challenge === undefined
     ? notAsked

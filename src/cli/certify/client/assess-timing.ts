@@ -29,7 +29,7 @@ const waits = ({ polls }: ScenarioResult): readonly number[] =>
 
 export function assessInterval(result: ScenarioResult): Assessment {
   if (result.polls.length === 0) return notPolled(result);
-  // A response with tokens ends it: whatever follows is no poll.
+  // A response with tokens ends it: whatever follows is not a poll.
   const polls = result.polls.filter(({ step }) => step !== undefined);
   if (polls.length < 3)
     return { result: "not_checked", detail: `The client polled ${polls.length} times; ${describeState(result)}.` };
@@ -90,7 +90,7 @@ function assessWait(
   return { result: "failed", detail, fix };
 }
 
-/** What prevents a assessment of how a sign-in ended. */
+/** Reasons that prevent an assessment of how a sign-in ended. */
 function notRefused(result: ScenarioResult, error: string): Assessment | undefined {
   if (result.polls.length === 0) return notPolled(result);
   if (result.endedAt !== undefined) return undefined;

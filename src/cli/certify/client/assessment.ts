@@ -3,9 +3,9 @@ import type { ScenarioResult } from "./run-scenario.ts";
 
 export interface Assessment {
   readonly result: CheckResult;
-  /** What was seen, one sentence. */
+  /** The observation, one sentence. */
   readonly detail: string;
-  /** What to change. */
+  /** The advice. */
   readonly fix?: string;
 }
 

@@ -22,7 +22,7 @@ export interface Check {
   readonly id: string;
   readonly scenario: string;
   readonly summary: string;
-  /** Where the rule stands. */
+  /** Reference of the rule. */
   readonly basis: string;
   readonly assess: Assess;
 }

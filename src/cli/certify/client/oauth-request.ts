@@ -11,7 +11,7 @@ export interface OAuthRequest {
   readonly earliestAt: number;
   readonly method: string;
   readonly encoding: "form" | "json" | "other";
-  /** Of the body; undefined where that cannot be read. */
+  /** Parameters of the body; undefined if it is unreadable. */
   readonly fields: Fields | undefined;
   readonly query: Fields;
   /** The client authenticates by a header, so client_id may be missing. */

@@ -4,7 +4,7 @@ import { formatJUnit } from "../../output/junit.ts";
 import { countResults, describeCounts } from "../check.ts";
 import type { CheckOutcome } from "./run-checks.ts";
 
-/** The report in JUnit's XML. A warning passes, and stands among what was printed. */
+/** The report in JUnit's XML. A warning passes, and is in the output. */
 export const formatReport = (outcomes: readonly CheckOutcome[]): string =>
   formatJUnit(
     "svc auth certify",

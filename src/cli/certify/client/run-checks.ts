@@ -83,8 +83,8 @@ function neverAsked(results: readonly ScenarioResult[]): CommandFailedError {
 const beatMs = 25;
 
 /**
- * Says since when an event may have been waiting to be seen. On a busy machine a request is seen late, and the wait before
- * the next one looks shorter than it was: a client must not be blamed for that.
+ * Reports since when an event may have been waiting to be seen. On a busy machine a request is seen late, and the wait
+ * before the next one looks shorter than it was: a client must not be blamed for that.
  */
 class Heartbeat {
   #last: number;

@@ -10,7 +10,7 @@ import { CommandFailedError } from "../../failure.ts";
 import { endGroup, hasProcessGroups } from "../check.ts";
 import type { Observation, ScriptedServer } from "./scripted-server.ts";
 
-/** What one run of the client showed. */
+/** Observations of one run of the client. */
 export interface ScenarioResult extends Observation {
   readonly output: string;
   /** Undefined: it was still running when the run was over. */
@@ -19,13 +19,13 @@ export interface ScenarioResult extends Observation {
 }
 
 // The client runs in real time, so this does, too.
-/** So long nothing may come after the end of the script, until a client counts as idle. */
+/** Silence after the end of the script after which a client counts as idle. */
 const quietMs = 8_000;
 /** How often it looks whether a run is over. */
 const lookMs = 50;
 /** For a client to end by itself after SIGTERM. */
 const terminationMs = 1_000;
-/** Polls after the end of the script that show that the client goes on. */
+/** Polls after the end of the script that show that the client continues. */
 const enoughPolls = 2;
 
 /** Runs the client against this server, and ends it when nothing more is to be seen. */
@@ -76,7 +76,7 @@ async function endClient(client: ClientProcess): Promise<void> {
   client.kill("SIGKILL");
 }
 
-/** Where the client finds the server. The token of the control plane is not for it: that approves for the person. */
+/** URL of the server for the client. The token of the control plane is not for it: that approves for the person. */
 function environmentOf(server: ScriptedServer, folder: string, { host }: Context): Readonly<Record<string, string>> {
   const { url, emulator } = server;
   const all = {
@@ -95,7 +95,7 @@ function environmentOf(server: ScriptedServer, folder: string, { host }: Context
 
 /** A run of the client that is assessed. */
 interface ClientProcess {
-  /** What it has printed on both streams. */
+  /** Its output on both streams. */
   readonly output: () => string;
   /** Undefined while it runs; 128 + n when a signal ended it. */
   readonly exitCode: () => number | undefined;
@@ -105,7 +105,7 @@ interface ClientProcess {
   kill(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
-/** Of what it prints: a code and an address stand at the beginning. */
+/** Limit of its output: a code and an address are at the beginning. */
 const maxOutputCharacters = 1_000_000;
 const outputGraceMs = 500;
 

@@ -6,7 +6,7 @@ import { lookupTable } from "../../../base/object.ts";
  */
 export type Step = "pending" | "slow_down" | "reset" | "html-503" | "lost" | "approve" | "deny" | "expire";
 
-/** What the server asks for, seconds: the least that RFC 8628 allows, so that a run is short. */
+/** The server's interval, seconds: the minimum of RFC 8628, so that a run is short. */
 export const intervalSeconds = 1;
 /** RFC 8628, 3.5: added at each slow_down, for good. */
 export const slowDownSeconds = 5;

@@ -11,18 +11,18 @@ import { withControlClient } from "../../connection/emulator-access.ts";
 import { type OAuthRequest, parseOAuthRequest } from "./oauth-request.ts";
 import { intervalSeconds, type Step } from "./scenarios.ts";
 
-/** What the server saw of a client. All times are monotonic milliseconds. */
+/** The server's observations of a client. All times are monotonic milliseconds. */
 export interface Observation {
   readonly deviceRequests: OAuthRequest[];
   readonly polls: Poll[];
-  /** Of the first device authorization. */
+  /** Time of the first device authorization. */
   challenge?: Challenge;
   /** The script is at its end since then. */
   endedAt?: number;
   /** When the last request of the flow arrived. */
   lastAt?: number;
   hasTokens: boolean;
-  /** The command line that held a secret; null where none did, undefined where the machine does not say. */
+  /** The command line that held a secret; null if none did, undefined if the machine does not say. */
   exposedIn?: string | null;
 }
 
@@ -44,7 +44,7 @@ export interface ScriptedServer {
   close(): Promise<void>;
 }
 
-/** More is no request of a device. */
+/** A device's request is not larger. */
 const maxBodyBytes = 64 * 1024;
 const devicePath = createDeviceCode.path;
 /** The routing service redeems device codes at both (DECISIONS.md, R35). */
@@ -171,7 +171,7 @@ export async function startScriptedServer(
   };
 }
 
-/** A refresh of tokens goes to the same address, and is none. */
+/** A refresh of tokens goes to the same address, and does not count. */
 const isPoll = ({ fields, query }: OAuthRequest): boolean => {
   const { device_code, grant_type } = { ...query, ...fields };
   if (device_code !== undefined || grant_type?.endsWith(":device_code")) return true;
@@ -227,9 +227,9 @@ async function readBody(stream: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * The name of a running program that has one of these texts among its arguments, where every user of the machine can read
- * it; null where none has, undefined where the system does not show arguments as files. These files are in memory, and the
- * client waits: to read them at once takes milliseconds, by threads much longer on a busy machine.
+ * The name of a running program that has one of these strings among its arguments, which every user of the machine can
+ * read; null if none has, undefined if the system does not show arguments as files. These files are in memory, and the
+ * client waits: reading them synchronously takes milliseconds, by threads much longer on a busy machine.
  */
 function findArguments(texts: readonly string[]): string | null | undefined {
   const pids = listProcesses();
@@ -249,7 +249,7 @@ function listProcesses(): readonly string[] {
   }
 }
 
-/** Empty where the process has ended or is another user's. */
+/** Empty if the process has ended or is another user's. */
 function readArguments(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");

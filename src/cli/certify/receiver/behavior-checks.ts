@@ -13,7 +13,7 @@ const accepted = (reply: Reply): CheckFinding => ({
 
 const retries = "Retries can repeat an event";
 
-/** What the first deliveries show. */
+/** Results of the first deliveries. */
 export const responseTimeCheck: Check = {
   id: "response.time",
   summary: `Responds within ${slowMs / 1_000} s`,
@@ -28,7 +28,7 @@ export const responseTimeCheck: Check = {
   },
 };
 
-/** What happens between several deliveries. */
+/** Checks over several deliveries. */
 export const behaviorChecks: readonly Check[] = [
   {
     id: "duplicate",

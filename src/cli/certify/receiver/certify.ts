@@ -17,7 +17,7 @@ import { type CertifyReport, checkColumns, checkLine, createReport, findingLines
 import { acceptsAny, type CheckedItem, runChecks } from "./run.ts";
 import { isAccepted } from "./sender.ts";
 
-/** What one run is asked for. */
+/** Options of one run. */
 export interface CertifyPlan {
   readonly url: string;
   readonly checks: readonly Check[];
@@ -26,7 +26,7 @@ export interface CertifyPlan {
   readonly key: string | undefined;
   readonly command: string | undefined;
   readonly readyTimeoutMs: number;
-  /** Of all checks together. */
+  /** Time limit of all checks together. */
   readonly maxMs: number;
   readonly probe: string | undefined;
   readonly language: Language | undefined;
@@ -67,7 +67,7 @@ export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, c
     signal,
     async onChecked(item) {
       await sent?.add(item);
-      // Of a receiver that takes nothing a rejection proves nothing, which only the end of the run shows.
+      // If a receiver accepts nothing, a rejection proves nothing, which only the end of the run shows.
       if (isTable) await output.status(`${item.check.summary} …`);
     },
   });
@@ -173,8 +173,8 @@ async function writeReports(
 }
 
 /**
- * Writes what checks sent into a folder: the body of each delivery as `<check>.json`, or `<check>-2.json` for the second
- * one, and its headers beside it. The files of another run are replaced.
+ * Writes what checks sent into a folder: the body of each delivery as `<check>.json`, or `<check>-2.json` for the
+ * second one, and its headers next to it. The files of another run are replaced.
  */
 class SentFiles {
   readonly #folder: string;

@@ -6,11 +6,11 @@ import type { Delivery, Reply } from "./sender.ts";
 /** How sure it is that the real service sends this, or requires that. */
 export type CheckBasis = "specified" | "public" | "assumed";
 
-/** One thing that a receiver must do. */
+/** One requirement of a receiver. */
 export interface Check {
   /** Stable, for --only and --skip: `raw-body.spaced`. */
   readonly id: string;
-  /** What a good receiver does, in the present tense: "Accepts JSON with blanks". */
+  /** Behavior of a good receiver, in the present tense: "Accepts JSON with blanks". */
   readonly summary: string;
   readonly expects: "accept" | "reject" | "other";
   readonly basis: CheckBasis;
@@ -18,31 +18,31 @@ export interface Check {
   readonly reason: string;
   /** Only what --probe prints shows it. */
   readonly requires?: "probe";
-  /** How it is found out; left out: by the only delivery. */
+  /** How it is found out; omitted: by the only delivery. */
   readonly run: (run: CheckRun) => Promise<CheckFinding>;
 }
 
 export interface CheckFinding {
   readonly result: CheckResult;
-  /** What was seen, in a sentence without a full stop. */
+  /** The observation, in a sentence without a full stop. */
   readonly detail: string;
 }
 
-/** What a check may use. */
+/** Context of a check. */
 export interface CheckRun {
   readonly deliveries: Deliveries;
   /** Sends it, and records it for the report and for --keep. */
   send(delivery: Delivery): Promise<Reply>;
   /** The number of the event that is this check's own, or of a further one. */
   numberOf(further?: number): number;
-  /** How long one delivery takes, and whether that is so long that many at once prove nothing. */
+  /** Duration of one delivery, and whether it is too long for concurrent deliveries to prove anything. */
   readonly pace: { readonly bestMs: number; readonly isSlow: boolean };
   /** Sends an event through the webhooks of the emulator, which fail for 155 virtual minutes. */
   retryLate(number: number): Promise<{ readonly reply: Reply; readonly delivery: Delivery }>;
   readonly probe: Probe | undefined;
 }
 
-/** One delivery that was made, and what came back. */
+/** One delivery that was made, and its response. */
 export interface Exchange {
   readonly delivery: Delivery;
   readonly reply: Reply;

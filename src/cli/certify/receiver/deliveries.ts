@@ -12,7 +12,7 @@ export interface EventChanges {
   readonly activity?: string;
   readonly title?: string;
   readonly status?: string;
-  /** Of the event, in seconds after the one with the same number. */
+  /** Time of the event, in seconds after the one with the same number. */
   readonly laterSeconds?: number;
   /** Further members at the top of the document. */
   readonly more?: Document;
@@ -58,7 +58,7 @@ export class Deliveries {
     return this.signed(writeJson(this.event(number, changes), form));
   }
 
-  /** What a receiver computes that goes by other rules. */
+  /** The result of a receiver with other rules. */
   hash(
     body: string,
     { digest = "sha512", key = Buffer.from(this.key, "base64"), encoding = "hex" }: HashRules,

@@ -11,7 +11,7 @@ export interface Diagnosis {
   readonly checks: readonly string[];
 }
 
-/** What a failed check shows where no pattern over several checks explains it. */
+/** The reason of a failed check if no pattern over several checks explains it. */
 const mistakeOfCheck = lookupTable<string>({
   "raw-body.spaced": "reserialized-json",
   "raw-body.escaped": "reserialized-json",

@@ -112,7 +112,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   return { access: emulator, deliveries, retryLate, openConsole };
 }
 
-/** One workspace with all that a contract needs; its key is made where none is given. */
+/** One workspace with everything that a contract needs; its key is created unless it is given. */
 const seedWith = (hmac_key: string | undefined): object => ({
   time: "2031-01-02T03:04:05Z",
   clusters: [{ id: "eu-1", label: "eu" }],

@@ -10,6 +10,6 @@ const programs: readonly (readonly [Language, RegExp])[] = [
   ["go", /(^|[\s/&;])(go|air)(\s|$)|\.go(\s|$)/],
 ];
 
-/** The language of a receiver, by the command that starts it; undefined where that does not show it. */
+/** The language of a receiver, by the command that starts it; undefined if that does not show it. */
 export const guessLanguage = (command: string): Language | undefined =>
   programs.find(([, pattern]) => pattern.test(command))?.[0];

@@ -2,7 +2,7 @@ import { specifiedOutageMs } from "../../../api/webhook-retries.ts";
 import { lookupTable } from "../../../base/object.ts";
 import type { Language } from "./language.ts";
 
-/** What is likely wrong with a receiver, and what to change. */
+/** The likely mistake of a receiver, and the advice. */
 interface Mistake {
   readonly title: string;
   readonly fix: string;

@@ -24,7 +24,7 @@ export const probeCheck: Check = {
   }),
 };
 
-/** What HTTP responses cannot show. */
+/** Checks that HTTP responses cannot show. */
 export const probeChecks: readonly Check[] = [
   {
     id: "store.before-response",

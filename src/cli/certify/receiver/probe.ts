@@ -4,11 +4,11 @@ import type { Host } from "../../host.ts";
 
 /** The command that prints what the receiver has stored. */
 export interface Probe {
-  /** What it prints now. Fails where it does. */
+  /** Present output. Fails if the probe does. */
   read(): Promise<string>;
-  /** What it prints once that differs from `before`; undefined where it stays the same for so long. */
+  /** The first output that differs from `before`; undefined if it stays the same for that long. */
   readChanged(before: string, patienceMs?: number): Promise<string | undefined>;
-  /** What it prints once nothing is under way any more, by what earlier events took to show. */
+  /** The output once processing has ended, by the time that earlier events took to show. */
   readSettled(): Promise<string>;
   /** Whether it prints the same as `before` for as long as an event takes to show. */
   staysSame(before: string): Promise<boolean>;
@@ -20,7 +20,7 @@ const intervalMs = 100;
 /** An event that shows sooner is stored at once. */
 const atOnceMs = 150;
 const defaultPatienceMs = 2_000;
-/** What is not to show is waited for at least so long. */
+/** The absence of a change is awaited for at least this long. */
 const minQuietMs = 300;
 const maxQuietMs = 1_500;
 
@@ -32,7 +32,7 @@ export function createProbe(
   const { wall } = host;
   const read = () => runProbe(command, { host, env, signal });
   let slowestMs = 0;
-  /** What it printed when nothing was under way. */
+  /** Output when no event was being processed. */
   let settled: string | undefined;
 
   async function readChanged(before: string, patienceMs = defaultPatienceMs): Promise<string | undefined> {

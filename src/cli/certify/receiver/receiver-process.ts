@@ -23,7 +23,7 @@ interface ReceiverOptions {
 
 const pollMs = 25;
 const graceMs = 500;
-/** Of what it prints, for the error of one that does not start. */
+/** Last output, for the error of a receiver that does not start. */
 const retainedCharacters = 4_000;
 
 /** A receiver that the shell runs, in a process group of its own. */
@@ -88,7 +88,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
         ending.finally(() => stopped.abort()),
         host.wall.sleep(graceMs, AbortSignal.any([stopped.signal, context.cut])),
       ]);
-      // What it started may outlive it.
+      // Its child processes may outlive it.
       endGroup(ended, "SIGKILL");
       await ending;
       const until = host.wall.monotonicNow() + graceMs;

@@ -9,7 +9,7 @@ import { probeCheck } from "./probe-checks.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
 import { createSender, isAccepted } from "./sender.ts";
 
-/** What came of one check. */
+/** Result of one check. */
 export interface CheckedItem extends CheckFinding {
   readonly check: Check;
   readonly exchanges: readonly Exchange[];
@@ -25,23 +25,23 @@ export interface RunOptions {
   readonly receiver: ReceiverProcess | undefined;
   readonly wall: WallClock;
   readonly signal: AbortSignal;
-  /** Of all checks together; what is left then is not made. */
+  /** Time limit of all checks together; later ones are skipped. */
   readonly maxMs: number;
   /** Called after each check, in their order. */
   readonly onChecked: (item: CheckedItem) => Promise<void>;
 }
 
-/** One response may take so long, and a slow receiver is sent so many deliveries at once. */
+/** One response may take so long, and a slow receiver is sent this many deliveries at once. */
 const responseTimeoutMs = 5_000;
 const slowerMs = 150;
 const concurrencyOfSlow = 16;
-/** What a check with a probe takes, where the receiver is slow. */
+/** Duration of a check with a probe, if the receiver is slow. */
 const probeMs = 2_000;
 const maxRestarts = 5;
 /** Events of one check have neighboring numbers. */
 const numbersPerCheck = 100;
 
-/** Makes the checks, and gives what came of them in their order; those that build on a genuine delivery come after it. */
+/** Runs the checks, and returns their results in order; those that build on a genuine delivery come after it. */
 export async function runChecks(options: RunOptions): Promise<readonly CheckedItem[]> {
   const { checks, wall, signal, receiver, onChecked, maxMs } = options;
   const begunAt = wall.monotonicNow();
@@ -82,7 +82,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   if (checks.includes(responseTimeCheck)) await make(responseTimeCheck);
   if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await make(probeCheck);
   const others = checks.filter((check) => !items.has(check.id));
-  // Those that are made one after the other need to know what the others changed.
+  // Sequential checks need the results of earlier ones.
   const single = others.filter(({ expects, requires }) => expects !== "other" && requires === undefined);
   const concurrency = pace.bestMs >= slowerMs ? concurrencyOfSlow : 1;
   await inTurn(single, concurrency, signal, make);
@@ -96,12 +96,12 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   return allChecks.flatMap((check) => items.get(check.id) ?? []);
 }
 
-/** The first deliveries: what they take says how the others are sent. */
+/** The first deliveries: their duration decides how the others are sent. */
 async function makeGenuine(options: RunOptions, pace: { bestMs: number; isSlow: boolean }): Promise<CheckedItem> {
   const made = await makeCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs });
   const [first] = made.exchanges;
   pace.bestMs = first?.reply.durationMs ?? 0;
-  // The first request of a program that has just started is no measure.
+  // The first request of a program that has just started is not a measure.
   if (pace.bestMs >= slowerMs && first?.reply.error === undefined) {
     const again = await makeCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs, further: 1 });
     pace.bestMs = Math.min(pace.bestMs, again.exchanges[0]?.reply.durationMs ?? pace.bestMs);
@@ -110,7 +110,7 @@ async function makeGenuine(options: RunOptions, pace: { bestMs: number; isSlow: 
   return made;
 }
 
-interface Making {
+interface CheckOptions {
   readonly pace: CheckRun["pace"];
   readonly timeoutMs: number;
   readonly further?: number;
@@ -119,7 +119,7 @@ interface Making {
 async function makeCheck(
   check: Check,
   options: RunOptions,
-  { pace, timeoutMs, further: skipped = 0 }: Making,
+  { pace, timeoutMs, further: skipped = 0 }: CheckOptions,
 ): Promise<CheckedItem> {
   const { url, deliveries, retryLate, probe, wall, signal } = options;
   const sender = createSender({ url, wall, signal, timeoutMs });
@@ -164,7 +164,7 @@ const noReply = {
   body: "",
 } as const;
 
-/** Why a check would prove nothing, by what came of those before it. */
+/** The reason why a check would prove nothing, by earlier results. */
 function reasonToSkip({ requires }: Check, items: ReadonlyMap<string, CheckedItem>): string | undefined {
   const first = items.get(genuineCheck.id)?.exchanges[0]?.reply;
   if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeReply(first)}`;
@@ -173,7 +173,7 @@ function reasonToSkip({ requires }: Check, items: ReadonlyMap<string, CheckedIte
   return probe.result === "not_checked" ? probe.detail : "the probe does not work";
 }
 
-/** Works through a list, so many at once, in its order. */
+/** Works through a list, this many at once, in its order. */
 async function inTurn<T>(
   list: readonly T[],
   concurrency: number,

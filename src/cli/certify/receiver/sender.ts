@@ -15,7 +15,7 @@ export interface Delivery {
   readonly hangsUp?: "in-body" | "after-body";
 }
 
-/** What came back: a status, unless there was no response; an error, unless the response was complete. */
+/** The response: a status, unless there was none; an error, unless it was complete. */
 export interface Reply {
   readonly status: number | undefined;
   readonly error: { readonly code: ReplyErrorCode; readonly message: string } | undefined;
@@ -113,7 +113,7 @@ function openRequest(url: string, { headers, body, isChunked, hangsUp }: Deliver
   return request;
 }
 
-/** Resolves with true where the sender was to hang up, once that is due. */
+/** Resolves with true if the sender was to hang up, once that is due. */
 async function sendBody(
   request: ClientRequest,
   { body, pauseAt, isChunked, hangsUp }: Delivery,

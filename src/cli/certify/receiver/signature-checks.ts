@@ -4,14 +4,14 @@ import { type Check, type CheckRun, describeReply } from "./check.ts";
 import { contentType } from "./deliveries.ts";
 import { type Delivery, isAccepted, type Reply } from "./sender.ts";
 
-interface Forged extends Pick<Check, "id" | "summary"> {
+interface Forgery extends Pick<Check, "id" | "summary"> {
   readonly build: (run: CheckRun) => Delivery;
   /** Accepting it is no danger, and not what the specification says either. */
   readonly isHarmless?: boolean;
 }
 
 /** A check that a delivery with a wrong signature gets no 2xx. */
-const rejects = ({ build, isHarmless, ...declared }: Forged): Check => ({
+const rejects = ({ build, isHarmless, ...declared }: Forgery): Check => ({
   ...declared,
   expects: "reject",
   basis: "specified",

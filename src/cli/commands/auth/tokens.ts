@@ -39,7 +39,7 @@ export const authStatus = defineCommand({
   },
 });
 
-/** Why none of the sign-ins that are kept can be used, and what to do. */
+/** Why none of the sign-ins that are stored can be used, and what to do. */
 function lacking(ended: string | undefined, chosen: string | undefined, context: Context): string {
   const again = formatNextCommand(["auth", "device-login"], context);
   if (ended !== undefined) return `The sign-in at ${ended} has expired. Next: ${again}`;

@@ -14,7 +14,7 @@ const idempotentFlag = {
   description: "Show the contract with this external_metadata.id if it exists",
 } as const satisfies FlagSpec;
 
-/** Shows the contract that the request would make twice; false: there is none. */
+/** Shows the contract that the request would create twice; false: there is none. */
 async function showExisting(
   { call, client }: PreparedCall,
   spec: CommandSpec,
@@ -29,7 +29,7 @@ async function showExisting(
   const { findByExternalMetadata } = await import("../../../api/contracts/contracts.ts");
   const params = { external_metadata_id: id };
   const found = await client.call(findByExternalMetadata, { params }, { signal }).catch((error: unknown) => {
-    // No public document says how the service answers where there is none.
+    // The response of the service without one is not documented.
     if (error instanceof ServiceError && error.status === 404) return [];
     throw error;
   });

@@ -30,7 +30,7 @@ interface Due {
 }
 
 /** The activities that the state of a contract shows. */
-const shown = [
+const shownColumns = [
   "CONTRACT_CREATED",
   "CONTRACT_SENT_TO_COUNTERPARTY",
   "CONTRACT_SIGNATURE_REQUESTED",
@@ -58,14 +58,14 @@ const flags = [
     placeholder: "A,B",
     repeatable: true,
     offered: activities,
-    description: `Check only these of the ${shown.length} activities that leave a trace`,
+    description: `Check only these of the ${shownColumns.length} activities that leave a trace`,
   },
 ] as const satisfies readonly FlagSpec[];
 
 export const contractsReconcile = defineCommand({
   words: ["contracts", "reconcile"],
   summary: "Find webhooks that a receiver missed",
-  description: `Reads the contracts that changed since a time, and lists the webhooks that the service sent for them. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shown.join(", ")} do.`,
+  description: `Reads the contracts that changed since a time, and lists the webhooks that the service sent for them. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shownColumns.join(", ")} do.`,
   positionals: [],
   flags,
   examples: [
@@ -79,11 +79,11 @@ export const contractsReconcile = defineCommand({
     },
   ],
   async run({ flags: given }, context) {
-    const wanted = checkedActivities(given.activities);
+    const wanted = requireActivities(given.activities);
     const { since: from, received: path } = given;
     const received = path === undefined ? undefined : await readReceivedPayloads(context, path);
     if (from === undefined) throw new InputRequiredError("since", "--since is required");
-    checkedSince(from);
+    requireSince(from);
     const client = await context.client("contracts");
     const due = await withSpinner(context, "Reading contracts", async () => {
       const since = await startOf(from, client, context);
@@ -107,16 +107,16 @@ export const contractsReconcile = defineCommand({
   },
 });
 
-function checkedActivities(lists: readonly string[] | undefined): readonly Activity[] {
-  const given = parseActivities(lists) ?? shown;
-  const other = given.find((name) => !(shown as readonly Activity[]).includes(name));
+function requireActivities(lists: readonly string[] | undefined): readonly Activity[] {
+  const given = parseActivities(lists) ?? shownColumns;
+  const other = given.find((name) => !(shownColumns as readonly Activity[]).includes(name));
   if (other === undefined) return given;
   throw new UsageError(`--activities must be activities that leave a trace in a contract, got "${other}"`, {
-    hint: `Use ${shown.join(", ")}.`,
+    hint: `Use ${shownColumns.join(", ")}.`,
   });
 }
 
-function checkedSince(text: string): void {
+function requireSince(text: string): void {
   if (parseDuration(text) !== undefined || !Number.isNaN(Date.parse(text))) return;
   throw new UsageError(`--since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "${text}"`);
 }
@@ -131,7 +131,7 @@ async function startOf(text: string, client: Client, { signal, host }: Context):
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
 }
 
-/** So many contracts are listed in one request, and so many are read at a time. */
+/** This many contracts are listed in one request, and this many are read at a time. */
 const pageSize = 100;
 const maxConcurrent = 4;
 
@@ -171,7 +171,7 @@ const numberOf = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""
 function dueOf(contract: Contract, metrics: Metrics | undefined, since: number): Due[] {
   const { id, contract_name, contract_status, created } = contract;
   const happened: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
-  // What was executed elsewhere is told of by its creation alone.
+  // Contracts executed elsewhere emit only their creation.
   if (metrics && !id.startsWith("H-")) {
     const { contract_sent_to_cp_datetime: sent, marked_for_signature_datetime: marked } = metrics;
     if (sent !== marked) happened.push(["CONTRACT_SENT_TO_COUNTERPARTY", sent]);
@@ -191,7 +191,7 @@ function dueOf(contract: Contract, metrics: Metrics | undefined, since: number):
   return due;
 }
 
-/** Those of which nothing was received. Of several alike, each that was received stands for the one that is next in time. */
+/** Deliveries that were not received. Of several alike, each received one counts for the next in time. */
 function missing(due: readonly Due[], received: readonly Buffer[]): Due[] {
   const left = [...due];
   const seen = new Set<string>();

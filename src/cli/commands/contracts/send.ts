@@ -96,7 +96,7 @@ async function untilStatus(context: Context, id: string, target: string, timeout
   });
 }
 
-/** Says by its exit code where a contract stands, for scripts that look again later (DECISIONS.md, L10). */
+/** Reports the status of a contract by its exit code, for scripts that check again later (DECISIONS.md, L10). */
 export const contractsStatus = defineCommand({
   words: ["contracts", "status"],
   summary: "Show a contract's status",

@@ -3,7 +3,7 @@ import type { CapturedRun, Context } from "../../command.ts";
 import { formatCommandLine } from "../../help/examples.ts";
 import { dim, red, type StyledLine } from "../../output/styled.ts";
 
-/** What the keys of a session work on. */
+/** Target of the keys of a session. */
 export interface ActionState {
   /** The contract that changed last. */
   contract?: string | undefined;
@@ -13,10 +13,10 @@ export interface ActionState {
   webhookId?: number | undefined;
 }
 
-/** What an action may use. */
+/** Context of an action. */
 export interface ActionTools {
   readonly state: ActionState;
-  /** Shows the command, runs it, and resolves with its answer; undefined where it failed, which was shown. */
+  /** Shows the command, runs it, and resolves with its response; undefined if it failed, which was shown. */
   run(argv: readonly string[]): Promise<Readonly<Record<string, unknown>> | undefined>;
   /** Shows the command, and all that it prints. */
   show(argv: readonly string[]): Promise<void>;
@@ -37,7 +37,7 @@ const create = [
 /** More signatories than a contract of the demo has. */
 const maxSignatures = 10;
 
-/** What each key does: nothing that the command which it prints does not do. */
+/** Action of each key: exactly that of the command which it prints. */
 export const actions = lookupTable<Action>({
   c: {
     summary: "create a contract",

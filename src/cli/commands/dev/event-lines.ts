@@ -52,7 +52,7 @@ export function deliveryLine({
 }: ListenedDelivery): StyledLine {
   const about = [activity ?? "not a webhook", ...(composite_id === undefined ? [] : [composite_id])].join(" ");
   const verdict = verified ? green("verified") : red(reasons[reason ?? "missing"]);
-  // The address stands above, at the start.
+  // The address is above, at the start.
   const text = forwarded && formatPostResult(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
   const answer = forwarded && (isSuccessfulPost(forwarded) ? green : red)(text ?? "");
   return [dim(at.slice(11, 19)), `  webhook  ${about}  `, verdict, ...(answer ? ["  ", answer] : [])];
@@ -95,7 +95,15 @@ export const attemptEvent = (at: string, delivery: DeliveryOf) => ({
   next_attempt_at: delivery.next_attempt_at,
 });
 
-export function deliveryEvent({ at, activity, composite_id, verified, reason, bytes, forwarded }: ListenedDelivery) {
+export function createDeliveryEvent({
+  at,
+  activity,
+  composite_id,
+  verified,
+  reason,
+  bytes,
+  forwarded,
+}: ListenedDelivery) {
   const answer =
     forwarded === undefined
       ? null

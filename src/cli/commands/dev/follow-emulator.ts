@@ -12,7 +12,7 @@ const retryMs = 500;
 export async function followEmulator(context: Context, onEvent: (event: SessionEvent) => void): Promise<void> {
   const { signal, host } = context;
   while (!signal.aborted) {
-    // That it has ended, the watch of the subscription reports.
+    // The watch of the webhook reports that it has ended.
     await followOnce(context, onEvent).catch(() => {});
     await host.wall.sleep(retryMs, signal);
   }

@@ -18,7 +18,7 @@ export class Screen {
   readonly #context: Context;
   readonly #hasStatus: boolean;
   #parts: readonly string[] = [];
-  /** What is drawn at present. */
+  /** The present screen. */
   #drawn = "";
   #last = "";
   #queue: Promise<void> = Promise.resolve();
@@ -42,8 +42,8 @@ export class Screen {
   }
 
   /**
-   * Says what has happened to the session, but not twice in a row: several parts of it may notice the same thing. Programs
-   * get documents on standard output, and this on standard error.
+   * Reports what has happened to the session, but not twice in a row: several parts of it may notice the same thing.
+   * Programs get documents on standard output, and this on standard error.
    */
   notice(line: StyledLine): Promise<void> {
     const text = stripStyles(line);
@@ -88,7 +88,7 @@ export class Screen {
   }
 }
 
-/** As many parts as fit, without those that do not. */
+/** The parts that fit. */
 function fitParts(parts: readonly string[], columns: number): string {
   let line = "";
   for (const part of parts.map(escapeControlCharacters)) {
@@ -104,13 +104,13 @@ const ctrlC = "\x03";
 const ctrlD = "\x04";
 
 /**
- * Reads single keys until the run ends, or the terminal goes away. Resolves at `q` and Ctrl-D; rejects with Interrupted at
- * Ctrl-C, which the terminal gives no signal for meanwhile.
+ * Reads single keys until the run ends, or the terminal goes away. Resolves at `q` and Ctrl-D; rejects with Interrupted
+ * at Ctrl-C, for which the terminal sends no signal meanwhile.
  */
 export async function readKeys({ host, signal }: Context, onKey: (key: string) => void): Promise<void> {
   const stdin: RawInput = host.stdin;
   const setRaw = (isRaw: boolean) => {
-    // A terminal that has gone away takes no mode.
+    // A terminal that has gone away accepts no mode.
     if (!stdin.destroyed) stdin.setRawMode?.(isRaw);
   };
   let onData: (chunk: Buffer | string) => void = () => {};
@@ -153,7 +153,7 @@ function virtualNow({ now, mode, speed, seenAt }: SeenClock, at: number): number
   return Date.parse(now) + (mode === "real" ? (at - seenAt) * speed : 0);
 }
 
-/** What the status line says, the most important first: a narrow window shows only that. */
+/** Parts of the status line, the most important first: a narrow window shows only that. */
 export function statusParts(clock: SeenClock | undefined, webhooks: Webhooks, isAppDown: boolean, at: number) {
   if (clock === undefined) return ["? keys", "q quits"];
   const now = virtualNow(clock, at);

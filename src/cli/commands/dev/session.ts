@@ -7,7 +7,14 @@ import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";
 import { watchSubscription } from "../webhooks/subscription-watch.ts";
 import { type ActionState, actions, createTools, keyLines } from "./actions.ts";
-import { attemptEvent, attemptLine, deliveryEvent, deliveryLine, requestEvent, requestLine } from "./event-lines.ts";
+import {
+  attemptEvent,
+  attemptLine,
+  createDeliveryEvent,
+  deliveryLine,
+  requestEvent,
+  requestLine,
+} from "./event-lines.ts";
 import { followEmulator, type SessionEvent } from "./follow-emulator.ts";
 import { readKeys, type Screen, type SeenClock, statusParts, type Webhooks } from "./screen.ts";
 
@@ -21,7 +28,7 @@ export interface SessionOptions {
 const resubscribeMs = 500;
 const tickMs = 1_000;
 
-/** What goes on from when everything is up until the end. */
+/** Events from when everything is up until the end. */
 export class Session {
   readonly #options: SessionOptions;
   /** Of the emulator of this folder. */
@@ -90,11 +97,11 @@ export class Session {
   }
 
   async onDelivery(delivery: ListenedDelivery): Promise<void> {
-    await this.#event(deliveryEvent(delivery), deliveryLine(delivery));
+    await this.#event(createDeliveryEvent(delivery), deliveryLine(delivery));
     if (delivery.forwarded && "error" in delivery.forwarded) await this.#app?.check();
   }
 
-  /** Resolves when the user quits; when nobody presses keys, when the run ends. */
+  /** Resolves when the user quits; without a keyboard, when the run ends. */
   async run(): Promise<void> {
     const { signal } = this.#context;
     await this.#app?.check();
@@ -118,7 +125,7 @@ export class Session {
     const action = actions[key];
     if (!action) return;
     const tools = createTools(this.#state, this.#context, (...lines) => this.#screen.print(...lines));
-    // One after another: a key may need what the one before it makes.
+    // One after another: a key may need the result of the previous one.
     this.#acting = this.#acting.then(() =>
       action.act(tools).catch((error: unknown) => this.#screen.print(`error: ${(error as Error).message}`)),
     );
@@ -141,7 +148,7 @@ export class Session {
     if (["delivery", "state", "resync", "begin"].includes(event.event)) void this.#refresh().catch(() => {});
   }
 
-  /** Of the session's own webhook a delivery that arrived is in the list already. */
+  /** A delivery to the session's own webhook is in the list already. */
   #onAttempt({ at, delivery }: Extract<SessionEvent, { event: "delivery" }>, columns: number | undefined): void {
     const isOwn = delivery.webhook_id === this.#state.webhookId;
     if (isOwn) this.#state.deliveryId = delivery.id;
@@ -184,7 +191,7 @@ const untilAborted = (signal: AbortSignal): Promise<void> =>
 
 const probeMs = 300;
 
-/** Says when the app that webhooks are forwarded to refuses connections, and when it accepts them again. */
+/** Reports when the app that webhooks are forwarded to refuses connections, and when it accepts them again. */
 class AppWatch {
   readonly #url: string;
   readonly #context: Context;

@@ -58,7 +58,10 @@ export const emulatorEnv = defineCommand({
   },
 });
 
-/** That of this folder comes before the one that the environment names: its variables may be those of an earlier one. */
+/**
+ * The emulator of this folder comes before the one that the environment names: its variables may be those of an earlier
+ * one.
+ */
 async function running(file: string | undefined, context: Context): Promise<EmulatorAccess> {
   const { readPublicAccess, findLocalEmulator } = await import("../../connection/emulator-access.ts");
   const { globals, host } = context;
@@ -71,7 +74,7 @@ async function running(file: string | undefined, context: Context): Promise<Emul
   return readPublicAccess({ routerUrl: String(baseUrls.emulator), token });
 }
 
-/** As the workspace that is named, else as that of the profile's API key, where the emulator has it. */
+/** As the named workspace, else as that of the profile's API key, if the emulator has it. */
 async function seenBy(
   wanted: string | undefined,
   emulator: EmulatorAccess,

@@ -144,11 +144,11 @@ async function reportCannotRun(error: CannotRun, output: Context["output"]): Pro
   return error.exit;
 }
 
-type Logged = ResultOf<typeof listRequests>["items"][number];
+type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
 
 /**
- * What a pipeline's person wants to see of an emulator that served a command: which operations were called, what was
- * refused, what only leniency let through. Under GitHub Actions alone; nothing otherwise.
+ * A summary of an emulator that served a command, for pipelines: called operations, rejections, findings. Under GitHub
+ * Actions alone; nothing otherwise.
  */
 async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<void> {
   if (!shouldAnnotate(host.env)) return;
@@ -182,11 +182,11 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
   }
 }
 
-const line = ({ method, target, status, failure, findings }: Logged): string =>
+const line = ({ method, target, status, failure, findings }: LoggedRequest): string =>
   [status, method, target, failure, ...findings.map(({ code }) => code)].filter(Boolean).join(" ");
 
-function summary(requests: readonly Logged[], outcomes: readonly string[], exit: number): string {
-  const byOperation = new Map<string, readonly Logged[]>();
+function summary(requests: readonly LoggedRequest[], outcomes: readonly string[], exit: number): string {
+  const byOperation = new Map<string, readonly LoggedRequest[]>();
   for (const request of requests) {
     const name = request.operation ?? "not declared";
     byOperation.set(name, [...(byOperation.get(name) ?? []), request]);

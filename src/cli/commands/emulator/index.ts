@@ -62,7 +62,7 @@ const emulatorWorkspaces = defineCommand({
   },
 });
 
-/** A derived command that shows secrets which nobody knew before: a runner masks them, as it does those of `env`. */
+/** A derived command that shows new secrets: a runner masks them, as it does those of `env`. */
 const masked = (words: readonly string[], summary: string, secrets: readonly string[]) =>
   defineCommand({
     words,

@@ -7,17 +7,20 @@ import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/r
 import { CommandFailedError, UsageError } from "../../failure.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../terminal/programs.ts";
 
-/** So many processes of one store find a run file in one folder. */
+/** This many processes of one store find a run file in one folder. */
 const maxProcesses = 20;
 
 interface Surroundings {
   /** Is written later, and may not be one of the emulator's own files. */
   readonly readyFile?: string | undefined;
-  /** The state beside which the emulator tells of itself; undefined where it does not. */
+  /** The state next to which the emulator writes its run file; undefined if it does not. */
   readonly toldAt?: string | undefined;
-  /** Told the state beside which it does so instead, where another process of the same store has the first run file. */
+  /**
+   * Called with another state next to which it writes its run file, if another process of the same store has the first
+   * one.
+   */
   readonly toldBeside?: ((state: string) => void) | undefined;
-  /** Takes what the emulator has to say while it runs; left out: warnings on standard error. */
+  /** Takes what the emulator has to say while it runs; omitted: warnings on standard error. */
   readonly log?: ((line: string) => void) | undefined;
 }
 
@@ -96,7 +99,7 @@ const publicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly
   ...new Set([publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []))),
 ];
 
-/** Of a store several processes may run, each with a file of its own that tells of it: that one is meant there. */
+/** Several processes may run one store, each with a run file of its own: that store is meant there. */
 const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>
   name === "StateLockedError" && file !== undefined;
 
@@ -121,7 +124,7 @@ export const emulatorOpen = defineCommand({
     const client = await context.client("emulator", { file: flags.file });
     const { code, url: told, expires_in } = await client.call(makeSessionCode, {}, { signal });
     const { baseUrls } = await context.target("emulator", flags.file);
-    // What answers may say anything: the browser goes where was asked, and nowhere else.
+    // The server's response may contain any URL: the browser goes only to the requested one.
     const own = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
     const url = isWebAddress(told) ? told : own;
     const browser = flags.url ? undefined : findBrowserCommand(host);
@@ -135,7 +138,7 @@ export const emulatorOpen = defineCommand({
   },
 });
 
-/** Refuses one file for two things, whatever links lead to it: each would overwrite the other. Throws UsageError. */
+/** Rejects one file for two things, whatever links lead to it: each would overwrite the other. Throws UsageError. */
 async function requireDifferentFiles(files: Readonly<Record<string, string | undefined>>): Promise<void> {
   const flagAt = new Map<string, string>();
   for (const [flag, path] of Object.entries(files)) {
@@ -149,7 +152,7 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
 
 const another = "Choose another port with --port, or use --port 0 for free ports.";
 
-/** What to say where an emulator runs on a state already and answers; undefined where none does. */
+/** The error if an emulator already runs on a state and answers; undefined if none does. */
 async function createAlreadyRunningError(state: string, cause: unknown): Promise<CommandFailedError | undefined> {
   const running = await readRunFile(await resolveRunFile(state));
   if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
@@ -162,8 +165,8 @@ async function createAlreadyRunningError(state: string, cause: unknown): Promise
 }
 
 /**
- * What to say where a port is taken by something else than the emulator of this very state, beside which it would have told
- * of itself.
+ * The error if a port is taken by another program than the emulator of this very state, next to which its run file
+ * would be.
  */
 async function createPortTakenError(
   { port = 0, state, cause }: { port: number | undefined; state: string | undefined; cause: unknown },

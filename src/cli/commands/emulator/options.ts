@@ -223,7 +223,7 @@ function rateLimitOf(limit: string | undefined): number | undefined {
   throw new UsageError(`SVC_RATE_LIMIT must be a number at least 0, got "${limit}"`);
 }
 
-/** A copy has no state of its own to go on with: it is kept where a new file is named for it. */
+/** A copy has no state of its own to continue with: it is kept where a new file is named for it. */
 export const isStateless = ({ ephemeral, from, file }: Partial<CommandInputOf<EmulatorFlags>["flags"]>): boolean =>
   ephemeral === true || (from !== undefined && file === undefined);
 

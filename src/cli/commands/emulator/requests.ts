@@ -33,7 +33,7 @@ export const emulatorRequests = defineCommand({
   positionals: [],
   flags: [
     followFlag,
-    // What is the default depends on the others here.
+    // The default depends on the others here.
     {
       flag: "reads",
       type: "boolean",
@@ -55,7 +55,7 @@ export const emulatorRequests = defineCommand({
   },
 });
 
-/** Left out where nobody names what is wanted. */
+/** Omitted unless it is named. */
 const withoutReads = ({
   flags: { reads, service, operation, id },
 }: Pick<CommandInput, "flags">): { readonly reads?: boolean } =>
@@ -102,9 +102,9 @@ function line({
   return `${at} ${listener} ${method} ${target} ${status} ${took} ms ${about}${noted}`;
 }
 
-type Resent = ResultOf<typeof resendDelivery>;
+type ResendResult = ResultOf<typeof resendDelivery>;
 
-/** Says by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
+/** Reports by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
 export const deliveriesResend = defineCommand({
   words: ["emulator", "deliveries", "resend"],
   summary: "Resend deliveries now, and show the results",
@@ -121,16 +121,16 @@ export const deliveriesResend = defineCommand({
   ],
   async run(input, context, spec) {
     const ids = input.positionals.id;
-    const made: Resent[] = [];
+    const made: ResendResult[] = [];
     let hasFailed = false;
     try {
       for (const id of ids) {
-        // As the parser makes a number of a single one; what is none is refused in the usual words.
+        // As the parser converts a single number; others are rejected in the usual words.
         const one = {
           ...input,
           positionals: { id: /^\d{1,15}$/.test(id) ? Number(id) : id },
         } as unknown as CommandInput;
-        const prepared = await prepareCall<Resent>(spec!, one, context, { reads: true });
+        const prepared = await prepareCall<ResendResult>(spec!, one, context, { reads: true });
         if (prepared === "dry-run") continue;
         const value = ids.length === 1 ? (await prepared.send()).value : await silently(prepared, context);
         made.push(value);
@@ -156,11 +156,11 @@ function failureOf({ attempts }: { readonly attempts: readonly Attempt[] }): str
 
 const columns = ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "standing"] as const;
 
-async function silently({ call: one, client }: PreparedCall<Resent>, { signal }: Context): Promise<Resent> {
-  return requireValidValue(await client.send(one, { signal })) as Resent;
+async function silently({ call: one, client }: PreparedCall<ResendResult>, { signal }: Context): Promise<ResendResult> {
+  return requireValidValue(await client.send(one, { signal })) as ResendResult;
 }
 
-/** Says by its exit code whether nothing is left that has not arrived. */
+/** Reports by its exit code whether nothing is left that has not arrived. */
 export const webhooksResend = defineCommand({
   words: ["emulator", "webhooks", "resend"],
   summary: "Resend the undelivered deliveries of a webhook",

@@ -110,14 +110,14 @@ export const emulatorStart = defineCommand({
     const log = input.flags.log === "json" ? jsonLog(lasting, systemWallClock) : undefined;
     const state = stateFile(host, options.file ?? undefined);
     const file = options.ephemeral || inDatabase ? undefined : state;
-    // Nothing else leads to one in a database, or to one in memory that has no terminal: it tells of itself where its
-    // state would.
+    // A state in a database, or in memory without a terminal, has no other path: its run file is where the state would
+    // be.
     const tells = (inDatabase || host.starter) && options.runFile === undefined;
     let toldAt = file ?? (tells ? state : undefined);
     const runFile = file === undefined && toldAt !== undefined ? await resolveRunFile(toldAt) : options.runFile;
     const readyFile = readyPath === undefined ? undefined : await prepareReadyFile(readyPath, context);
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);
-    /** Whether a process that waits for this one in the foreground was told that it may go. */
+    /** Whether a process that waits for this one in the foreground was told to exit. */
     let isTold = false;
     const tell = async (started: StartReport) => {
       await (isTold
@@ -166,13 +166,15 @@ export const emulatorStart = defineCommand({
 });
 
 /**
- * Lets garbage make the heap twice as large before it is collected, not up to four times: an emulator runs all day beside
- * somebody's other programs, and what busy requests leave behind would be most of what it holds. Half as much would save
- * ten megabytes, and cost a fifth of the time of the processor where a million rows come in.
+ * Lets garbage double the heap before it is collected, not quadruple it: an emulator runs all day next to other
+ * programs, and garbage of busy requests would be most of its memory. Half as much would save ten megabytes, and cost a
+ * fifth of the CPU time when a million rows come in.
  */
 const keepHeapSmall = (): void => setFlagsFromString("--heap-growing-percent=100");
 
-/** A line for each request, attempt and move of time; under --json and ndjson a document each. Nothing under --quiet. */
+/**
+ * A line for each request, attempt and clock advance; under --json and ndjson a document each. Nothing under --quiet.
+ */
 async function showActivity(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
   if (globals.quiet) return async () => {};
   const { activityLine } = await import("./start/activity-lines.ts");
@@ -185,7 +187,7 @@ async function showActivity(emulator: Emulator, { globals, host, output }: Conte
   });
 }
 
-/** In a file the time is asked for later. Activities have that of the emulator, trouble that of the machine. */
+/** In a file the time is read later. Activities have the emulator's time, errors the machine's. */
 const stamped = (line: string, { stderr, wall }: Host): string =>
   isFileStream(stderr) ? `${isoMillis(wall.now())} (wall)  ${line}` : line;
 
@@ -203,7 +205,7 @@ const inputVariable = "SVC_UNTIL_STDIN_ENDS";
 
 const endless = new Promise<void>(() => {});
 
-/** What comes is thrown away; a terminal ends with Ctrl-D. */
+/** Input is discarded; a terminal ends with Ctrl-D. */
 function endOfInput({ host: { stdin }, atEnd }: Context): Promise<void> {
   atEnd(async () => void stdin.pause());
   return new Promise((done) => {

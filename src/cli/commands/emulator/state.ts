@@ -104,7 +104,7 @@ export const emulatorRepair = defineCommand({
 
 type Item = ResultOf<typeof diffSnapshot>["items"][number];
 
-/** As diff does, it can say by its exit code whether anything is different. */
+/** Like diff, it can report differences by its exit code. */
 export const snapshotDiff = defineCommand({
   words: ["emulator", "snapshot", "diff"],
   summary: "Compare a snapshot with the current state or another one",

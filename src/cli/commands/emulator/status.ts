@@ -51,7 +51,10 @@ export const emulatorStatus = defineCommand({
 /** It lets deliveries that are due run for some seconds before it ends (emulator/index.ts). */
 const patienceMs = 20_000;
 
-/** Whether it still has its state, where that lies here: it writes it whole once nobody can ask it any more. */
+/**
+ * Whether it still has its state, if that is on this machine: it writes the state whole once it no longer accepts
+ * requests.
+ */
 async function hasState(host: Host, file: string | undefined, instanceId: string): Promise<boolean> {
   const running = await readRunFile(await resolveRunFile(stateFile(host, file)));
   return running?.instanceId === instanceId && !(await isStaleRunFile(running));
@@ -106,5 +109,5 @@ export const emulatorStop = defineCommand({
   },
 });
 
-/** Whether nothing listens any more where an emulator was. One that hangs or hangs up is there, and in trouble. */
+/** Whether nothing listens at a former address of an emulator. One that hangs or hangs up exists, with an error. */
 const isGone = (error: unknown): boolean => error instanceof NetworkError && error.code === "ECONNREFUSED";

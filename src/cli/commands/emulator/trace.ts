@@ -37,7 +37,7 @@ export const emulatorTrace = defineCommand({
   },
 });
 
-/** Beside the formats of all commands it takes two of its own. */
+/** In addition to the formats of all commands it has two of its own. */
 const formatOf = ({ output }: Context): string => output.format;
 
 async function show(ref: string, file: string | undefined, context: Context) {

@@ -18,8 +18,8 @@ type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type Met = ResultOf<typeof wait>;
 type Webhook = Awaited<ReturnType<typeof findDisabledWebhooks>>[number];
 
-/** One long poll asks for so long at most: proxies and clients end silent calls. */
-const longestPollMs = 20_000;
+/** Limit of one long poll: proxies and clients end silent calls. */
+const maxPollMs = 20_000;
 
 const flags = [
   { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Activity to wait for" },
@@ -106,7 +106,7 @@ interface Waiting {
   readonly client: Client;
   readonly query: Query;
   readonly context: Context;
-  /** Wall milliseconds. */
+  /** Wall-clock milliseconds. */
   readonly deadline: number;
 }
 
@@ -122,8 +122,8 @@ const ask = async ({ client, query, context }: Waiting, timeoutMs: number): Prom
 async function wallWait(waiting: Waiting): Promise<Met> {
   for (;;) {
     const left = Math.max(0, waiting.deadline - waiting.context.host.wall.monotonicNow());
-    const met = await ask(waiting, Math.min(left, longestPollMs));
-    if (met.reached || left <= longestPollMs) return met;
+    const met = await ask(waiting, Math.min(left, maxPollMs));
+    if (met.reached || left <= maxPollMs) return met;
   }
 }
 
@@ -179,7 +179,7 @@ function queryOf({ flags: given }: CommandInputOf<typeof flags>): Query {
 const duration = (text: string | undefined, flag: string): number | undefined =>
   text === undefined ? undefined : parseDurationFlag(text, flag);
 
-/** What is waited for: `3 times CONTRACT_SIGNED of T-1`. */
+/** The awaited event: `3 times CONTRACT_SIGNED of T-1`. */
 function awaited({ activity, outcome, contract_status, contract, count }: Query): string {
   const many = count === undefined || count === 1 ? "" : `${count} times `;
   const what = contract_status ?? ([activity, outcome].filter(Boolean).join(" ") || undefined);
@@ -192,7 +192,7 @@ interface Unmet {
   readonly isVain: boolean;
 }
 
-/** Says what was waited for, and what came near. */
+/** Reports the awaited events, and near matches. */
 function notReached(query: Query, met: Met, { waited, disabled, isVain }: Unmet): CommandFailedError {
   const status =
     met.contract && `${met.contract.composite_id} is ${met.contract.contract_status}, not ${query.contract_status}`;
@@ -209,13 +209,13 @@ function notReached(query: Query, met: Met, { waited, disabled, isVain }: Unmet)
         ? `Timed out after ${waited} waiting for ${awaited(query)} (virtual time: ${met.now}).`
         : `Timed out after ${waited}: ${status}.`;
   const hint = [nearest, ...disabled.slice(0, 1).map(insteadOf)].filter(Boolean).join(" ") || undefined;
-  // Of what was sent before an emulator was started with --auto-sign no signatory signs by itself.
+  // For contracts sent before an emulator was started with --auto-sign, signatories do not sign by themselves.
   const unsigned = query.contract_status === "EXECUTED" && met.contract?.contract_status === "SIGN";
   const next = unsigned ? ["emulator", "sign", met.contract!.composite_id] : undefined;
   return new CommandFailedError("temporary", "wait_timeout", message, { hint, next });
 }
 
-/** What to wait for instead: what comes due while a webhook is disabled is skipped (DECISIONS.md, C18). */
+/** A better event to wait for: due attempts of a disabled webhook are skipped (DECISIONS.md, C18). */
 const insteadOf = ({ id }: Webhook): string =>
   `Webhook ${id} is disabled, and its next attempts are skipped. Wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable ${id}`;
 

@@ -55,7 +55,7 @@ const shownDamaged = ({ id, status, reason }: DamagedJob) => ({
   stopped_because: reason,
 });
 
-const shown = ({ record, status, at, rows, invalid, failed, moved, batches, reason }: StoredJob) => ({
+const toJobRow = ({ record, status, at, rows, invalid, failed, moved, batches, reason }: StoredJob) => ({
   id: record.id,
   command: record.command,
   status,
@@ -102,7 +102,7 @@ export const jobsList = defineCommand({
     const { listJobs } = await import("../../bulk/log/jobs.ts");
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
-    const rows = jobs.map((job) => (job.status === "damaged" ? shownDamaged(job) : shown(job)));
+    const rows = jobs.map((job) => (job.status === "damaged" ? shownDamaged(job) : toJobRow(job)));
     await output.show(rows, { fields, columns, none: "No jobs. To start one: svc router map-emails FILE" });
     for (const job of jobs) if (job.status === "damaged") await output.warn(`warning: ${job.id}: ${job.reason}`);
     return undefined;
@@ -118,7 +118,7 @@ export const jobsShow = defineCommand({
   examples: [{ title: "The newest job", argv: ["router", "jobs", "show", "--last"] }],
   async run(input, context) {
     const job = await jobOf(input, context);
-    await context.output.show(shown(job), { fields });
+    await context.output.show(toJobRow(job), { fields });
     if (job.status === "interrupted")
       await context.output.note(`Resume it with: ${formatCommandLine(job.record.resume)}`);
     return undefined;
@@ -199,7 +199,7 @@ type ResumeInput = CommandInputOf<
   readonly [typeof id, { readonly name: "file"; readonly optional: true }]
 >;
 
-/** In `resume --last FILE` no id stands before the file. */
+/** In `resume --last FILE` no id is before the file. */
 const isFileAlone = ({ positionals: { job }, flags }: JobInput): boolean =>
   job === "-" || (flags.last === true && job !== undefined && !isJobId(job));
 
@@ -234,7 +234,7 @@ export const jobsResults = defineCommand({
   },
 });
 
-const usualAge = "30d";
+const defaultAge = "30d";
 
 export const jobsPrune = defineCommand({
   words: ["router", "jobs", "prune"],
@@ -248,7 +248,7 @@ export const jobsPrune = defineCommand({
       flag: "older-than",
       type: "text",
       placeholder: "DURATION",
-      default: usualAge,
+      default: defaultAge,
       description: "Minimum age of finished jobs: 30d, 12h, PT2H; 0s for all",
     },
     { flag: "partial", type: "switch", description: "Include jobs with skipped or rejected rows" },
@@ -263,7 +263,7 @@ export const jobsPrune = defineCommand({
   ],
   async run({ flags }, { host, output }) {
     const { listJobs, removeJob } = await import("../../bulk/log/jobs.ts");
-    const ageMs = parseDurationFlag(flags["older-than"] ?? usualAge, "--older-than");
+    const ageMs = parseDurationFlag(flags["older-than"] ?? defaultAge, "--older-than");
     const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
     const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);
     const stored = (await listJobs(host)).filter((job) => job.status !== "damaged");

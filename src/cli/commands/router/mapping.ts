@@ -14,7 +14,7 @@ import { type CallChanges, runDerivedCommand } from "../../derived-command.ts";
 import { type FailureKind, InputRequiredError, UsageError } from "../../failure.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
 
-/** Identifiers in one call: what each call costs beside them counts less; larger ones want memory on both sides. */
+/** Identifiers in one call: the cost of a call matters less; larger ones need memory on both sides. */
 export const batchSize = 4_000;
 
 const mappingFlags = [
@@ -113,7 +113,7 @@ const fewInstead = (spec: CommandSpec, { noun, listField }: MappingJob): string 
 const listFlag = ({ flags }: CommandSpec, listField: string): string =>
   flags.find(({ target }) => target?.name === listField)!.flag;
 
-/** Identifiers that stand on the command line: one call. */
+/** Identifiers that are on the command line: one call. */
 async function runFew(
   spec: CommandSpec,
   { name, noun, kind, listField }: MappingJob,
@@ -191,7 +191,7 @@ async function runMapping(
   );
 }
 
-/** Up to so many removals need a yes; more need the name of the cluster (DECISIONS.md, L8). */
+/** Up to this many removals need a yes; more need the name of the cluster (DECISIONS.md, L8). */
 const manyRows = 10_000;
 
 const removalFlag = {
@@ -201,7 +201,7 @@ const removalFlag = {
   description: `Confirm the cluster ID, to remove more than ${manyRows / 1_000},000 rows or rows of a pipe`,
 } as const satisfies FlagSpec;
 
-/** Asks before identifiers are removed. Of a pipe nobody knows how many there are: it counts as many. */
+/** Asks before identifiers are removed. The number of rows of a pipe is unknown: it counts as many. */
 async function confirmRemoval(
   of: { readonly noun: string; readonly cluster: string; readonly rows: number | undefined },
   given: string | undefined,

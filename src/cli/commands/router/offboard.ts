@@ -113,7 +113,7 @@ export const routerOffboard = defineCommand({
   },
 });
 
-/** The body with what is sent for each identifier, as for the rows of a file. */
+/** The body with the value for each identifier, as for the rows of a file. */
 function identified(body: Readonly<Record<string, unknown>>, hash: EmailHashing): Record<string, unknown> {
   const sent: Record<string, unknown> = { ...body };
   for (const { field, kind } of Object.values(offboardKinds)) {

@@ -50,7 +50,7 @@ export const routerResolve = defineCommand({
   },
 });
 
-/** What the two public look-ups know. */
+/** Results of the two public look-ups. */
 async function lookedUp(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
   const [{ showClusterEmail }, { showClusterClient }] = await Promise.all([
     import("../../../api/router/mapping-tables.ts"),
@@ -92,7 +92,7 @@ async function namedClusters(context: Context, identifier: string): Promise<Owne
   ];
 }
 
-/** What the control plane knows, where the router that is asked is an emulator; undefined where it is not. */
+/** Results of the control plane, if the router is an emulator; undefined if it is not. */
 async function emulatorOwners(context: Context, identifier: string, file: string | undefined) {
   if (!(await isEmulator(context, file))) return undefined;
   const { listOwners } = await import("../../../api/emulator/owners.ts");

@@ -5,7 +5,7 @@ import { createHashedEmailKind, toIdentifier } from "../../bulk/input/identifier
 import { type Command, defineCommand } from "../../command.ts";
 import { runDerivedCommand } from "../../derived-command.ts";
 
-/** The look-up takes any string: an address that nobody hashed would be found nowhere. */
+/** The look-up accepts any string: an address that is not hashed would match nothing. */
 const showEmail = defineCommand({
   words: ["router", "show-email"],
   summary: "Show which cluster an e-mail address or hash is mapped to",
@@ -22,7 +22,7 @@ const showEmail = defineCommand({
   },
 });
 
-// Not by Node's own module, as rows of files are: to load that takes a tenth of the whole look-up.
+// Not by Node's own module, as rows of files are: loading that takes a tenth of the whole look-up.
 const email = createHashedEmailKind((address) => Buffer.from(sha256(Buffer.from(addressKey(address)))).toString("hex"));
 
 export const commands: readonly Command[] = [showEmail];

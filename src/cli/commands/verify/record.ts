@@ -4,7 +4,7 @@ import { InputRequiredError, PartialFailureError } from "../../failure.ts";
 import { formatNextCommand } from "../../next-command.ts";
 import { openRecording } from "../../verify/open-recorder.ts";
 
-/** One call by the usual client: what is wrong with the address, or with the key, is said in the usual words. */
+/** One call by the usual client: errors of the address, or of the key, have the usual words. */
 async function requireService(context: Context, hasKey: boolean): Promise<void> {
   const [{ listTemplates }, { checkHealth }] = await Promise.all([
     import("../../../api/contracts/templates.ts"),

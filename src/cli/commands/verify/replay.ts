@@ -92,7 +92,7 @@ export const verifyReplay = defineCommand({
     if (reference !== undefined && observations)
       await writeOutput(host, reference, [Buffer.from(await renderObserved(observations))]);
     if (output.format === "table") await output.print(...linesOf(report));
-    else await output.show(shown(report));
+    else await output.show(toReportDocument(report));
     return report.drift > 0 ? "partial" : undefined;
   },
 });
@@ -135,7 +135,7 @@ async function store(corpus: Corpus, report: VerifyReport): Promise<Observations
   return observations;
 }
 
-/** The reference page of the services, where what was observed replaces what is assumed. */
+/** The reference page of the services, with observations instead of assumptions. */
 async function renderObserved({ seen: observed }: Observations): Promise<string> {
   const [{ renderReference }, { registry }, { deriveSpecs }] = await Promise.all([
     import("../../../derive/reference.ts"),
@@ -163,7 +163,7 @@ function linesOf({ differences, summary, compared, exchanges, drift }: VerifyRep
 }
 
 /** For programs: without the claims that the corpus says nothing of. */
-const shown = ({ differences, claims, ...rest }: VerifyReport): object => ({
+const toReportDocument = ({ differences, claims, ...rest }: VerifyReport): object => ({
   ...rest,
   differences: differences.map(({ pairs: _, ...one }) => ({
     ...one,

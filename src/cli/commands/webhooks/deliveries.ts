@@ -13,7 +13,7 @@ import { pickGiven } from "../../parse/values.ts";
 import { describeFilteredResult } from "../../service-message.ts";
 import { requireEmulator } from "./why.ts";
 
-type Listed = ResultOf<typeof listDeliveries>["items"][number];
+type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 type Event = EventOf<typeof watchDeliveries>;
 
 export const followFlag = {
@@ -23,7 +23,7 @@ export const followFlag = {
   description: "Print new ones as they happen, until Ctrl-C",
 } as const satisfies FlagSpec;
 
-/** What says which deliveries are meant. */
+/** The argument that selects deliveries. */
 export const deliveryFlags = [
   { flag: "webhook", type: "integer", description: "Show only this webhook" },
   { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Show only this activity" },
@@ -83,7 +83,7 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
 
 const paged = { by: "offset", most: 500, total: "total" } as const;
 
-/** What svc emulator deliveries shows, and before the next attempt what came of those that were made. */
+/** The output of svc emulator deliveries, and before the next attempt the results of earlier ones. */
 const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(0, -1),
   { name: "answer", cut: 2, least: 18, purpose: true },
@@ -91,7 +91,7 @@ const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(-1),
 ];
 
-const row = ({ attempts, ...delivery }: Listed) => ({
+const row = ({ attempts, ...delivery }: ListedDelivery) => ({
   ...delivery,
   attempts: attempts.length,
   answer: answerOf(attempts.at(-1)) ?? null,
@@ -123,7 +123,8 @@ function line({ id, at, activity, composite_id: contract, outcome, attempt, ...e
   return `${at} delivery ${id} ${activity}${about} ${what}${next}${skipped}`;
 }
 
-const scripted = ({ fault }: Listed["attempts"][number]): string => (fault === null ? "" : ` (fault: ${fault.effect})`);
+const scripted = ({ fault }: ListedDelivery["attempts"][number]): string =>
+  fault === null ? "" : ` (fault: ${fault.effect})`;
 
-const answerOf = (attempt: Listed["attempts"][number] | undefined): string | undefined =>
+const answerOf = (attempt: ListedDelivery["attempts"][number] | undefined): string | undefined =>
   attempt && (attempt.error?.code ?? `status ${attempt.status}`);

@@ -54,12 +54,12 @@ const signedBy = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diagn
 
 const fits = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;
 
-interface Examined {
+interface ExaminedSignature {
   readonly bytes: number;
   readonly signature: string;
 }
 
-/** What keeps a text from being a signature in any encoding that is tried; undefined: nothing. */
+/** The reason why a string is not a signature in any tried encoding; undefined: it is one. */
 function malformation(signature: string): string | undefined {
   if (signature === "") return "it is empty";
   const foreign = /[^\w+/=-]/.exec(signature);
@@ -69,7 +69,7 @@ function malformation(signature: string): string | undefined {
   return lengths.includes(signature.length) ? undefined : `it has ${pluralize(signature.length, "character")}`;
 }
 
-/** The hash whose result has so many characters, in hexadecimal digits or in base64, with its padding or without. */
+/** The hash whose result has this many characters, in hexadecimal digits or in base64, with its padding or without. */
 function hashOfLength(signature: string): { readonly digits: string; readonly hash: string } | undefined {
   const isHex = /^[0-9a-f]+$/i.test(signature);
   const hash = (isHex ? hexLengths : base64Lengths)[trimTrailing(signature, "=").length];
@@ -80,7 +80,11 @@ function hashOfLength(signature: string): { readonly digits: string; readonly ha
 const hexLengths: Readonly<Record<number, string>> = { 40: "SHA-1", 64: "SHA-256", 96: "SHA-384" };
 const base64Lengths: Readonly<Record<number, string>> = { 27: "SHA-1", 43: "SHA-256", 64: "SHA-384" };
 
-async function report(diagnosis: Diagnosis, { bytes, signature }: Examined, { output }: Context): Promise<void> {
+async function report(
+  diagnosis: Diagnosis,
+  { bytes, signature }: ExaminedSignature,
+  { output }: Context,
+): Promise<void> {
   const { explained, deviations, tried } = diagnosis;
   if (output.format !== "table") {
     return output.show({ valid: fits(diagnosis), explained, deviations, tried, body_bytes: bytes });
@@ -116,8 +120,8 @@ interface Signer {
 const once = { retries: 0, timeoutMs: 3_000 };
 
 /**
- * The workspace of the running emulator whose key leads to the signature. Undefined also where no emulator runs, or it
- * does not tell its keys to whoever asks: the signature can be explained without one.
+ * The workspace of the running emulator whose key leads to the signature. Undefined also if no emulator runs, or it
+ * does not show its keys to this token: the signature can be explained without one.
  */
 async function findSigner(
   { body, signature }: { readonly body: Uint8Array; readonly signature: string },

@@ -1,7 +1,7 @@
 import { activities as allActivities } from "../../../api/activities.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 
-/** What is received and where it goes, for svc webhooks listen and svc dev. */
+/** The source and target of deliveries, for svc webhooks listen and svc dev. */
 export const forwardingFlags = [
   {
     flag: "forward-to",

@@ -13,13 +13,16 @@ export const keyFlag = {
   description: "File with the base64 key of svc webhooks hmac-key (SVC_WEBHOOK_HMAC_KEY)",
 } as const satisfies FlagSpec;
 
-type Keyed = CommandInputOf<readonly [typeof keyFlag]>;
+type KeyOptions = CommandInputOf<readonly [typeof keyFlag]>;
 
 /**
- * The base64 text of the key that was given by file or environment, or else is that of the emulator that runs here;
- * undefined where there is none. Never printed.
+ * The base64 text of the key from a file or the environment, or else of the emulator that runs here; undefined if there
+ * is none. Never printed.
  */
-export async function resolveKey({ globals, host, output }: Context, { flags }: Keyed): Promise<string | undefined> {
+export async function resolveKey(
+  { globals, host, output }: Context,
+  { flags }: KeyOptions,
+): Promise<string | undefined> {
   const file = flags["key-file"];
   if (file === undefined) {
     const given = givenByEnvironment(host);
@@ -38,7 +41,7 @@ export async function readKeyFile(host: Context["host"], file: string, flag: str
   return checkedKey(keyIn(text), `${flag}: ${file}`);
 }
 
-/** The key of SVC_WEBHOOK_HMAC_KEY; undefined where it is not set. */
+/** The key of SVC_WEBHOOK_HMAC_KEY; undefined if it is not set. */
 export function givenByEnvironment(host: Context["host"]): string | undefined {
   const found = webhookKeySetting(host);
   const text = found?.value.trim();
@@ -55,14 +58,17 @@ function keyIn(text: string): string {
   }
 }
 
-/** Of a key with a blank or a missing letter nothing may be computed: what comes out fits nothing, and says nothing. */
+/**
+ * With a blank or a missing character in the key no signature may be computed: it would match nothing, without a
+ * reason.
+ */
 function checkedKey(key: string, origin: string): string {
   if (decodeBase64(key) !== undefined) return key;
   throw new UsageError(`${origin}: the key is not base64. To print it, run svc webhooks hmac-key.`);
 }
 
 /** The same, for what works without a network. */
-export async function requireKey(context: Context, input: Keyed): Promise<string> {
+export async function requireKey(context: Context, input: KeyOptions): Promise<string> {
   const key = await resolveKey(context, input);
   if (key !== undefined) return key;
   throw new InputRequiredError("key-file", "--key-file or SVC_WEBHOOK_HMAC_KEY is required", {
@@ -71,7 +77,7 @@ export async function requireKey(context: Context, input: Keyed): Promise<string
 }
 
 /** The same, fetched from the service where none was given. */
-export async function fetchKey(context: Context, input: Keyed): Promise<string> {
+export async function fetchKey(context: Context, input: KeyOptions): Promise<string> {
   const isGiven = input.flags["key-file"] !== undefined;
   const given = isGiven ? await resolveKey(context, input) : givenByEnvironment(context.host);
   if (given !== undefined) return given;
@@ -81,7 +87,7 @@ export async function fetchKey(context: Context, input: Keyed): Promise<string> 
   return key;
 }
 
-/** What signing throws of a key that is no base64, in the words of the command line. */
+/** The error of signing for a key that is not base64, in the words of the command line. */
 export function toKeyError(cause: unknown): unknown {
   return cause instanceof TypeError
     ? new UsageError("The key is not base64. To print it, run svc webhooks hmac-key.", { cause })

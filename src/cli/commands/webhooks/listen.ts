@@ -69,7 +69,7 @@ export const webhooksListen = defineCommand({
       else await context.output.show({ hmac_key: key });
       return undefined;
     }
-    // A key that is none is told now, not at the first delivery.
+    // An invalid key is reported now, not at the first delivery.
     hashBody(key, Buffer.alloc(0));
     await listen(plan, key, context);
     context.signal.throwIfAborted();
@@ -124,7 +124,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
     answer: async ({ method, path, headers: given, body }) => {
       if (method !== "POST") return { status: 405 };
-      // What comes while the last one is still under way: its sender keeps it for whoever listens next.
+      // Deliveries during the last one: their sender retries them for the next listener.
       if (number >= plan.count) return { status: 503, body: "no more deliveries are accepted" };
       number += 1;
       const isLast = number === plan.count;
@@ -161,7 +161,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
     await output.document({ type: "version", ui: "1.0" });
     await output.document({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
   }
-  // The key of a real workspace stands in no scrollback unless it is asked for.
+  // The key of a real workspace is in no scrollback unless it is asked for.
   const shown = (await isLocalService(context)) ? key : "to print it, run svc webhooks listen --print-secret";
   await output.note(`Webhook signing key: ${shown}`);
   await output.note(`Listening on ${receiver.url} (press Ctrl-C to stop)`);

@@ -4,11 +4,11 @@ import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { toKeyError } from "./key.ts";
 import { formatPostResult, isSuccessfulPost, type PostResult } from "./post.ts";
 
-/** A delivery that came in, and what is to be said of it. */
+/** A received delivery, and its report. */
 export interface VerifiedDelivery {
   /** From 1. */
   readonly number: number;
-  /** Wall time, ISO 8601. */
+  /** Wall-clock time, ISO 8601. */
   readonly at: string;
   readonly path: string;
   readonly bytes: number;
@@ -25,7 +25,7 @@ export interface ListenedDelivery extends VerifiedDelivery {
   readonly forwarded: PostResult | undefined;
 }
 
-/** What a delivery says, and whether its signature holds. Throws a UsageError where the key is none. */
+/** The contents of a delivery, and whether its signature is valid. Throws a UsageError if the key is invalid. */
 export function verifyReceivedDelivery(of: {
   number: number;
   at: number;

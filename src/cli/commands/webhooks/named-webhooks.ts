@@ -6,12 +6,12 @@ import { CommandFailedError, UsageError } from "../../failure.ts";
 
 export type ControlAccess = Pick<Context, "signal"> & { readonly client: Client };
 
-/** So many are named beside each other. */
-const mostNamed = 5;
+/** This many are named next to each other. */
+const maxNamed = 5;
 
 /**
  * The webhooks that an argument means: by id, URL, title, or workspace. A number that is the id of none may be that of
- * one that was deleted: undefined where no title or workspace is called so either.
+ * one that was deleted: undefined if no title or workspace is called so either.
  */
 export async function findNamedWebhooks(
   asked: string,
@@ -55,7 +55,7 @@ export async function findNamedWebhooks(
   );
 }
 
-/** Says that there is none, and what was probably meant. */
+/** Reports that there is none, with a suggestion. */
 export const createMissingWebhookError = (message: string, hint: string | undefined): CommandFailedError =>
   new CommandFailedError("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
 
@@ -67,7 +67,7 @@ function near(asked: string, names: readonly string[]): string | undefined {
   return found.length === 0 ? undefined : `Did you mean ${cutShort(found, " or ")}?`;
 }
 
-/** Those with exactly that name, in any case; else those whose name begins with it. */
+/** Webhooks with exactly that name, in any case; else those whose name begins with it. */
 function namedSo<T>(asked: string, all: readonly T[], nameOf: (one: T) => string): readonly T[] {
   const wanted = asked.toLowerCase();
   const exact = all.filter((one) => nameOf(one).toLowerCase() === wanted);
@@ -75,7 +75,7 @@ function namedSo<T>(asked: string, all: readonly T[], nameOf: (one: T) => string
 }
 
 const cutShort = (all: readonly string[], between: string): string =>
-  `${all.slice(0, mostNamed).join(between)}${all.length > mostNamed ? `${between}${all.length - mostNamed} more` : ""}`;
+  `${all.slice(0, maxNamed).join(between)}${all.length > maxNamed ? `${between}${all.length - maxNamed} more` : ""}`;
 
 const described = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;
 const offer = (all: readonly Webhook[]): string => `There are: ${cutShort(all.map(described), "; ")}`;

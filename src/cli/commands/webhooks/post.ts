@@ -10,7 +10,7 @@ import { truncateText } from "../../output/text.ts";
 import { parseUrlFlag } from "../../parse/globals.ts";
 import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
 
-/** What a receiver answered, or why it did not. */
+/** A receiver's response, or why there was none. */
 export type PostResult =
   | { readonly status: number; readonly duration_ms: number; readonly body: string; readonly content_type: string }
   | { readonly error: string; readonly duration_ms: number };
@@ -18,7 +18,10 @@ export type PostResult =
 export const isSuccessfulPost = (answer: PostResult): boolean =>
   "status" in answer && answer.status >= 200 && answer.status < 300;
 
-/** `200 in 12 ms`, `401 in 12 ms: bad signature` with what a receiver says of its refusal, or why there is no answer. */
+/**
+ * `200 in 12 ms`, `401 in 12 ms: bad signature` with what a receiver says of its rejection, or why there is no
+ * response.
+ */
 export function formatPostResult(answer: PostResult): string {
   if ("error" in answer) return answer.error;
   const took = `${answer.status} in ${answer.duration_ms} ms`;
@@ -30,7 +33,7 @@ export function formatPostResult(answer: PostResult): string {
 }
 
 export interface Poster {
-  /** Sends raw bytes with their headers once; a receiver that cannot be reached is an answer, too. */
+  /** Sends raw bytes with their headers once; a receiver that cannot be reached is a response, too. */
   post(url: string, delivery: SavedDelivery): Promise<PostResult>;
 }
 

@@ -10,7 +10,7 @@ import type { Context } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
 import { formatNextCommand } from "../../next-command.ts";
 
-/** The activities of a repeatable flag that takes lists: `A,B`. Throws a UsageError for what is none. */
+/** The activities of a repeatable flag that accepts lists: `A,B`. Throws a UsageError for unknown ones. */
 export function parseActivities(lists: readonly string[] | undefined): readonly Activity[] | undefined {
   const names = lists?.flatMap((list) => list.split(",")).map((name) => name.trim().toUpperCase());
   const given = names?.filter((name) => name !== "");
@@ -22,7 +22,7 @@ export function parseActivities(lists: readonly string[] | undefined): readonly 
 export function parseActivity(text: string): Activity {
   const found = known.find((name) => name === text.toUpperCase().replaceAll("-", "_"));
   if (found) return found;
-  // Thirty-nine names would hide what is wrong.
+  // Thirty-nine names would hide the error.
   const near = findNearest(text, known);
   throw new UsageError(`Activity "${text}" not found.`, {
     hint: near === undefined ? "To list the activities, run svc webhooks trigger." : `Did you mean ${near}?`,
@@ -30,15 +30,15 @@ export function parseActivity(text: string): Activity {
 }
 
 /**
- * Subscribes a receiver until the run ends, where the service can reach it: an address of this machine needs a
- * service on this machine. Returns the id of the webhook; undefined where nothing was subscribed.
+ * Subscribes a receiver until the run ends, where the service can reach it: an address of this machine needs a service
+ * on this machine. Returns the id of the webhook; undefined if nothing was subscribed.
  */
 export async function subscribe(
   context: Context,
   { url, activities }: { readonly url: string; readonly activities: readonly string[] },
 ): Promise<number | undefined> {
   const target = await context.target("contracts").catch((error: unknown) => {
-    // A key was given, and nothing says where a service is: then a receiver alone is what is wanted.
+    // A key was given, and no service is configured: then only a receiver is wanted.
     if (error instanceof UsageError) return undefined;
     throw error;
   });
@@ -107,7 +107,7 @@ function idOf(answer: ApiResponse): number {
   return typeof id === "number" ? id : requireValidValue(answer as ApiResponse<{ id: number }>).id;
 }
 
-/** Says that a webhook stays, why, and how to delete it. */
+/** Reports that a webhook stays, why, and how to delete it. */
 export async function reportLeft(id: number, error: unknown, context: Context): Promise<void> {
   if (error instanceof ServiceError && error.status === 404) return;
   const { explainError } = await import("../../exit.ts");
@@ -159,7 +159,7 @@ async function removeStaleListeners(
     import("../../../api/contracts/webhooks.ts"),
   ]);
   const { signal } = context;
-  // Against a real service nobody can be asked.
+  // A real service has no control plane.
   const control = await context.client("emulator").catch(() => undefined);
   const all = (await control?.call(listControlWebhooks, {}, { signal, retries: 0 }).catch(() => [])) ?? [];
   const client = await context.client("contracts");
@@ -176,7 +176,7 @@ async function removeStaleListeners(
   return removed;
 }
 
-/** Whether nothing listens at an address of this machine; of any other one, nobody can tell. */
+/** Whether nothing listens at an address of this machine; for other machines it is unknown. */
 async function isDead(url: string): Promise<boolean> {
   const { hostname } = new URL(url);
   return (hostname === "127.0.0.1" || hostname === "localhost") && isRefused(url);

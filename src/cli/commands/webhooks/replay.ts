@@ -10,8 +10,8 @@ import { hashBody } from "./listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost, openPoster, type Poster, parseHeader, parseReceiverUrl } from "./post.ts";
 import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
 
-/** One delivery to be sent again, and where to. */
-interface Replayed extends SavedDelivery {
+/** One delivery to send again, and its target. */
+interface ReplayedDelivery extends SavedDelivery {
   readonly name: string;
   readonly url: string;
 }
@@ -78,14 +78,14 @@ export const webhooksReplay = defineCommand({
     let allFine = true;
     for (const one of chosen) {
       if (context.signal.aborted) break;
-      allFine = (await replayed(one, poster, context)) && allFine;
+      allFine = (await replayDelivery(one, poster, context)) && allFine;
     }
     context.signal.throwIfAborted();
     return allFine ? undefined : "failed";
   },
 });
 
-async function replayed(delivery: Replayed, poster: Poster, { output }: Context): Promise<boolean> {
+async function replayDelivery(delivery: ReplayedDelivery, poster: Poster, { output }: Context): Promise<boolean> {
   const { name } = delivery;
   const answer = await poster.post(delivery.url, delivery);
   const url = maskUrlSecrets(delivery.url);
@@ -106,27 +106,27 @@ async function deliveriesOf(
   input: ReplayInput,
   to: string | undefined,
   context: Context,
-): Promise<readonly Replayed[]> {
+): Promise<readonly ReplayedDelivery[]> {
   const files = input.positionals.files ?? [];
   const { last, from } = input.flags;
   if (files.length === 0 && last === undefined) throw new InputRequiredError("files", "<files> or --last is required");
   if (files.length > 0 && last !== undefined) throw new UsageError("<files> cannot be used with --last");
-  if (last !== undefined && from === undefined) return logged(last, to, input, context);
+  if (last !== undefined && from === undefined) return readLoggedDeliveries(last, to, input, context);
   if (to === undefined) throw new InputRequiredError("to", "--to is required");
   const paths = last === undefined ? files : (await listSavedBodies(resolve(context.host.cwd, from!))).slice(-last);
   if (paths.length === 0) throw new UsageError(`--from: ${from} has no deliveries`);
-  const deliveries: Replayed[] = [];
+  const deliveries: ReplayedDelivery[] = [];
   let key: ReturnType<typeof resolveKey> | undefined;
   const keyOnce = () => (key ??= resolveKey(context, input));
   for (const path of paths) {
     const delivery = await readDelivery(context, path, "<files>");
-    deliveries.push({ ...(await signed(delivery, input, keyOnce)), name: path, url: to });
+    deliveries.push({ ...(await signDelivery(delivery, input, keyOnce)), name: path, url: to });
   }
   return deliveries;
 }
 
-/** As it was saved; signed where that is wanted, or where it came without a signature. */
-async function signed(
+/** As it was saved; signed on request, or if it came without a signature. */
+async function signDelivery(
   delivery: SavedDelivery,
   input: ReplayInput,
   keyOnce: () => ReturnType<typeof resolveKey>,
@@ -142,13 +142,13 @@ async function signed(
   return { ...delivery, headers: { ...headers, [name]: hashBody(key, delivery.body) } };
 }
 
-/** The newest deliveries of the emulator's log, to where they went unless told otherwise. */
-async function logged(
+/** The newest deliveries of the emulator's log, to their former targets by default. */
+async function readLoggedDeliveries(
   count: number,
   to: string | undefined,
   input: ReplayInput,
   context: Context,
-): Promise<readonly Replayed[]> {
+): Promise<readonly ReplayedDelivery[]> {
   const { listDeliveries, showDelivery } = await import("../../../api/emulator/deliveries.ts");
   const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
   const { listWorkspaces } = await import("../../../api/emulator/state.ts");
@@ -160,7 +160,7 @@ async function logged(
   // The environment names one workspace's key; the deliveries may be of several.
   const given = input.flags["key-file"] === undefined ? undefined : await resolveKey(context, input);
   const keys = new Map((await client.call(listWorkspaces, {}, { signal })).map(({ id, hmac_key: key }) => [id, key]));
-  const found: Replayed[] = [];
+  const found: ReplayedDelivery[] = [];
   for (const { id, webhook_id, workspace_id, activity } of items.toReversed()) {
     const { request_body: text, attempts } = await client.call(showDelivery, { params: { id } }, { signal });
     const url = to ?? attempts.at(-1)?.url ?? receivers.get(webhook_id);

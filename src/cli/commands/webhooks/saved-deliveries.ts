@@ -16,13 +16,13 @@ export interface SavedDelivery {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Headers that belong to a connection or to one length of body; sending again makes them anew. */
+/** Headers that belong to a connection or to one length of body; sending again makes them again. */
 const ofTheConnection =
   /^(host|connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|accept-encoding)$/;
 
 /**
  * A folder of deliveries. Each is a file with the raw body (`0007-CONTRACT_SIGNED.json`, so that it can be read,
- * verified and replayed as it is) and one with its headers beside it (`.headers`), a line each.
+ * verified and replayed as it is) and one with its headers next to it (`.headers`), a line each.
  */
 export class SavedDeliveries {
   readonly #folder: string;
@@ -33,7 +33,7 @@ export class SavedDeliveries {
     this.#next = next;
   }
 
-  /** Refuses a folder that cannot be one, before anything is sent. */
+  /** Rejects a folder that cannot be one, before anything is sent. */
   static async check(folder: string, flag: string): Promise<void> {
     try {
       await access(await nearestFolder(folder), constants.W_OK);
@@ -43,9 +43,9 @@ export class SavedDeliveries {
     }
   }
 
-  /** Makes the folder where there is none, and counts on from what lies in it. */
+  /** Creates the folder if it does not exist, and continues the numbers in it. */
   static async open(folder: string): Promise<SavedDeliveries> {
-    // What people write to each other stands in payloads, and custom headers may be secrets.
+    // Payloads hold private messages, and custom headers may be secrets.
     await makeFolder(folder);
     const numbers = (await readdir(folder)).map((name) => Number(/^(\d{4,})-/.exec(name)?.[1] ?? 0));
     const last = numbers.reduce((most, number) => Math.max(most, number), 0);
@@ -53,8 +53,8 @@ export class SavedDeliveries {
   }
 
   /**
-   * Writes a delivery down, under the next number that nobody has taken: another listener may save in the same folder.
-   * Nothing that lies there is replaced, and no link is followed. Returns the path of its body.
+   * Saves a delivery under the next free number: another listener may save in the same folder. Existing files are not
+   * replaced, and links are not followed. Returns the path of its body.
    */
   async add(activity: string, { body, headers }: SavedDelivery): Promise<string> {
     const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
@@ -62,7 +62,7 @@ export class SavedDeliveries {
       const name = `${String(this.#next).padStart(4, "0")}-${activity.replace(/[^A-Z0-9_]/g, "_").slice(0, 80)}`;
       this.#next += 1;
       const path = join(this.#folder, `${name}.json`);
-      // The headers first: a body that is there has its headers.
+      // The headers first: an existing body has its headers.
       if (!(await createFileAtomic(headersPath(path), lines.join(""), notDurable))) continue;
       if (await createFileAtomic(path, body, notDurable)) return path;
       await rm(headersPath(path));
@@ -70,7 +70,7 @@ export class SavedDeliveries {
   }
 }
 
-/** The sender keeps what it has sent; waiting for the disk would only delay its answer. */
+/** The sender stores its deliveries; waiting for the disk would only delay its response. */
 const notDurable = { durable: false };
 
 /** The bodies in a folder, oldest first. */
@@ -94,14 +94,14 @@ export async function readReceivedPayloads({ host }: Context, path: string): Pro
   return lines.filter((line) => line.trim() !== "").map((line) => Buffer.from(line));
 }
 
-/** A body from a file or standard input, with the headers that lie beside the file. */
+/** A body from a file or standard input, with the headers that lie next to the file. */
 export async function readDelivery({ host }: Context, path: string, name: string): Promise<SavedDelivery> {
   const body = await readInput(host, path, name);
   if (body.length === 0) throw new UsageError(`${name}: ${path} is empty, expected the body of a delivery`);
   return { body, headers: path === "-" ? {} : await readSavedHeaders(host, path) };
 }
 
-/** The headers that lie beside a saved body; none where there is no such file. */
+/** The headers that lie next to a saved body; none if there is no such file. */
 export const readSavedHeaders = async ({ cwd }: Host, path: string): Promise<Record<string, string>> =>
   parseHeaders(await readFile(resolve(cwd, headersPath(path)), "utf8").catch(() => ""));
 
@@ -130,7 +130,7 @@ async function nearestFolder(folder: string): Promise<string> {
   return found ? `${folder}${sep}` : nearestFolder(dirname(folder));
 }
 
-/** A delivery with where it came to, and what was answered. */
+/** A delivery with its receiver, and the response. */
 interface AnsweredDelivery extends SavedDelivery {
   readonly path: string;
   readonly status: number;
@@ -142,7 +142,7 @@ interface WebhookRecording {
   add(activity: string | undefined, delivery: AnsweredDelivery): Promise<string>;
 }
 
-/** The corpus that is recorded in this folder; undefined: none is there. */
+/** The corpus that is recorded in this folder; undefined: there is none. */
 export async function recordingIn(folder: string, context: Context): Promise<WebhookRecording | undefined> {
   const { joinRecording } = await import("../../verify/open-recorder.ts");
   const recorder = await joinRecording(context, folder);

@@ -41,7 +41,7 @@ export const webhooksSchedule = defineCommand({
   async run(input, context) {
     const { flags } = input;
     if (flags.rule) {
-      const rows = ruleRows(startOf(flags.from, context), flags["worker-tick"] === true);
+      const rows = createRuleRows(startOf(flags.from, context), flags["worker-tick"] === true);
       await context.output.show(rows, {
         columns: ["attempt", "at", "after", { name: "reason", cut: 1, least: 24, purpose: true }],
       });
@@ -76,7 +76,7 @@ const minutes = (ms: number): string => `${ms / 60_000} minutes`;
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** All seven attempts of a delivery that is never answered 2xx; the sixth failure disables the subscription. */
-function ruleRows(start: number, workerTick: boolean) {
+function createRuleRows(start: number, workerTick: boolean) {
   const rows = [{ attempt: 1, at: iso(start), after: "0 minutes", reason: "immediately" }];
   let last = start;
   for (const i of specifiedRetrySchedule.keys()) {

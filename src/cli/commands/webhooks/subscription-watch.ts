@@ -22,7 +22,7 @@ interface WatchOptions {
   readonly onDeleted?: (() => void) | undefined;
 }
 
-/** For an answer of the control plane. */
+/** For a response of the control plane. */
 const timeoutMs = 3_000;
 /** How often it looks whether the emulator is back. */
 const emulatorProbeMs = 1_000;
@@ -30,8 +30,8 @@ const emulatorProbeMs = 1_000;
 const appProbeMs = 200;
 
 /**
- * Reports, until the run ends, why nothing arrives at a listener any more: its webhook was disabled or deleted, or its
- * emulator has ended. Only an emulator tells.
+ * Reports, until the run ends, why a listener no longer gets deliveries: its webhook was disabled or deleted, or its
+ * emulator has ended. Only an emulator reports that.
  */
 export async function watchSubscription(webhook: Webhook, options: WatchOptions, context: Context): Promise<void> {
   const emulator = await connect(context).catch(() => undefined);
@@ -190,7 +190,7 @@ class SubscriptionWatch {
     }
   }
 
-  /** Whether the emulator is back; false where another one has taken its address, which rejects the credentials. */
+  /** Whether the emulator is back; false if another one has taken its address, which rejects the credentials. */
   async #untilBack(): Promise<boolean> {
     const ended = `The emulator at ${this.#emulator.url} has ended. To start it again`;
     await this.#report("emulator_ended", `${ended}: svc emulator start`);

@@ -34,7 +34,7 @@ function withReason(error: unknown, url: unknown): unknown {
   return hint === undefined ? error : new PartialFailureError(error, [], { hint });
 }
 
-/** Why an emulator never sends to that subscription; undefined where it does, and of a service that is none. */
+/** The reason why an emulator never sends to that webhook; undefined if it does, and for a real service. */
 async function whyForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
   const { isOnThisMachine } = await import("../../../files/machine.ts");
   if (isOnThisMachine(String(url))) return undefined;

@@ -20,7 +20,7 @@ type WholeDelivery = ResultOf<typeof showDelivery>;
 type Body = NonNullable<ArgumentsOf<typeof fireActivity>["body"]>;
 type Document = Record<string, unknown>;
 
-/** The contract that is told of. */
+/** The contract of the activity. */
 const contractFlag = {
   flag: "contract",
   type: "text",
@@ -28,7 +28,7 @@ const contractFlag = {
   description: "Contract: 12 or T-12 (default: the newest, or a new one)",
 } as const satisfies FlagSpec;
 
-/** What is to differ in the payload of an activity. Whatever does not fit it is an error, and nobody is told. */
+/** Changes of the payload of an activity. A change that does not fit it is an error, and no webhook is notified. */
 const payloadFlags = [
   {
     flag: "set",
@@ -66,7 +66,7 @@ const payloadFlags = [
   { flag: "edit", type: "switch", description: "Edit the payload in $VISUAL or $EDITOR before it is sent" },
 ] as const satisfies readonly FlagSpec[];
 
-/** The changes that the flags ask for, as the control plane takes them. */
+/** The changes that the flags request, in the form of the control plane. */
 async function payloadChanges(
   { flags }: CommandInputOf<readonly [typeof contractFlag, ...typeof payloadFlags]>,
   { host, globals }: Context,
@@ -205,7 +205,7 @@ export const webhooksTrigger = defineCommand({
   },
 });
 
-/** In the place of an answer, where no attempt was made. */
+/** Shown instead of a response, if no attempt was made. */
 function unsent(outcome: WholeDelivery["outcome"], status: WholeDelivery["webhook_status"]): string {
   if (outcome === "waiting") return "waiting for the first attempt";
   return `${outcome === "skipped_not_allowed" ? "host not allowed" : status}: nothing was sent`;
@@ -219,14 +219,14 @@ async function listActivities({ output }: Context) {
   return undefined;
 }
 
-/** Where those lead that nothing was sent to: no attempt says it. */
+/** URLs of webhooks without an attempt: no attempt has them. */
 async function urlsOf(deliveries: readonly WholeDelivery[], client: Client, { signal }: Context) {
   if (deliveries.every(({ attempts }) => attempts.length > 0)) return new Map<number, string>();
   const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
   return new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url] as const));
 }
 
-/** What each receiver said. Nobody to be told is a failure: a trigger without an answer proves nothing. */
+/** Each receiver's response. No webhook to notify is a failure: a trigger without a response proves nothing. */
 async function report(
   contract: string,
   deliveries: readonly WholeDelivery[],

@@ -17,7 +17,7 @@ const bodyFile = {
   description: "File with the raw body, or - for standard input",
 } as const satisfies PositionalSpec;
 
-/** What svc webhooks explain takes as well. */
+/** Also accepted by svc webhooks explain. */
 type HeadedInput = CommandInputOf<
   readonly [{ flag: "signature"; type: "text" }, { flag: "headers"; type: "text" }],
   readonly [{ name: "body" }]
@@ -95,7 +95,7 @@ const explaining = ({ positionals, flags: given }: SignedInput): string[] => [
 export const readSignature = async (context: Context, input: HeadedInput): Promise<string | undefined> =>
   (await signedHeaders(context, input, webhookSchemes[0]))[contentHashHeader.toLowerCase()];
 
-/** The headers of a delivery, or the one that --signature stands for. */
+/** The headers of a delivery, or the one that --signature replaces. */
 async function signedHeaders(
   context: Context,
   input: HeadedInput,
@@ -116,7 +116,7 @@ async function signedHeaders(
   });
 }
 
-/** Before anything is said of its signature: its headers are looked for beside it. */
+/** Before its signature is checked: its headers are searched next to it. */
 async function bodyIsThere({ host }: Context, { positionals: { body } }: HeadedInput): Promise<void> {
   if (body !== "-") await requireFile(host, body, "<body>");
 }

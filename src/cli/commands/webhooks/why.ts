@@ -9,12 +9,12 @@ import { readEnvironmentEmulator, readProfileEmulator, serviceSettings } from ".
 import type { WebhookReading } from "../../trace/failing-webhook.ts";
 import { type ControlAccess, createMissingWebhookError, findNamedWebhooks } from "./named-webhooks.ts";
 
-/** So many are described in full to programs, and so many in all; without --all. */
+/** This many are described in full to programs, and this many in all; without --all. */
 const maxTraced = 3;
 const maxListed = 40;
-/** The answer stands on one screen. */
+/** The response is on one screen. */
 const maxLines = 25;
-/** So many rows leave room for it. */
+/** This many rows leave room for it. */
 const maxRows = 7;
 
 export const webhooksWhy = defineCommand({
@@ -89,7 +89,7 @@ async function chosen(asked: string | undefined, asking: ControlAccess): Promise
   throw createMissingWebhookError(`Webhook ${asked} not found.`, undefined);
 }
 
-/** Several in a table; then the worst one, or all that fail, each with its answer at the end. */
+/** Several in a table; then the worst one, or all that fail, each with its response at the end. */
 async function printForPeople(
   reads: readonly WebhookReading[],
   all: boolean,
@@ -104,7 +104,7 @@ async function printForPeople(
   const { output, host } = context;
   const columns = (host.stdout.isTTY && readWindowWidth(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
   const isOne = reads.length === 1;
-  // Those that nothing was sent to yet stand in the table alone.
+  // Webhooks without deliveries are in the table alone.
   const failing = reads.filter(({ health }) => health.failing && !health.untouched);
   const shown = isOne ? reads : failing.slice(0, all ? undefined : 1);
   const table = isOne ? [] : await tableLines(all ? reads : reads.slice(0, maxRows), context);
@@ -123,7 +123,7 @@ async function printForPeople(
   }
 }
 
-/** A row for each: which, of which workspace, how it stands, since when, and why in a few words. */
+/** A row for each: webhook, workspace, status, since when, and why in a few words. */
 async function tableLines(reads: readonly WebhookReading[], { host, globals }: Context): Promise<StyledLine[]> {
   const [{ fitTable }, { readWindowWidth }] = await Promise.all([
     import("../../output/table.ts"),
@@ -153,7 +153,7 @@ const rowOf = ({ webhook, health }: WebhookReading) => [
   health.short,
 ];
 
-/** Refuses, before anything is requested, what no service but an emulator records. */
+/** Rejects, before any request, features that only an emulator has. */
 export async function requireEmulator(file: string | undefined, context: Context): Promise<void> {
   const service = await realService(file, context);
   if (service === undefined) return;
@@ -167,20 +167,20 @@ export async function requireEmulator(file: string | undefined, context: Context
   );
 }
 
-/** What chose a service that is no emulator; undefined: an emulator is meant. */
+/** The setting that chose a real service; undefined: an emulator is meant. */
 async function realService(file: string | undefined, { globals, host }: Context): Promise<string | undefined> {
   if (file !== undefined || globals.emulator) return undefined;
   const isNamed = globals.profile !== undefined;
   if (!isNamed && globals.baseUrl === undefined && readEnvironmentEmulator(host)) return undefined;
   const { chosenBy, isEmulatorHere, controlToken } = await serviceSettings({ globals, host });
   const isReal = chosenBy !== undefined && !isEmulatorHere && (isNamed || controlToken === undefined);
-  // A profile may name the emulator that stands for its services.
+  // A profile may name the emulator that imitates its services.
   const isOfProfile = globals.baseUrl === undefined && chosenBy?.startsWith("profile ") === true;
   if (isReal && isOfProfile && (await readProfileEmulator({ globals, host }))) return undefined;
   return isReal ? chosenBy : undefined;
 }
 
-/** What can be checked where no log of deliveries can be read, in the order in which to try it. */
+/** Checks without a log of deliveries, in the order in which to try them. */
 const checks: readonly (readonly [words: string, argv: readonly string[]])[] = [
   [
     "Receive its webhooks on this machine through a tunnel, and check their signatures",

@@ -4,7 +4,7 @@ import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import { type Operation, operationAt, type ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 
-export type Logged = ResultOf<typeof listRequests>["items"][number];
+export type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
 export type LoggedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
 /** A request of the log that can be made again. */
@@ -23,7 +23,7 @@ export interface Action {
   readonly webhook?: { readonly id: number; readonly answers: readonly (number | "down")[] };
 }
 
-/** What a running emulator has noted. */
+/** Records of a running emulator. */
 export interface RequestHistory {
   readonly actions: readonly Action[];
   readonly deliveries: readonly LoggedDelivery[];
@@ -31,7 +31,7 @@ export interface RequestHistory {
   readonly requests: number;
 }
 
-/** What only looks, or keeps house: a story begins with a fresh emulator, and moves time itself. */
+/** Read-only and housekeeping operations: a story begins with a fresh emulator, and advances time itself. */
 const leftOut =
   /^(clock|requests|emulator|state|snapshots|traces|tokens|sessions|console|events|inbox|metrics)\.|^(catch-all|deliveries\.(list|show|watch))$/;
 
@@ -40,7 +40,7 @@ export async function readRecording(client: Client, operations: readonly Operati
   const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
   const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
   const webhooks = (await client.call(listControlWebhooks, {})).map(({ id }) => id);
-  // The router passes calls of the contract API on: what the cluster then gets is the request of the program.
+  // The router forwards calls of the contract API: the cluster then gets the request of the program.
   const passedOn = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
   const isInner = (cause?: string): boolean => cause !== undefined && !passedOn.has(cause);
   const asked = items.filter(
@@ -65,7 +65,7 @@ export async function readRecording(client: Client, operations: readonly Operati
   return { actions, deliveries, requests: asked.length };
 }
 
-function actionOf({ id, at, target, body, status, failure }: Logged, operation: Operation): Action | undefined {
+function actionOf({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation): Action | undefined {
   const [path = "", search] = target.split(/\?(.*)/s);
   if (operationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
   const parameters = new URLSearchParams(search);
@@ -85,7 +85,7 @@ function actionOf({ id, at, target, body, status, failure }: Logged, operation: 
   return { id, at: Date.parse(at), operation, params, query, body, status, failure };
 }
 
-/** What a receiver answered to each attempt, oldest first; what repeats to the end stands once. */
+/** A receiver's response to each attempt, oldest first; a repetition to the end is listed once. */
 function answersOf(webhook: number, deliveries: readonly LoggedDelivery[]): readonly (number | "down")[] {
   const attempts = deliveries
     .filter(({ webhook_id }) => webhook_id === webhook)

@@ -2,13 +2,13 @@ import { UsageError } from "../../failure.ts";
 import type { SeenDelivery } from "../observed.ts";
 import type { Action, LoggedDelivery, RequestHistory } from "./actions.ts";
 
-/** What a story must still show once it is short. */
+/** The failure that a shortened story must still show. */
 export type Goal =
   | { readonly kind: "request"; readonly action: Action }
   | { readonly kind: "delivery"; readonly webhook: Action; readonly seen: LoggedDelivery; readonly until: number };
 
 /**
- * What went wrong last: a request that was refused, or a delivery that was not made. `about`: the reference of another
+ * The last failure: a request that was rejected, or a delivery that was not made. `about`: the reference of another
  * one, `request:12` or `delivery:3`.
  */
 export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): Goal {
@@ -47,7 +47,7 @@ function deliveryGoal(seen: LoggedDelivery, actions: readonly Action[]) {
 const isWrong = (goal: Goal): boolean =>
   goal.kind === "request" ? goal.action.status >= 400 : goal.seen.outcome !== "delivered";
 
-/** What is expected of the delivery, whatever the contract is called in the story. */
+/** The expected delivery, whatever the contract is called in the story. */
 export const expectedDelivery = ({ activity, outcome, attempts }: LoggedDelivery) => ({
   activity,
   outcome,

@@ -19,16 +19,16 @@ const identifier = /(?:^|_)(?:ids?|uuids?)$/;
 /** A value that is the same nowhere else by chance. */
 const isUnique = (value: unknown): boolean => typeof value === "string" && /^[A-Z]-\d+$|^[\da-f-]{32,36}$/.test(value);
 
-interface Made extends Link {
+interface CreatedObject extends Link {
   readonly value: unknown;
-  /** What it is the number of: `contract` for `contract_id`, and for the `id` of `contracts.create`. */
+  /** Kind of its object: `contract` for `contract_id`, and for the `id` of `contracts.create`. */
   readonly kind: string;
 }
 
-/** What earlier requests have made and later ones name, by what they answered in a replay of all. */
+/** Objects that earlier requests have created and later ones name, by the responses of a replay of all. */
 export function findLinks(actions: readonly Action[], results: ReadonlyMap<number, Observation>): Links {
   const links = new Map<number, Map<string, Link>>();
-  const made: Made[] = [];
+  const made: CreatedObject[] = [];
   for (const action of actions) {
     const own = new Map<string, Link>();
     const { params, query, body } = action;
@@ -55,7 +55,7 @@ export function findLinks(actions: readonly Action[], results: ReadonlyMap<numbe
   return links;
 }
 
-/** What a field holds the number of; undefined where it is no number of anything. */
+/** Kind of object that a field refers to; undefined if it is not a reference. */
 function kindOf(path: string, { operation }: Action): string | undefined {
   const names = path.split(".").filter((name) => !/^\d+$/.test(name));
   const name = names.at(-1) ?? "";

@@ -16,13 +16,13 @@ import { writeStory } from "./story.ts";
 interface RecordSettings {
   /** The file of the scenario. */
   readonly path: string;
-  /** What the story is about: `request:12`, `delivery:3`. */
+  /** Subject of the story: `request:12`, `delivery:3`. */
   readonly about: string | undefined;
   /** The seed with which the emulator was started: a name, or a file. */
   readonly seed: string | undefined;
 }
 
-/** Makes a scenario of what a running emulator has noted, with the requests alone that matter. */
+/** Makes a scenario of the records of a running emulator, with only the necessary requests. */
 export async function recordStory({ path, about, seed: given }: RecordSettings, context: Context): Promise<void> {
   const { host, output } = context;
   const isFile = given !== undefined && given !== "demo" && given !== "empty";
@@ -82,8 +82,9 @@ const nameOf = (goal: Goal): string =>
 type Holds = (actions: readonly Action[]) => Promise<boolean>;
 
 /**
- * The requests that matter: none of them can be left out. First those that the last one depends on by what they made,
- * if that is enough; else halves, quarters and so on are left out, as in delta debugging. Undefined: not even all of them do.
+ * The requests that matter: none of them can be omitted. First those that the last one depends on by what they made, if
+ * that is enough; else halves, quarters and so on are omitted, as in delta debugging. Undefined: not even all of them
+ * do.
  */
 async function shrink(
   actions: readonly Action[],
@@ -97,7 +98,7 @@ async function shrink(
   return leaveOutEach(await leaveOutParts(begin, essential, holds), essential, holds);
 }
 
-/** What the essential ones name, what those name, and all that was done to the same things. */
+/** The objects of the essential requests, those that they name, and all requests about the same objects. */
 function sliceOf(actions: readonly Action[], essential: readonly Action[], links: Links): readonly Action[] {
   const wanted = new Set(essential.map(({ id }) => id));
   for (let size = -1; size !== wanted.size; ) {

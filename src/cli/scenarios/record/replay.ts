@@ -22,7 +22,7 @@ export class Replayer {
     this.#operations = operations;
   }
 
-  /** What each of them brings. */
+  /** Result of each request. */
   run(actions: readonly Action[], links: Links): Promise<ReadonlyMap<number, Observation>> {
     return this.#play(actions, links, async (_, results) => results);
   }
@@ -79,7 +79,7 @@ async function advanceTo(stage: Stage, from: number, to: number): Promise<void> 
 
 export const nameOfReceiver = ({ id }: Pick<Action, "id">): string => `receiver${id}`;
 
-/** The request with what earlier ones have made in this replay; undefined where one of them is missing. */
+/** The request with what earlier ones have made in this replay; undefined if one of them is missing. */
 function linked(
   action: Action,
   links: ReadonlyMap<string, Link> | undefined,

@@ -10,7 +10,7 @@ import { type Link, type Links, replaceLeaves } from "./links.ts";
 /** Shorter pauses are those of a person or a program, and mean nothing. */
 export const minPauseMs = 1_000;
 
-/** In whole seconds, and one more: what was due at that time has happened then. */
+/** In whole seconds, and one more: entries due at that time have run then. */
 export const pauseOf = (ms: number): number => (Math.ceil(ms / 1_000) + 1) * 1_000;
 
 interface WrittenStep {
@@ -84,7 +84,7 @@ const pauseSteps = (from: number, to: number): Record<string, unknown>[] =>
   to - from < minPauseMs ? [] : [{ advance: formatDuration(pauseOf(to - from)) }];
 
 interface Names {
-  /** What each request saves: names with the paths of values. */
+  /** Saved values of each request: names with the paths of values. */
   readonly saved: ReadonlyMap<number, ReadonlyMap<string, string>>;
   readonly receivers: ReadonlyMap<number, string>;
 }

@@ -64,7 +64,7 @@ describe("a billing event at an emulated cluster", () => {
     });
   }
 
-  it("changes nothing where it is older than the last one", async (t) => {
+  it("changes nothing if it is older than the last one", async (t) => {
     const { bill, plans } = await stage(t);
     await bill(event("subscription_cancelled", { status: "cancelled" }, { occurred_at: 2_000 }));
     assert.deepEqual(await bill(event("subscription_activated", { status: "active" }, { occurred_at: 1_000 })), [
@@ -73,7 +73,7 @@ describe("a billing event at an emulated cluster", () => {
     assert.equal((await plans())[0]?.[2], true);
   });
 
-  it("says nothing of a plan where it is about an invoice", async (t) => {
+  it("reports nothing of a plan where it is about an invoice", async (t) => {
     const { bill, plans } = await stage(t);
     const before = await plans();
     await bill({ event_type: "payment_failed", content: { customer: { id: "eu-1_1" }, invoice: { id: "7" } } });

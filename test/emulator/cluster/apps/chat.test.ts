@@ -67,7 +67,7 @@ describe("a message that names a contract", () => {
     assert.deepEqual(await comments(), ["T-1 is urgent"]);
   });
 
-  it("is no comment where it names none, or is of a bot", async (t) => {
+  it("is not a comment where it names none, or is of a bot", async (t) => {
     const { event, activity, comments, findings } = await stage(t);
     assert.deepEqual(plain(await event({ type: "app_mention", text: "hello" })), nothing);
     assert.deepEqual(plain(await event({ type: "message", bot_id: "B1", text: "T-1" })), nothing);
@@ -126,7 +126,7 @@ describe("an interaction that names a contract", () => {
     });
   }
 
-  it("is nobody else's: a team of another workspace finds no contract of this one", async (t) => {
+  it("is no one else's: a team of another workspace finds no contract of this one", async (t) => {
     const { interact, comments } = await stage(t);
     await interact({ type: "block_actions", actions: [button] }, "T-FABRIKAM");
     assert.deepEqual(await comments(), []);

@@ -94,7 +94,7 @@ describe("contract-details.invite", () => {
     assert.equal((await on.api("GET", "/api/v2.1/public/contracts/T-1/status", { headers })).status, 200);
   });
 
-  it("refuses with not-found what the workspace has not, by its composite id, too", async (t) => {
+  it("rejects with not-found what the workspace has not, by its composite id, too", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     await assertRefused(on, () => invite(on, [{ user_id: 12, ...read }], 2), notFound);

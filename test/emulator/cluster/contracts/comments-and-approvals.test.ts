@@ -63,7 +63,7 @@ describe("comments", () => {
     });
   });
 
-  it("are refused when empty", async (t) => {
+  it("are rejected when empty", async (t) => {
     const on = await emulator(t);
     const contract = await contractIn(on.api);
     await assertRefused(on, () => on.api("POST", comments(contract), { body: { comment: "" } }), {
@@ -128,7 +128,7 @@ describe("key-pointers", () => {
     });
   });
 
-  it("are refused row by row, and then none is written", async (t) => {
+  it("are rejected row by row, and then none is written", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     const key_pointers = [
@@ -261,7 +261,7 @@ describe("approvals", () => {
     assert.deepEqual(activitiesTold(await told()), ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
   });
 
-  it("are refused while an earlier group is open", async (t) => {
+  it("are rejected while an earlier group is open", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     await on.api("POST", approvals(id), { body: { approvals: [finance] } });
@@ -306,7 +306,7 @@ describe("approvals", () => {
     });
   });
 
-  it("are refused once the contract is out for signature", async (t) => {
+  it("are rejected once the contract is out for signature", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     assert.equal((await on.api("POST", `${base}/${id}/send_to_counterparties`, { body: {} })).status, 200);

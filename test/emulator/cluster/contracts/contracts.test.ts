@@ -67,7 +67,7 @@ describe("the people of a contract", () => {
     ],
   });
 
-  it("have ids that nobody else has, members and outsiders, and the same ones on every contract", async (t) => {
+  it("have ids that no one else has, members and outsiders, and the same ones on every contract", async (t) => {
     const on = await emulator(t);
     const people = await peopleOf(on, await draft(on.api, signedBy(...outsiders)));
     // Those of the seed are 11 to 13, 21 and 31.

@@ -42,7 +42,7 @@ describe("creating a contract from a template", () => {
     assert.deepEqual(body, { contract_status: "DRAFT", contract_name: "Mutual NDA - Acme Inc." });
   });
 
-  it("tells CONTRACT_CREATED with all that is known of the contract, then of its metadata", async (t) => {
+  it("reports CONTRACT_CREATED with all that is known of the contract, then of its metadata", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
     await draft(on.api, { external_metadata: { id: "deal-42" } });
@@ -84,13 +84,13 @@ describe("creating a contract from a template", () => {
     assert.deepEqual(metadata, { ...created, activity: "CONTRACT_EXTERNAL_METADATA_CREATED" });
   });
 
-  it("sends it at once when the workflow says so", async (t) => {
+  it("sends it at once when the workflow reports that", async (t) => {
     const { api } = await emulator(t);
     const contract = await draft(api, { workflow_config: { auto_send_to_counterparty: true } });
     assert.equal(await statusOf(api, contract), "SIGN");
   });
 
-  it("takes an individual by name, and the own entity by its reference", async (t) => {
+  it("accepts an individual by name, and the own entity by its reference", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, ["CONTRACT_CREATED"]);
     await draft(on.api, {
@@ -255,7 +255,7 @@ describe("a template of one's own seed", () => {
     });
   }
 
-  it("answers for whoever leaves out what has a default", async (t) => {
+  it("answers for anyone who omits what has a default", async (t) => {
     const on = await emulator(t, { seed });
     const { number } = await draft(on.api, { contract_template_id: 113, contract_data: { pets: true } });
     const { body } = await on.api(

@@ -11,7 +11,7 @@ const request = (more: object = {}) =>
   executed({ external_metadata: { id: "doc-7", integration_name: "archive" }, ...more });
 
 describe("importing an executed contract", () => {
-  it("answers the whole record with a historical id, and tells only that it was created", async (t) => {
+  it("answers the whole record with a historical id, and reports only that it was created", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, [
       "CONTRACT_CREATED",
@@ -44,7 +44,7 @@ describe("importing an executed contract", () => {
     assert.equal(events[0]?.contract_kind, "EXECUTED_CONTRACT");
   });
 
-  it("takes the other spelling of the fields, and ids as text", async (t) => {
+  it("accepts the other spelling of the fields, and ids as text", async (t) => {
     const { api } = await emulator(t);
     const counterparty_details = [{ is_individual: true, poc_details: jo }];
     const body = {
@@ -137,7 +137,7 @@ describe("importing an executed contract", () => {
     });
   }
 
-  it("refuses object configurations, since none is configured", async (t) => {
+  it("rejects object configurations, since none is configured", async (t) => {
     const on = await emulator(t);
     const object_configuration_id = "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11";
     const body = await request({ external_metadata: { id: "1", object_configuration_id } });

@@ -38,7 +38,7 @@ describe("marking for execution", () => {
     assert.equal((await mark()).status, 200);
   });
 
-  it("is refused without signatories, while a review is open or an approval pending", async (t) => {
+  it("is rejected without signatories, while a review is open or an approval pending", async (t) => {
     const on = await emulator(t);
     const mark = ({ id }: { id: string }) => on.api("POST", `/api/v2.1/public/contracts/${id}/mark_for_execution/`);
     const nobody = await draft(on.api, { counter_party_details: [] });
@@ -91,7 +91,7 @@ describe("voiding through the API", () => {
 });
 
 describe("asking for a review", () => {
-  it("keeps a draft from being sent until the review is complete", async (t) => {
+  it("retains a draft from being sent until the review is complete", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED"]);
@@ -110,7 +110,7 @@ describe("asking for a review", () => {
     assert.equal((await send()).status, 200);
   });
 
-  it("takes exactly one assignee, of the workspace, and only before signature", async (t) => {
+  it("accepts exactly one assignee, of the workspace, and only before signature", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const ask = (body: object) => () =>
@@ -147,7 +147,7 @@ describe("sending the signing e-mail again", () => {
     assert.equal(item?.recipient.last_sent_for_signature_at, "2031-01-02T04:04:05Z");
   });
 
-  it("is refused to strangers, to those who signed, and outside signature", async (t) => {
+  it("is rejected to strangers, to those who signed, and outside signature", async (t) => {
     const on = await emulator(t);
     const resend = (id: string, email_id: string) => () =>
       on.api("POST", `/api/v2.1/public/contracts/${id}/signatories/resend_email/`, { body: { email_id } });

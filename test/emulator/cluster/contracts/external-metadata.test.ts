@@ -81,7 +81,7 @@ describe("external metadata", () => {
     assert.deepEqual(await find(await apiOf(on, 2)), []);
   });
 
-  it("is refused on unknown contracts and with what is malformed", async (t) => {
+  it("is rejected on unknown contracts and with what is malformed", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const other = await apiOf(on, 2);

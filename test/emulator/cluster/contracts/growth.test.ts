@@ -74,7 +74,7 @@ describe("A contract with very many of something", () => {
 });
 
 describe("What a request would tell its webhooks", () => {
-  it("is refused where it is more than a body may hold, and nothing of it happens", async (t) => {
+  it("is rejected where it is more than a body may hold, and nothing of it happens", async (t) => {
     const { api } = await emulator(t);
     const body = (count: number) => ({
       counter_party_details: [{ ...acme, organization_name: "A".repeat(1_000_000) }],

@@ -19,7 +19,7 @@ const uploaded = async ({ api }: TestEmulator, route: "review" | "sign", more: o
 const closed = (reason: string) => domain("SVC_ASSUMED_112", `The intake form cannot be changed: ${reason}.`);
 
 describe("the answers of an intake form", () => {
-  it("can be changed a few at a time, and are told of", async (t) => {
+  it("can be changed a few at a time, and are reported of", async (t) => {
     const on = await emulator(t);
     const { id, number } = await uploaded(on, "review");
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
@@ -51,7 +51,7 @@ describe("the answers of an intake form", () => {
     );
   });
 
-  it("can be changed on direct-signature paper until somebody signs", async (t) => {
+  it("can be changed on direct-signature paper until a user signs", async (t) => {
     const on = await emulator(t);
     const { id } = await uploaded(on, "sign");
     const patch = (body: object) => on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });

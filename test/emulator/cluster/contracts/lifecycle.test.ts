@@ -119,7 +119,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
 describe("the lifecycle of a contract", () => {
   const moving = (Object.keys(triggers) as Trigger[]).filter((trigger) => triggers[trigger] !== "created");
 
-  it("says of every trigger what it does in every status", () => {
+  it("reports of every trigger what it does in every status", () => {
     assert.deepEqual(moving.toSorted(), Object.keys(expected).toSorted());
   });
   for (const trigger of moving) {
@@ -152,7 +152,7 @@ describe("the lifecycle of a contract", () => {
     });
   }
 
-  it("completes an internal review in place, and signature waits for somebody to ask for it", () => {
+  it("completes an internal review in place, and signature waits for a user to ask for it", () => {
     const row = contract({ status: "REDLINING", kind: "THIRD_PARTY_CONTRACT", reviews: [review("internal")] });
     const outcome = move(row, "complete-review", at);
     assert.ok(outcome.refused === undefined);

@@ -134,7 +134,7 @@ describe("listing contracts", () => {
     assert.deepEqual(await foundBy(on.api, Object.keys(worked)), worked);
   });
 
-  it("refuses fields, operators and values that it does not know", async (t) => {
+  it("rejects fields, operators and values that it does not know", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const wrong: readonly (readonly [string, object])[] = [

@@ -62,7 +62,7 @@ describe("third-party paper for review", () => {
     ]);
   });
 
-  it("takes a reviewer by address or role, and a counterparty by its workspace", async (t) => {
+  it("accepts a reviewer by address or role, and a counterparty by its workspace", async (t) => {
     const { api, ask } = await emulator(t);
     const upload = async (more: object) => made(api("POST", review, { body: await paper(more) }));
     await upload({ contract_type_id: 302 });
@@ -114,7 +114,7 @@ describe("third-party paper for signature", () => {
   });
 });
 
-describe("paper is refused", () => {
+describe("paper is rejected", () => {
   const both: readonly (readonly [string, object, { status: number; body: unknown }])[] = [
     [
       "when it is no PDF",

@@ -48,7 +48,7 @@ describe("sending a contract to its counterparties", () => {
     ]);
   });
 
-  it("invites each signatory when it is their turn, and nobody before or twice", async (t) => {
+  it("invites each signatory when it is their turn, and no one before or twice", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, {
       counter_party_details: [acme],
@@ -101,7 +101,7 @@ describe("sending a contract to its counterparties", () => {
     assert.deepEqual(await next(), [["CONTRACT_SIGNED", undefined]]);
   });
 
-  it("shares it for review first when the template says so", async (t) => {
+  it("shares it for review first when the template reports that", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { contract_template_id: 104 });
     const told = await subscribe(t, on, ["CONTRACT_SENT_TO_COUNTERPARTY", "CONTRACT_SIGNATURE_REQUESTED"]);
@@ -135,7 +135,7 @@ describe("sending a contract to its counterparties", () => {
     );
   });
 
-  it("refuses a second time, and what is wrong in the keys that are sent", async (t) => {
+  it("rejects a second time, and what is wrong in the keys that are sent", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const send = (body: object) =>
@@ -159,7 +159,7 @@ describe("sending a contract to its counterparties", () => {
     );
   });
 
-  it("refuses a contract that nobody signs", async (t) => {
+  it("rejects a contract that no one signs", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { counter_party_details: [] });
     await assertRefused(
@@ -169,7 +169,7 @@ describe("sending a contract to its counterparties", () => {
     );
   });
 
-  it("refuses while a review is open, and while an approval is pending", async (t) => {
+  it("rejects while a review is open, and while an approval is pending", async (t) => {
     const on = await emulator(t);
     const reviewed = await draft(on.api);
     await on.api("POST", `/api/v2.1/public/contracts/${reviewed.number}/review_request/`, {

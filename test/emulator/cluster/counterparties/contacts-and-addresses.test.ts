@@ -60,7 +60,7 @@ describe("counterparty-contacts", () => {
     ]);
   });
 
-  it("are refused when malformed or unknown", async (t) => {
+  it("are rejected when malformed or unknown", async (t) => {
     const on = await emulator(t);
     await on.api("POST", counterpartiesPath, { body: { ...acme, contact_name: jo.name, contact_email: jo.email } });
     await assertRefused(on, () => on.api("POST", contacts, { body: {} }), {
@@ -115,7 +115,7 @@ describe("counterparty-addresses", () => {
     ]);
   });
 
-  it("are refused when malformed or unknown", async (t) => {
+  it("are rejected when malformed or unknown", async (t) => {
     const on = await emulator(t);
     await on.api("POST", counterpartiesPath, { body: { ...acme, primary_address: office } });
     const required = ["Field required"];

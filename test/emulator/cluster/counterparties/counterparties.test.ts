@@ -14,7 +14,7 @@ const office = { line_one: "2 High Street", city_name: "Leeds", country_name: "U
 const list = (...results: unknown[]) => ({ page: 1, limit: 10, total_results: results.length, results });
 
 describe("counterparties.create", () => {
-  it("keeps an organization with its contact and address, and tells of all three", async (t) => {
+  it("retains an organization with its contact and address, and reports all three", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, [
       "COUNTER_PARTY_CREATED",
@@ -61,7 +61,7 @@ describe("counterparties.create", () => {
     ]);
   });
 
-  it("keeps a person under their own name", async (t) => {
+  it("retains a person under their own name", async (t) => {
     const { api } = await emulator(t);
     const answer = await api("POST", counterpartiesPath, {
       body: { is_individual: true, contact_name: "Kim Lee", contact_email: "kim@lee.example" },
@@ -123,7 +123,7 @@ describe("counterparties that a contract names", () => {
       [activity, contract_id ?? counterparty_id, contact_id ?? address_id].filter((each) => each !== undefined),
     );
 
-  it("by a template's contract are told of before it when they are new, and keep the address that came", async (t) => {
+  it("by a template's contract are reported of before it when they are new, and keep the address that came", async (t) => {
     const on = await emulator(t);
     const next = await subscribe(t, on, told);
     const other = { is_individual: true, poc_details: { ...poc, email: "kim@lee.example" } };
@@ -156,7 +156,7 @@ describe("counterparties that a contract names", () => {
     assert.deepEqual(few(rest), [["CONTRACT_CREATED", 2]]);
   });
 
-  it("by an import and by paper are told of too", async (t) => {
+  it("by an import and by paper are reported of too", async (t) => {
     const on = await emulator(t);
     const next = await subscribe(t, on, told);
     const file = { file_name: "a.pdf", file_base64: await pdfBase64(), contract_type_id: 301, contract_name: "Paper" };

@@ -51,7 +51,7 @@ async function crm(t: TestContext) {
   };
 }
 
-describe("what crm_a shows beside a record", () => {
+describe("what crm_a shows next to a record", () => {
   it("is a card for each contract that names the record, and each link opens", async (t) => {
     const { ask, cluster, contractOf } = await crm(t);
     const { id, number } = await contractOf("9", { record_type: "deal" }, "<b>Lease</b>");
@@ -155,7 +155,7 @@ describe("the embedded app of crm_a", () => {
     });
   });
 
-  it("stands in the inbox of the cluster as it came", async (t) => {
+  it("is in the inbox of the cluster as it came", async (t) => {
     const { world, ask } = await crm(t);
     await ask(`${iframe}?${deal}`);
     const { body } = await world.ask("GET", "clusters/eu-1/inbox");

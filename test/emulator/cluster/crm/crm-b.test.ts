@@ -47,7 +47,7 @@ describe("the canvas page of crm_b", () => {
     assert.equal(contextIn(body), undefined);
   });
 
-  it("believes nobody who comes past the router with a request that does not hold", async (t) => {
+  it("believes no one who comes past the router with a request that does not hold", async (t) => {
     const world = await emulator(t);
     const router = sender(world.clusters[0]!.url);
     const expected = { status: 401, body: { detail: "Invalid signed request" } };

@@ -91,7 +91,7 @@ describe("downloading a contract", () => {
     });
   }
 
-  it("gives a DOCX where there is one, and falls back to the PDF where that is asked for", async (t) => {
+  it("gives a DOCX where there is one, and falls back to the PDF on request", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const link = (format: string) =>
@@ -144,7 +144,7 @@ describe("previewing a document", () => {
     assert.deepEqual((await on.ask("GET", "state")).body, before.body);
   });
 
-  it("refuses a template that the workspace does not have, and answers of the wrong kind", async (t) => {
+  it("rejects a template that the workspace does not have, and answers of the wrong kind", async (t) => {
     const on = await emulator(t);
     await assertRefused(
       on,
@@ -159,7 +159,7 @@ describe("previewing a document", () => {
   });
 });
 
-it("documents that are made of a template are kept only where a link leads to them", async (t) => {
+it("documents that are made of a template are stored only where a link leads to them", async (t) => {
   const folder = await testFolder(t);
   const on = await emulator(t, { file: join(folder, "emulator.json") });
   const { id } = await draft(on.api);
@@ -171,7 +171,7 @@ it("documents that are made of a template are kept only where a link leads to th
 });
 
 describe("downloading the DOCX of a contract", () => {
-  it("gives the newest version, or an older one where that is asked for", async (t) => {
+  it("gives the newest version, or an older one on request", async (t) => {
     const on = await emulator(t);
     const { number } = await draft(on.api);
     const ask = (body?: object) => on.api("POST", `/api/v2.1/public/contracts/${number}/download_docx/`, { body });
@@ -253,7 +253,7 @@ describe("the text of a contract", () => {
 });
 
 describe("uploading a version", () => {
-  it("that is executed ends the contract, whoever has not signed", async (t) => {
+  it("that is executed ends the contract, anyone who has not signed", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED", "SIGNING_EMAIL_DELIVERED"]);

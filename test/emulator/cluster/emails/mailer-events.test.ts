@@ -38,7 +38,7 @@ const told = [
 ] as const;
 
 describe("an event of the e-mail provider", () => {
-  it("is kept with the e-mail that its metadata names, and told", async (t) => {
+  it("is stored with the e-mail that its metadata names, and told", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const next = await subscribe(t, on, told);
@@ -115,7 +115,7 @@ describe("an event of the e-mail provider", () => {
     assert.deepEqual(await findingsOn(on), codes);
   });
 
-  it("says that an e-mail bounced, and it is not delivered a minute later; said twice, it is told twice", async (t) => {
+  it("reports that an e-mail bounced, and it is not delivered a minute later; said twice, it is reported twice", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const next = await subscribe(t, on, told);

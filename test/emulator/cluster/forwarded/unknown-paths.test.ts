@@ -71,7 +71,7 @@ describe("a path that a cluster does not know", () => {
     assert.equal((body as { total: number }).total, 1);
   });
 
-  it("is 404 under --strict=paths, in the inbox, too; events of apps are taken all the same", async (t) => {
+  it("is 404 under --strict=paths, in the inbox, too; events of apps are accepted all the same", async (t) => {
     const on = await emulator(t, { strict: ["paths"] });
     const send = sender(on.clusters[1]!.url);
     assert.equal((await send("POST", "/public/things?x=1", { body: {} })).status, 404);

@@ -53,7 +53,7 @@ describe("an authorization request", () => {
     assert.match(sentBack(answer).code!, /^eu-1_/);
   });
 
-  it("keeps the client's own query byte for byte, and goes without a state when none was sent", async (t) => {
+  it("retains the client's own query byte for byte, and goes without a state when none was sent", async (t) => {
     const world = await emulator(t);
     const iss = encodeURIComponent(world.routerUrl);
     for (const [redirect_uri, more] of [
@@ -70,7 +70,7 @@ describe("an authorization request", () => {
     }
   });
 
-  it("for somebody who is no active user of any cluster ends on a page", async (t) => {
+  it("for a user who is not an active user of any cluster ends on a page", async (t) => {
     const world = await emulator(t);
     for (const svc_user of ["nobody@x.example", "cleo@northwind.example"]) {
       const { status, body, headers } = await authorize(world, { svc_user });
@@ -160,7 +160,7 @@ describe("an authorization request", () => {
 describe("a parameter that is repeated", () => {
   const target = (more: string) => `${authorizePath}?${changed(request, {})}&${more}`;
 
-  it("goes back to the client as an invalid request", async (t) => {
+  it("rewinds to the client as an invalid request", async (t) => {
     const world = await emulator(t);
     const answer = await world.router("GET", target("scope=openid"));
     assert.equal(answer.status, 302);
@@ -184,7 +184,7 @@ describe("a parameter that is repeated", () => {
 });
 
 describe("a scope", () => {
-  it("is granted without the words that nobody knows, which leave a finding", async (t) => {
+  it("is granted without the words that no one knows, which leave a finding", async (t) => {
     const world = await emulator(t);
     const { scope, refresh_token } = await signIn(world, ada, { scope: "openid contracts:read email admin" });
     assert.equal(scope, "openid email");
@@ -226,7 +226,7 @@ describe("a session", () => {
     }
   });
 
-  it("is kept below the path that a proxy has the router at", async (t) => {
+  it("is stored below the path that a proxy has the router at", async (t) => {
     const world = await emulator(t, { publicUrl: "https://sandbox.example/twin" });
     const { attributes } = await begin(world, ada);
     assert.equal(attributes[0], "Path=/twin/api/v1/oauth/");
@@ -253,7 +253,7 @@ describe("a session", () => {
     assert.equal(sentBack(silent).error, "login_required");
   });
 
-  it("of somebody at another cluster than the client's is none there, and prompt=none says so", async (t) => {
+  it("of a user at another cluster than the client's is none there, and prompt=none reports that", async (t) => {
     const world = await emulator(t);
     const { cookie } = await begin(world, eli);
     await world.router("POST", "/router/v1/cluster_clients/bulk", {
@@ -275,7 +275,7 @@ describe("a session", () => {
     assert.equal(await silent(), "login_required");
   });
 
-  it("that nobody began is none", async (t) => {
+  it("that no one began is none", async (t) => {
     const world = await emulator(t);
     const cookie = "svc_session=eu-1_guess";
     const answer = await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } });
@@ -322,7 +322,7 @@ describe("an id_token_hint", () => {
     }
   });
 
-  it("of another user than the one who is signed in asks who it is, and takes nobody else", async (t) => {
+  it("of another user than the one who is signed in asks who it is, and takes no one else", async (t) => {
     const world = await emulator(t);
     const { id_token } = await signIn(world, ada);
     const headers = { cookie: await cookieOf(world, "ben@northwind.example") };

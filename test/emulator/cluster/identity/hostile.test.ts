@@ -30,7 +30,7 @@ for (const path of paths) {
   }
 }
 
-it("credentials that are no text, or too much of it, are refused", async (t) => {
+it("credentials that are no text, or too much of it, are rejected", async (t) => {
   const world = await emulator(t);
   const { url } = world.clusters[0]!;
   for (const authorization of [

@@ -226,7 +226,7 @@ describe("a confidential client", () => {
     });
   }
 
-  it("is refused without its secret, or with another", async (t) => {
+  it("is rejected without its secret, or with another", async (t) => {
     const world = await emulator(t, { seed });
     const good = { ...exchange(await codeOf(world, ada, { client_id })), client_id };
     const expected = refusal("invalid_client", "The client is unknown, or its secret is wrong", 401);
@@ -317,7 +317,7 @@ describe("an access token", () => {
     assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_request"');
   });
 
-  it("that is none is refused to a POST, too, and is not read from a URL", async (t) => {
+  it("that is none is rejected to a POST, too, and is not read from a URL", async (t) => {
     const world = await emulator(t);
     const { access_token } = await signIn(world, ada);
     const gone = refusal(
@@ -346,7 +346,7 @@ describe("an access token", () => {
     assert.equal((await userinfo(world, access_token)).status, 401);
   });
 
-  it("that is altered, of another cluster, no access token, or of nobody is refused by the cluster", async (t) => {
+  it("that is altered, of another cluster, no access token, or of no one is rejected by the cluster", async (t) => {
     const world = await emulator(t);
     const { access_token, id_token } = await signIn(world, ada);
     const [header, claims, signature] = access_token.split(".") as [string, string, string];

@@ -13,8 +13,8 @@ const countOf = async ({ ask }: TestEmulator, collection: string) => {
   return rows[collection]?.length ?? 0;
 };
 
-describe("what nobody can use any more leaves the state", () => {
-  it("a code ten minutes after it expired, with the next code; until then it says that it has expired", async (t) => {
+describe("what no one can use any more leaves the state", () => {
+  it("a code ten minutes after it expired, with the next code; until then it reports that it has expired", async (t) => {
     const world = await emulator(t);
     const code = await codeOf(world, ada);
     await world.clock.advance({ by: 20 * minute - 1 });
@@ -41,7 +41,7 @@ describe("what nobody can use any more leaves the state", () => {
     assert.equal(await countOf(world, "sessions"), 2);
   });
 
-  it("a refresh token a day after it expired, with the next token; until then it says that it has expired", async (t) => {
+  it("a refresh token a day after it expired, with the next token; until then it reports that it has expired", async (t) => {
     const world = await emulator(t);
     const { refresh_token } = await signIn(world, ada);
     const refreshed = async () =>

@@ -76,7 +76,7 @@ describe("an installation of chat_a", () => {
     });
   }
 
-  it("is refused without a state, with any state, and with a code that nobody issued", async (t) => {
+  it("is rejected without a state, with any state, and with a code that no one issued", async (t) => {
     const world = await emulator(t);
     const { state } = await begin(world, "chat_a");
     for (const query of ["", "?code=c0de", "?code=c0de&state=guess", "?error=access_denied", "?state=eu-1_x"]) {
@@ -111,7 +111,7 @@ describe("an installation of chat_a", () => {
     assert.deepEqual(await owners(world, "T-NEW"), []);
   });
 
-  it("takes no code of another provider", async (t) => {
+  it("accepts no code of another provider", async (t) => {
     const world = await emulator(t);
     const theirs = await begin(world, "ProviderA", { approve_as: "ada@northwind.example" });
     const code = new URL(theirs.redirect_url!).searchParams.get("code");
@@ -177,7 +177,7 @@ describe("an installation of an external provider", () => {
     });
   }
 
-  it("is refused without a state, with any state, at another provider, and when the sign-in failed", async (t) => {
+  it("is rejected without a state, with any state, at another provider, and when the sign-in failed", async (t) => {
     const world = await emulator(t);
     const { state, redirect_url } = await begin(world, "ProviderA", { approve_as: "ada@northwind.example" });
     const redirect = (provider: string, query: string) => () =>

@@ -100,7 +100,7 @@ describe("intake.create", () => {
     );
   });
 
-  it("takes a file to which no bytes came, with a finding", async (t) => {
+  it("accepts a file to which no bytes came, with a finding", async (t) => {
     const { api, ask } = await emulator(t);
     const { file_id } = await fileOf(api);
     await created(api, { file_ids: [file_id] });
@@ -112,7 +112,7 @@ describe("intake.create", () => {
     );
   });
 
-  it("refuses file ids that the workspace does not have", async (t) => {
+  it("rejects file ids that the workspace does not have", async (t) => {
     const on = await emulator(t);
     const foreign = (await fileOf(await apiOf(on, 2))).file_id;
     const own = (await fileOf(on.api)).file_id;
@@ -123,7 +123,7 @@ describe("intake.create", () => {
     }
   });
 
-  it("refuses a workflow that is unpublished, unknown or of another workspace in the same words", async (t) => {
+  it("rejects a workflow that is unpublished, unknown or of another workspace in the same words", async (t) => {
     const on = await emulator(t);
     const expected = domain("This workflow has no published version for the workspace");
     for (const workflow_id of [202, 204, 999, -1]) {
@@ -131,7 +131,7 @@ describe("intake.create", () => {
     }
   });
 
-  it("refuses a workflow that is none for intakes", async (t) => {
+  it("rejects a workflow that is none for intakes", async (t) => {
     const on = await emulator(t);
     const body = { title: "Help", workflow_id: 203 };
     await assertRefused(on, () => on.api("POST", path, { body }), domain("This workflow is not an INTAKE_WORKFLOW"));
@@ -250,7 +250,7 @@ describe("intake.update", () => {
     ]);
   });
 
-  it("refuses malformed changes", async (t) => {
+  it("rejects malformed changes", async (t) => {
     const on = await emulator(t);
     const { id } = await created(on.api);
     const cases: [body: object, fields: unknown][] = [
@@ -367,7 +367,7 @@ describe("intake.list", () => {
     });
   }
 
-  it("refuses a field it cannot sort by, and pages that are none", async (t) => {
+  it("rejects a field it cannot sort by, and pages that are none", async (t) => {
     const { api } = await emulator(t);
     for (const sort of ["size", "toString", "-", "--title"]) {
       assert.deepEqual(plain(await api("GET", `${path}?sort=${sort}`)), {

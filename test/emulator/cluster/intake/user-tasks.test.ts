@@ -41,7 +41,7 @@ describe("user-tasks.create", () => {
     assert.deepEqual(await tasksOf(on), [task]);
   });
 
-  it("takes a date, which is over when virtual time has passed it", async (t) => {
+  it("accepts a date, which is over when virtual time has passed it", async (t) => {
     const on = await emulator(t);
     await intake(on);
     const more = { notes: "By Friday", priority: "HIGH", absolute_due_date: "2031-01-03T05:04:05.700+02:00" };

@@ -82,7 +82,7 @@ describe("the invitation of a token", () => {
   });
 });
 
-describe("how somebody signs in", () => {
+describe("how a user signs in", () => {
   const login = ({ router }: TestEmulator, email: string) =>
     router("POST", "/api/v1/svc_auth/login_v2/", { body: { email } });
 
@@ -125,7 +125,7 @@ describe("how somebody signs in", () => {
     });
   }
 
-  it("is refused by a cluster that is asked without an address", async (t) => {
+  it("is rejected by a cluster that is asked without an address", async (t) => {
     const on = await emulator(t);
     const ask = sender(on.clusters[0]!.url);
     for (const body of ["", "[]", '{"email":1}', "{"]) {
@@ -174,14 +174,14 @@ describe("a sign-up with a provider", () => {
     );
   });
 
-  it("is refused to whom another cluster has, or who is no longer active", async (t) => {
+  it("is rejected to whom another cluster has, or who is no longer active", async (t) => {
     const on = await emulator(t);
     const refused = { status: 400, body: { detail: "An account with this e-mail exists" } };
     assert.deepEqual(plain(await withProvider(on, "signup", "eli@fabrikam.example")), refused);
     assert.deepEqual(plain(await withProvider(on, "signup", "cleo@northwind.example")), refused);
   });
 
-  it("accepts the invitation of somebody who was invited, whose token ends by it", async (t) => {
+  it("accepts the invitation of a user who was invited, whose token ends by it", async (t) => {
     const on = await emulator(t);
     const signup = { email: "zoe@newco.example", captcha: "yes" };
     const { token } = (await on.router("POST", "/router/v1/trial/signup", { body: signup })).body as { token: string };

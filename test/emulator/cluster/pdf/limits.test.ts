@@ -109,7 +109,7 @@ describe("reading takes its time", () => {
   });
 });
 
-it("a file is refused as pdfs-busy when it gets no turn", async () => {
+it("a file is rejected as pdfs-busy when it gets no turn", async () => {
   const closed = new PdfReader(systemWallClock);
   closed.close();
   const isBusy = (error: unknown) => error instanceof DeclaredFailureError && error.code === "pdfs-busy";

@@ -22,7 +22,7 @@ const ordered = {
 const redlining = (on: TestEmulator) => sent(on.api, { contract_template_id: 104, contract_name: "Negotiated" });
 
 describe("a person's page of a contract", () => {
-  it("lets a signatory sign, by the moves of the control plane, and says so when it is loaded again", async (t) => {
+  it("lets a signatory sign, by the moves of the control plane, and reports that when it is loaded again", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
@@ -68,7 +68,7 @@ describe("a person's page of a contract", () => {
     assert.match((await opened(link)).text, /^NDA with Acme You are Jo Doe\. Contract .* It is your turn to sign/);
   });
 
-  it("asks each signatory when it is their turn, and tells the others whose it is", async (t) => {
+  it("asks each signatory when it is their turn, and reports the others whose it is", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, ordered);
     const [adas, jos] = [await signingLink(on, contract, ada), await signingLink(on, contract, jo)];
@@ -152,7 +152,7 @@ describe("a person's page of a contract", () => {
     );
   });
 
-  it("takes comments of whose turn it is, and shows a person their own", async (t) => {
+  it("accepts comments of whose turn it is, and shows a person their own", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
@@ -176,7 +176,7 @@ describe("a person's page of a contract", () => {
     );
   });
 
-  it("says of the e-mail, once, that its link was opened", async (t) => {
+  it("reports of the e-mail, once, that its link was opened", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_OPENED"]);

@@ -79,14 +79,14 @@ describe("a form of a person's page", () => {
     );
   });
 
-  it("is refused with another's token, another contract's, or none", async (t) => {
+  it("is rejected with another's token, another contract's, or none", async (t) => {
     const { on, link } = await scene(t);
     const other = await signingLink(on, await sent(on.api), jo);
     const tokens = [hiddenIn((await opened(other)).html).form_token!, "", "x", "\u0000", "x".repeat(100_000)];
     for (const form_token of tokens) await refused(on, () => submitted(link, { act: "sign", form_token }), changed);
   });
 
-  it("is refused whose turn it is not", async (t) => {
+  it("is rejected whose turn it is not", async (t) => {
     const { on, contract, link } = await scene(t, ordered);
     const adas = await signingLink(on, contract, ada);
     const { form_token } = hiddenIn((await opened(link)).html);
@@ -115,7 +115,7 @@ describe("a form of a person's page", () => {
     });
   }
 
-  it("says why the move itself is refused", async (t) => {
+  it("reports why the move itself is rejected", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, { contract_template_id: 104 });
     const state = (await on.ask("GET", "state")).body as { rows: { contracts: { signatories: object[] }[] } };
@@ -127,7 +127,7 @@ describe("a form of a person's page", () => {
     await refused(on, () => submitted(link, { act: "complete-review" }), [400, words]);
   });
 
-  it("is refused with what is in none of them, and with too much text", async (t) => {
+  it("is rejected with what is in none of them, and with too much text", async (t) => {
     const { on, link } = await scene(t);
     for (const act of ["", "void", "__proto__", "constructor", "SIGN"]) {
       await refused(on, () => submitted(link, { act }), otherForm);
@@ -137,7 +137,7 @@ describe("a form of a person's page", () => {
     await refused(on, () => submitted(link, { act: "decline", text: "x".repeat(5_001) }), long);
   });
 
-  it("is refused from another site, from a frame that hides where it comes from, and from another page of ours", async (t) => {
+  it("is rejected from another site, from a frame that hides where it comes from, and from another page of ours", async (t) => {
     const { on, link } = await scene(t);
     const { host } = new URL(link);
     for (const headers of [

@@ -110,7 +110,7 @@ describe("the links of people", () => {
     assert.equal((await submitted(link, { act: "sign" })).status, 404);
   });
 
-  it("are given to signatories and to contacts of the other side, and to nobody else", async (t) => {
+  it("are given to signatories and to contacts of the other side, and to no one else", async (t) => {
     const on = await emulator(t);
     const { number } = await sent(on.api);
     const recipient = `/api/v2.1/public/contracts/${number}/recipients/recipient_link/?recipient_email=`;
@@ -130,7 +130,7 @@ describe("the links of people", () => {
 });
 
 describe("contract_link", () => {
-  it("shows the contract to anybody, and acts for nobody", async (t) => {
+  it("shows the contract to anyone, and acts for no one", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT"]);
@@ -222,7 +222,7 @@ describe("the document behind a link", () => {
     assert.deepEqual(await documentOf(await opened(url), url), { bytes: docx, head });
   });
 
-  it("is no page, and nothing else lies below a contract", async (t) => {
+  it("is not a page, and nothing else lies below a contract", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const url = `${on.clusters[0]!.url}/contracts/T-1`;

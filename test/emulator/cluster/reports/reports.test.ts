@@ -42,7 +42,7 @@ describe("a contract that is sent", () => {
     assert.equal((await reported(on, "invite-tokens.map-counterparty")).length, 1);
   });
 
-  it("with ten signatories costs two calls, and a second sending of it tells nothing new", async (t) => {
+  it("with ten signatories costs two calls, and a second sending of it reports nothing new", async (t) => {
     const on = await emulator(t);
     const signatories = Array.from({ length: 10 }, (_, i) => ({
       name: `S${i}`,
@@ -85,7 +85,7 @@ describe("a contract that is sent", () => {
     });
   }
 
-  it("is reported again after a minute, then two, when the router refuses, and given up after six times", async (t) => {
+  it("is reported again after a minute, then two, when the router rejects, and given up after six times", async (t) => {
     const log: string[] = [];
     const on = await emulator(t, { log: (line) => log.push(line) });
     const fault = { direction: "incoming", operation: "signatories.add", status: 503, count: 7 };
@@ -110,7 +110,7 @@ describe("a contract that is sent", () => {
     }
   });
 
-  it("is reported alone when the router refuses it together with others", async (t) => {
+  it("is reported alone when the router rejects it together with others", async (t) => {
     const on = await refusedTwice(t);
     const fault = { direction: "incoming", operation: "signatories.add", status: 503, count: 1 };
     assert.equal((await on.ask("POST", "faults", { body: fault })).status, 201);

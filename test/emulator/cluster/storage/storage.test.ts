@@ -119,7 +119,7 @@ const expired = answered(403, documents["storage-expired"]);
 const missing = (key: string) => answered(404, documents["storage-no-such-key"].replace("KEY", key));
 
 describe("storage.put", () => {
-  it("takes the bytes and answers with their MD5 as ETag, and nothing else", async (t) => {
+  it("accepts the bytes and answers with their MD5 as ETag, and nothing else", async (t) => {
     const on = await emulator(t);
     const answer = await put((await initialized(on)).upload_url, "hello");
     assert.deepEqual(
@@ -128,7 +128,7 @@ describe("storage.put", () => {
     );
   });
 
-  it("takes no bytes at all, and a body of unknown length", async (t) => {
+  it("accepts no bytes at all, and a body of unknown length", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     assert.equal((await put(upload_url, "")).headers.get("etag"), '"d41d8cd98f00b204e9800998ecf8427e"');
@@ -213,13 +213,13 @@ describe("storage.put", () => {
     });
   }
 
-  it("refuses a body without a content type", async (t) => {
+  it("rejects a body without a content type", async (t) => {
     const on = await emulator(t);
     const { upload_url } = await initialized(on);
     assert.deepEqual(await error(await put(upload_url, new Uint8Array([1, 2, 3]), {})), mismatch);
   });
 
-  it("takes credentials with a finding, since a storage would ignore them", async (t) => {
+  it("accepts credentials with a finding, since a storage would ignore them", async (t) => {
     const on = await emulator(t);
     const { upload_url } = await initialized(on);
     const headers = { "content-type": "application/pdf", "client-id": "a", "client-secret": "b" };
@@ -232,7 +232,7 @@ describe("storage.put", () => {
     );
   });
 
-  it("refuses credentials under --strict=storage", async (t) => {
+  it("rejects credentials under --strict=storage", async (t) => {
     const on = await emulator(t, { strict: ["storage"] });
     const { file_id, upload_url } = await initialized(on);
     for (const name of ["client-id", "client-secret"]) {
@@ -242,7 +242,7 @@ describe("storage.put", () => {
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
   });
 
-  it("refuses at its beginning what says that it is larger than 5 GiB", async (t) => {
+  it("rejects at once an upload that declares more than 5 GiB", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     const large = { "content-type": "application/pdf", "content-length": 5 * 1024 ** 3 + 1 };
@@ -257,7 +257,7 @@ describe("storage.put", () => {
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
   });
 
-  it("refuses bytes for which the disk has no place, and takes them when it has", async (t) => {
+  it("rejects bytes for which the disk has no place, and takes them when it has", async (t) => {
     const folder = await temporaryFolder(t);
     const on = await emulator(t, { file: join(folder, "emulator.json") });
     const { file_id, upload_url } = await initialized(on);
@@ -291,7 +291,7 @@ describe("storage.put", () => {
 });
 
 describe("storage.get", () => {
-  it("refuses the upload URL, and the download URL refuses a PUT", async (t) => {
+  it("rejects the upload URL, and the download URL rejects a PUT", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     assert.deepEqual(await error(await fetch(upload_url)), mismatch);

@@ -107,7 +107,7 @@ describe("an aws-chunked upload", () => {
     });
   }
 
-  it("is refused where the checksum of its trailer does not fit", async (t) => {
+  it("is rejected where the checksum of its trailer does not fit", async (t) => {
     const upload = await stage(t);
     assert.deepEqual(await upload(`3\r\n123\r\n0\r\nx-amz-checksum-crc32:${crc32}\r\n\r\n`, trailer), {
       status: 400,

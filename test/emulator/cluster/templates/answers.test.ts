@@ -71,7 +71,7 @@ describe("answers to questions", () => {
     assert.equal(validateAnswers([question("string")], { answer: null }), undefined);
   });
 
-  it("may have keys that nobody asked for, even those of every object", () => {
+  it("may have keys that no one asked for, even those of every object", () => {
     assert.equal(validateAnswers([question("string")], { other: 1 }), undefined);
     assert.deepEqual(validateAnswers([question("string", { variable: "toString", required: true })], {}), {
       toString: ["Field required"],

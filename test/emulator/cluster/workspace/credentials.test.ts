@@ -66,7 +66,7 @@ describe("client-id and client-secret", () => {
 describe("a method that a path does not have", () => {
   const notAllowed = { status: 405, body: { detail: 'Method "PUT" not allowed.' } };
 
-  it("is 405 to who may call, and a matter of credentials to anybody else", async (t) => {
+  it("is 405 to who may call, and a matter of credentials to anyone else", async (t) => {
     const on = await emulator(t);
     const { url, clientId = "" } = on.clusters[0]!;
     assert.deepEqual(plain(await on.api("PUT", intakes, { body: "{" })), notAllowed);
@@ -98,7 +98,7 @@ describe("user-email", () => {
     }
   });
 
-  it("is refused for anybody but an active member of the key's workspace", async (t) => {
+  it("is rejected for anyone but an active member of the key's workspace", async (t) => {
     const on = await emulator(t);
     // Cleo was deactivated, Dina is of another workspace.
     for (const email of ["cleo@northwind.example", "dina@contoso.example", "nobody@northwind.example"]) {
@@ -109,7 +109,7 @@ describe("user-email", () => {
 });
 
 describe("SVC_RATE_LIMIT", () => {
-  it("refuses what a workspace asks beyond its share of a second", async (t) => {
+  it("rejects what a workspace asks beyond its share of a second", async (t) => {
     const on = await emulator(t, { rateLimit: 2 });
     const answers = await Promise.all([1, 2, 3, 4].map(() => on.api("GET", key)));
     const refused = answers.filter(({ status }) => status === 429);
@@ -123,7 +123,7 @@ describe("SVC_RATE_LIMIT", () => {
     assert.equal((await (await apiOf(on, 2))("GET", key)).status, 200);
   });
 
-  it("counts over the last second of the wall clock, each workspace for itself, refusals not", () => {
+  it("counts over the last second of the wall clock, each workspace for itself, rejections not", () => {
     let now = 0;
     const limit = rateLimit(2, { now: () => now, monotonicNow: () => now, sleep: async () => {} });
     const ask = (at: number, workspace = 1) => {

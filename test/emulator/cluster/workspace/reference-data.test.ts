@@ -65,7 +65,7 @@ describe("templates.update", () => {
 });
 
 describe("templates.metadata", () => {
-  it("says what contract_data a template needs", async (t) => {
+  it("reports what contract_data a template needs", async (t) => {
     const { api } = await emulator(t);
     const none = { attributes: [], counter_party_kind: "Both" };
     assert.deepEqual(plain(await api("GET", `${base}/templates/101/metadata`)), { status: 200, body: none });

@@ -105,7 +105,7 @@ describe("webhooks.create", () => {
     });
   }
 
-  it("takes http to the hosts of --webhook-allow", async (t) => {
+  it("accepts http to the hosts of --webhook-allow", async (t) => {
     const { api } = await emulator(t, { webhookAllow: ["receiver.example", "other.example:80"] });
     for (const url of ["http://receiver.example/", "http://other.example/"])
       assert.equal((await api("POST", path, { body: { ...hook, url } })).status, 201);
@@ -138,7 +138,7 @@ describe("webhooks.create", () => {
     ]);
   });
 
-  it("takes https alone under --strict=receivers", async (t) => {
+  it("accepts https alone under --strict=receivers", async (t) => {
     const on = await emulator(t, { strict: ["receivers"] });
     assert.equal((await on.api("POST", path, { body: hook })).status, 201);
     await assertRefused(on, () => on.api("POST", path, { body: { ...hook, url: "http://127.0.0.1:9/" } }), badUrl);
@@ -169,14 +169,14 @@ describe("webhooks.create", () => {
     });
   }
 
-  it("refuses one custom header in two spellings", async (t) => {
+  it("rejects one custom header in two spellings", async (t) => {
     const on = await emulator(t);
     const body = { ...hook, custom_headers: { "X-Abc": "1", "x-abc": "2" } };
     const expected = { status: 400, body: { custom_headers: { "x-abc": ["This header is repeated."] } } };
     await assertRefused(on, () => on.api("POST", path, { body }), expected);
   });
 
-  it("refuses malformed bodies field by field", async (t) => {
+  it("rejects malformed bodies field by field", async (t) => {
     const on = await emulator(t);
     const required = ["Field required"];
     await assertRefused(on, () => on.api("POST", path, { body: {} }), {

@@ -42,7 +42,7 @@ describe("each of the 39 activities", () => {
 });
 
 describe("a payload that differs", () => {
-  it("adds and takes away fields of the payload, or sends another one, and refuses what does not fit", async (t) => {
+  it("adds and takes away fields of the payload, or sends another one, and rejects what does not fit", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);

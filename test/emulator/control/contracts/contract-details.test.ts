@@ -96,7 +96,7 @@ describe("emulator-contracts.show", () => {
 });
 
 describe("the entities of a contract", () => {
-  it("emulator-contracts.entity puts another one of ours in its place, and tells it once", async (t) => {
+  it("emulator-contracts.entity puts another one of ours in its place, and reports it once", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ENTITY_UPDATED"]);

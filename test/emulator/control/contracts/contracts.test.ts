@@ -42,7 +42,7 @@ const uploaded = async ({ api }: TestEmulator, more: object = {}): Promise<Made>
   );
 
 describe("signing", () => {
-  it("executes the contract with the last signature, which the service tells by itself", async (t) => {
+  it("executes the contract with the last signature, which the service reports by itself", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
@@ -64,7 +64,7 @@ describe("signing", () => {
     assert.deepEqual(executed?.activity_data.performed_by, { name: "SYSTEM" });
   });
 
-  it("goes in order: whoever is next signs, the others wait", async (t) => {
+  it("goes in order: anyone who is next signs, the others wait", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, bothSign);
     await assertRefused(
@@ -89,7 +89,7 @@ describe("signing", () => {
     assert.equal(await statusOf(on.api, contract), "EXECUTED");
   });
 
-  it("is refused to strangers, and in other statuses", async (t) => {
+  it("is rejected to strangers, and in other statuses", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     await assertRefused(on, () => act(on, contract, "sign"), forbidden("DRAFT", "signed"));
@@ -107,7 +107,7 @@ describe("signing", () => {
     }
   });
 
-  it("happens by itself with autoSignMs, one signatory after the other, and a new hold starts it anew", async (t) => {
+  it("happens by itself with autoSignMs, one signatory after the other, and a new hold starts it again", async (t) => {
     const on = await emulator(t, { autoSignMs: 600_000 });
     const contract = await sent(on.api, bothSign);
     const at = async (time: string) => {
@@ -129,7 +129,7 @@ describe("signing", () => {
 });
 
 describe("declining", () => {
-  it("sends a template contract back to DRAFT; sent again, everybody starts anew", async (t) => {
+  it("sends a template contract back to DRAFT; sent again, everybody starts again", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_DECLINED", "SIGNING_EMAIL_DELIVERED"]);
@@ -149,7 +149,7 @@ describe("declining", () => {
     assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
   });
 
-  it("is refused out of order and to those who have signed", async (t) => {
+  it("is rejected out of order and to those who have signed", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, bothSign);
     await assertRefused(
@@ -190,7 +190,7 @@ describe("reviews and approvals", () => {
     assert.deepEqual(events[0]?.activity_data.performed_by, { name: "Ben Okafor", email: "ben@northwind.example" });
   });
 
-  it("refuse the end of the counterparty's review when nobody could sign", async (t) => {
+  it("refuse the end of the counterparty's review when no one could sign", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { contract_template_id: 104, counter_party_details: [] });
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
@@ -299,7 +299,7 @@ describe("naming a contract to the control plane", () => {
     assert.equal((await on.ask("POST", "contracts/T-1/resume", { body: {} })).status, 200);
   });
 
-  it("refuses what names none, by every verb", async (t) => {
+  it("rejects what names none, by every verb", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     for (const verb of ["sign", "decline", "complete-review", "approve", "void", "hold", "resume", "delete"]) {
@@ -363,7 +363,7 @@ describe("firing an activity", () => {
     });
   });
 
-  it("puts other values over the payload, and refuses a field that the payload does not have", async (t) => {
+  it("puts other values over the payload, and rejects a field that the payload does not have", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);

@@ -20,7 +20,7 @@ async function approvals({ api }: TestEmulator, { id }: Made): Promise<string[]>
   return results.map(({ approval }) => `${approval.approval_name} ${approval.status}`);
 }
 
-describe("a review or an approval of which nobody says who does it", () => {
+describe("a review or an approval of which no one says who does it", () => {
   it("is that of a person who was asked, not of the contract's owner", async (t) => {
     const on = await emulator(t);
     // The contract type has a role review it, and Ben has that.
@@ -56,7 +56,7 @@ describe("a review or an approval of which nobody says who does it", () => {
 });
 
 describe("an approval that a role is asked for", () => {
-  it("is given by a member with that role, and not that of somebody else", async (t) => {
+  it("is given by a member with that role, and not that of another user", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);

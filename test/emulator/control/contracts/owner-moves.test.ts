@@ -69,7 +69,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     assert.deepEqual(activitiesTold(await told()), ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
   });
 
-  it("sends and marks nothing that nobody signs, while a review is open or an approval pending", async (t) => {
+  it("sends and marks nothing that no one signs, while a review is open or an approval pending", async (t) => {
     const on = await emulator(t);
     const nobody = await draft(on.api, { counter_party_details: [] });
     const [reviewed, approved] = [await draft(on.api), await draft(on.api)];
@@ -103,7 +103,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     }
   });
 
-  it("asks nobody who is no active member", async (t) => {
+  it("asks no one who is not an active member", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     for (const verb of ["request-review", "request-approval"]) {

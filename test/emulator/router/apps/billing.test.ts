@@ -45,7 +45,7 @@ describe("billing", () => {
     assert.deepEqual(await owner("eu_3"), { detail: "Cluster eu is unreachable" });
   });
 
-  it("refuses an event without a customer, and one of an unknown cluster", async (t) => {
+  it("rejects an event without a customer, and one of an unknown cluster", async (t) => {
     const routedWorld = await world(t);
     const noCustomer = { status: 400, body: { detail: "No customer id in the event" } };
     for (const event of [
@@ -65,7 +65,7 @@ describe("billing", () => {
     assert.deepEqual(routedWorld.reached(), []);
   });
 
-  it("refuses every other credential alike, before the fields and after the syntax", async (t) => {
+  it("rejects every other credential alike, before the fields and after the syntax", async (t) => {
     const routedWorld = await world(t);
     const event = { content: { customer: { id: "eu-1_1" } } };
     for (const header of [

@@ -142,7 +142,7 @@ describe("chat_a", () => {
     assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}`]);
   });
 
-  it("refuses an unknown destination", async (t) => {
+  it("rejects an unknown destination", async (t) => {
     const world = await routed(t);
     const { oauthRedirect, ...webhooks } = within("mars");
     const requests = [
@@ -158,7 +158,7 @@ describe("chat_a", () => {
     assert.deepEqual(world.reached(), []);
   });
 
-  it("refuses an unknown destination that chat_a only tries out, with a challenge or a look at the certificate", async (t) => {
+  it("rejects an unknown destination that chat_a only tries out, with a challenge or a look at the certificate", async (t) => {
     const { router } = await routed(t);
     const { interaction, event: eventPath } = within("mars");
     const refused = { status: 404, body: { detail: "Unknown destination: mars" } };
@@ -199,7 +199,7 @@ describe("chat_a", () => {
       assert.equal(got?.headers["x-chat-a-signature"], signed(now)["x-chat-a-signature"]);
     });
 
-    it("refuses everything else and forwards nothing", async (t) => {
+    it("rejects everything else and forwards nothing", async (t) => {
       const world = await routed(t, { apps, strict: ["signatures"] });
       const attempts = {
         unsigned: { "content-type": "application/json" },
@@ -222,7 +222,7 @@ describe("chat_a", () => {
       assert.deepEqual(world.reached(), []);
     });
 
-    it("tells the request log why, and nobody else", async (t) => {
+    it("reports the request log why, and no one else", async (t) => {
       const world = await routed(t, { apps, strict: ["signatures"] });
       await world.router("POST", event, { body, headers: signed(now - 301) });
       await world.router("POST", event, { body, headers: signed(now, { "x-chat-a-signature": "v0=00" }) });

@@ -143,7 +143,7 @@ describe("chat_b", () => {
     });
   }
 
-  it("refuses what is no bearer token, and a token that was tampered with or is unsigned", async (t) => {
+  it("rejects what is no bearer token, and a token that was tampered with or is unsigned", async (t) => {
     const { world, issuer: other, send } = await stage(t);
     const token = await other.token();
     const [head, claims, signature] = token.split(".") as [string, string, string];
@@ -186,7 +186,7 @@ describe("chat_b", () => {
     );
   });
 
-  it("refuses everything while the issuer says nothing, and asks again", async (t) => {
+  it("rejects everything while the issuer says nothing, and asks again", async (t) => {
     const { issuer: other, sendSigned, world } = await stage(t);
     other.answer(500);
     assert.deepEqual(await sendSigned(), refused);
@@ -195,7 +195,7 @@ describe("chat_b", () => {
     assert.deepEqual(world.reached(), []);
   });
 
-  it("tells the request log why, and nobody else", async (t) => {
+  it("reports the request log why, and no one else", async (t) => {
     const { world, sendSigned } = await stage(t);
     await sendSigned({ claims: { aud: "else" } });
     const { items } = (await world.ask("GET", "requests?service=router")).body as { items: { findings: object[] }[] };

@@ -81,7 +81,7 @@ describe("crm_a", () => {
     assert.deepEqual(plain(await open(world, cards)), { status: 200, body: { results: [] } });
   });
 
-  it("says so when its cluster cannot be reached", async (t) => {
+  it("reports that when its cluster cannot be reached", async (t) => {
     const world = await start(t);
     world.eu.answer((_, response) => response.destroy());
     assert.deepEqual(plain(await open(world, cards)), {
@@ -90,7 +90,7 @@ describe("crm_a", () => {
     });
   });
 
-  it("takes a signature of every version, over the target as it was sent", async (t) => {
+  it("accepts a signature of every version, over the target as it was sent", async (t) => {
     const world = await start(t);
     const target = `${cards}?portalId=62515&name=A%20%26%20B&when=10:30&u=https%3A%2f%2Fx.example%2Fp?a%3D1`;
     for (const version of ["v1", "v2", "v3"] as const) {
@@ -98,14 +98,14 @@ describe("crm_a", () => {
     }
   });
 
-  it("takes one without a version header for v3 if it has a timestamp, else for v1", async (t) => {
+  it("accepts one without a version header for v3 if it has a timestamp, else for v1", async (t) => {
     const world = await start(t);
     assert.equal((await open(world, cards, { version: "v3", unnamed: true })).status, 200);
     assert.equal((await open(world, cards, { version: "v1", unnamed: true })).status, 200);
     assert.deepEqual(plain(await open(world, cards, { version: "v2", unnamed: true })), refused);
   });
 
-  it("takes one that is fresh on either clock, and no other", async (t) => {
+  it("accepts one that is fresh on either clock, and no other", async (t) => {
     const world = await start(t);
     for (const at of [now, now - 300_000, Date.now()]) assert.equal((await open(world, cards, { at })).status, 200);
     const strict = await start(t, { strict: ["signatures"] });
@@ -119,7 +119,7 @@ describe("crm_a", () => {
     assert.deepEqual(plain(await open(world, `${iframe}?a=1`)), refused);
   });
 
-  it("refuses what is not signed, or not so", async (t) => {
+  it("rejects what is not signed, or not so", async (t) => {
     const world = await start(t);
     const good = signatureFor(world, cards, {});
     const attempts: Record<string, Record<string, string>> = {
@@ -140,7 +140,7 @@ describe("crm_a", () => {
     assert.deepEqual(world.reached(), []);
   });
 
-  it("notes version 1 as a finding, and refuses it under --strict=signatures", async (t) => {
+  it("notes version 1 as a finding, and rejects it under --strict=signatures", async (t) => {
     const world = await start(t);
     await open(world, cards, { version: "v1" });
     assert.deepEqual(await findings(world), [

@@ -54,7 +54,7 @@ describe("crm_b", () => {
     assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}?cluster_id=us-1`]);
   });
 
-  it("says so when its cluster cannot be reached", async (t) => {
+  it("reports that when its cluster cannot be reached", async (t) => {
     const world = await routed(t, { apps });
     world.eu.answer((_, response) => response.destroy());
     const expected = { status: 502, body: { detail: "Cluster eu-1 is unreachable" } };
@@ -62,7 +62,7 @@ describe("crm_b", () => {
     assert.deepEqual(plain(await world.router("GET", path)), expected);
   });
 
-  it("refuses a signed request that does not hold", async (t) => {
+  it("rejects a signed request that does not hold", async (t) => {
     const world = await routed(t, { apps });
     const [mac, text] = signed().split(".") as [string, string];
     for (const attempt of [
@@ -95,7 +95,7 @@ describe("crm_b", () => {
   describe("index_url_override", () => {
     const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
 
-    it("on the seed's list, or empty, goes on to the cluster", async (t) => {
+    it("on the seed's list, or empty, continues to the cluster", async (t) => {
       const world = await routed(t, { apps });
       for (const query of [at("https://front.example/app/?v=2"), at("")]) {
         assert.equal((await open(world, signed(), query)).status, 200);
@@ -104,7 +104,7 @@ describe("crm_b", () => {
       }
     });
 
-    it("to any other origin is refused", async (t) => {
+    it("to any other origin is rejected", async (t) => {
       const world = await routed(t, { apps });
       for (const url of [
         "https://else.example/",

@@ -5,7 +5,7 @@ import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts
 import { routed } from "../../../support/routed.ts";
 
 describe("the mailer's blackhole", () => {
-  it("takes whatever comes, keeps it, and tells nobody", async (t) => {
+  it("accepts whatever comes, keeps it, and reports no one", async (t) => {
     const world = await routed(t);
     const path = "/router/v1/mailer/inbound/blackhole";
     const headers = { "content-type": "message/rfc822" };
@@ -31,7 +31,7 @@ async function keptBy({ ask }: Pick<TestEmulator, "ask">): Promise<readonly Kept
   return rows.blackhole_mails ?? [];
 }
 
-describe("mail that anybody may send", () => {
+describe("mail that anyone may send", () => {
   const path = "/router/v1/mailer/inbound/blackhole";
 
   it("is kept up to a number: the oldest leave", async (t) => {

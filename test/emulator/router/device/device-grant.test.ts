@@ -47,14 +47,14 @@ describe("a device", () => {
     });
   });
 
-  it("of an unknown client is refused", async (t) => {
+  it("of an unknown client is rejected", async (t) => {
     const world = await emulator(t);
     const begin = () => world.router("POST", path, { body: { client_id: "nobody" } });
     await assertRefused(world, begin, oauthError("invalid_client"));
     assert.equal((await begin()).headers.get("cache-control"), "no-store");
   });
 
-  it("device-grant.create-client refuses long names and more clients than are kept (client-name-too-long, too-many-clients)", async (t) => {
+  it("device-grant.create-client rejects long names and more clients than are stored (client-name-too-long, too-many-clients)", async (t) => {
     const oauth_clients = Array.from({ length: 9_999 }, (_, i) => ({ client_id: `cli_${i}`, client_name: "x" }));
     const { router } = await emulator(t, { seed: { ...demo, oauth_clients } });
     const create = (client_name: string) => router("POST", "/router/v1/oauth2.0/client/", { body: { client_name } });

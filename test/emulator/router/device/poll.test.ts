@@ -77,7 +77,7 @@ describe("a poll for the tokens of a device", () => {
     });
   });
 
-  it("of another client, or for an unknown code, is refused and leaves no trace", () => {
+  it("of another client, or for an unknown code, is rejected and leaves no trace", () => {
     const now = { at: 100_001, wall_at: 100_001 };
     assert.deepEqual(checkPoll(grant, "other", now), { kind: "refused", code: "invalid-grant" });
     assert.deepEqual(checkPoll(undefined, "cli", now), { kind: "refused", code: "invalid-grant" });

@@ -34,7 +34,7 @@ const says = (cluster: Receiver, status: number, body: unknown) =>
   );
 
 describe("a device that polls", () => {
-  it("waits until somebody decides, then gets its tokens once", async (t) => {
+  it("waits until a user decides, then gets its tokens once", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await device(world);
     assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
@@ -234,7 +234,7 @@ describe("the tokens of a device", () => {
     ]);
   });
 
-  it("are asked for once, whoever else polls meanwhile", async (t) => {
+  it("are asked for once, anyone who else polls meanwhile", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     const { poll, decide } = await device(world);
     await decide("AUTHORIZED");

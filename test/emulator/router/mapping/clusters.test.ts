@@ -39,7 +39,7 @@ describe("clusters", () => {
     });
   });
 
-  it("says that its store can write", async (t) => {
+  it("reports that its store can write", async (t) => {
     const world = await routed(t);
     assert.deepEqual(plain(await world.router("GET", "/")), { status: 200, body: { database: true } });
   });
@@ -86,7 +86,7 @@ describe("workspace-data deletion", () => {
     assert.deepEqual((await world.ask("GET", "state")).body, after);
   });
 
-  it("refuses without right and changes nothing", async (t) => {
+  it("rejects without right and changes nothing", async (t) => {
     const world = await routed(t, { strict: ["keys"] });
     const key = (value: string) => ({ "x-cluster-key": value });
     const seeded = { body: { email_hash_list: ["a"], cluster_id: "eu-1" }, headers: key(keys["eu-1"]) };

@@ -78,7 +78,7 @@ describe("mapping tables", () => {
     }
   }
 
-  it("refuses an unknown bearer token of a chat_a operation like an unknown key, and ignores other schemes", async (t) => {
+  it("rejects an unknown bearer token of a chat_a operation like an unknown key, and ignores other schemes", async (t) => {
     const { router } = await routed(t);
     const body = bulkBody("teams", "eu-1", ["T1"]);
     const map = async (authorization: string) =>
@@ -88,7 +88,7 @@ describe("mapping tables", () => {
     assert.deepEqual([unknownKey.status, (await map("Basic eDp5")).status], [401, 200]);
   });
 
-  it("takes the key of a chat_a operation as a bearer token", async (t) => {
+  it("accepts the key of a chat_a operation as a bearer token", async (t) => {
     const { router } = await routed(t, { strict: ["keys"] });
     const map = async (headers: Record<string, string>) =>
       (await router("POST", bulk.teams.path, { body: bulkBody("teams", "eu-1", ["T1"]), headers })).status;
@@ -134,7 +134,7 @@ describe("mapping tables", () => {
     });
   }
 
-  it("keeps the names of object members apart from members themselves", async (t) => {
+  it("retains the names of object members apart from members themselves", async (t) => {
     const world = await routed(t);
     const odd = ["__proto__", "constructor", "toString", "", "a\u0000b", "😀"];
     await world.map("emails", "eu-1", odd);

@@ -43,7 +43,7 @@ describe("contract signatories", () => {
     assert.equal(recipient.id, 2);
   });
 
-  it("refuses an unknown cluster and malformed bodies, and adds none of the list", async (t) => {
+  it("rejects an unknown cluster and malformed bodies, and adds none of the list", async (t) => {
     const { router, ask } = await routed(t);
     const before = (await ask("GET", "state")).body;
     const good = { signatory_hash: "h", cluster: "eu-1" };

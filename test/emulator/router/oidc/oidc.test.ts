@@ -28,7 +28,7 @@ describe("the key set", () => {
   const eu = { kty: "RSA", kid: "eu", use: "sig", alg: "RS256", n: "AQ", e: "AQAB" };
   const us = { kty: "EC", kid: "us", crv: "P-256", x: "AQ", y: "Ag" };
 
-  it("holds the keys of all clusters, fetched anew each time and kept by nobody", async (t) => {
+  it("holds the keys of all clusters, fetched again each time and kept by no one", async (t) => {
     const world = await routed(t);
     says(world.eu, { keys: [eu] });
     says(world.us, { keys: [us] });
@@ -129,7 +129,7 @@ describe("the OpenID configuration", () => {
     assert.deepEqual(world.reached(), [`eu GET ${configurationPath}`]);
   });
 
-  it("is the next one's when the first has none, and a gateway's error when nobody has", async (t) => {
+  it("is the next one's when the first has none, and a gateway's error when no one has", async (t) => {
     const world = await routed(t);
     says(world.eu, [], 200);
     says(world.us, { issuer: world.us.url, scopes_supported: ["us"] });
@@ -176,7 +176,7 @@ describe("the metadata of the OAuth server", () => {
     });
   });
 
-  it("come from the next cluster when the first has none, and from a gateway when nobody has", async (t) => {
+  it("come from the next cluster when the first has none, and from a gateway when no one has", async (t) => {
     const world = await routed(t);
     broken(world.eu);
     says(world.us, { issuer: world.us.url, scopes_supported: ["us"], claims_supported: ["sub"] });

@@ -26,7 +26,7 @@ async function toEu(t: Parameters<typeof routed>[0], options: Parameters<typeof 
 }
 
 describe("a forwarded request", () => {
-  it("keeps its bytes, target and headers, and tells where it came from", async (t) => {
+  it("keeps its bytes, target and headers, and reports where it came from", async (t) => {
     const world = await toEu(t);
     const host = new URL(world.routerUrl).host;
     const body = Buffer.from([0x7b, 0xff, 0x00, 0x0a, 0xc3, 0x28, 0x7d]);
@@ -182,7 +182,7 @@ describe("fields that steer the emulator", () => {
 });
 
 describe("a cluster in trouble", () => {
-  it("answers 502 when it refuses the connection", async (t) => {
+  it("answers 502 when it rejects the connection", async (t) => {
     const world = await toEu(t);
     world.eu.answer((_, response) => response.destroy());
     assert.deepEqual(plain(await world.router("GET", "/x?client_id=app")), {
@@ -271,7 +271,7 @@ describe("a cluster in trouble", () => {
     await gone;
   });
 
-  it("is refused with 508 when its URL leads back to the router", async (t) => {
+  it("is rejected with 508 when its URL leads back to the router", async (t) => {
     const world = await toEu(t);
     world.eu.answer(async ({ url, headers }, response) => {
       const again = await fetch(`${world.routerUrl}${url}`, { headers: { via: headers.via ?? "" } });

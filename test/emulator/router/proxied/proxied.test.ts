@@ -71,7 +71,7 @@ describe("proxied routes", () => {
     assert.equal(world.us.received[0]?.body.toString(), body);
   });
 
-  it("refuses input that is not as declared, and asks nobody", async (t) => {
+  it("rejects input that is not as declared, and asks no one", async (t) => {
     const world = await routed(t);
     const status = async (...request: Parameters<typeof world.router>) => (await world.router(...request)).status;
     assert.equal(await status("GET", "/auth/v3/invite_info/"), 422);
@@ -97,7 +97,7 @@ describe("proxied routes", () => {
   }
 });
 
-it("tells by the caller's own address who gets the test captcha, with emulated clusters too", async (t) => {
+it("reports by the caller's own address who gets the test captcha, with emulated clusters too", async (t) => {
   const world = await emulator(t);
   const show = async (headers = {}) => plain(await world.router("GET", "/api/v1/auth/captcha-config", { headers }));
   assert.deepEqual(await show(), { status: 200, body: { use_test_captcha: true } });

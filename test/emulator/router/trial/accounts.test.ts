@@ -74,7 +74,7 @@ describe("a person whose e-mail is mapped", () => {
     await assertRefused(world, () => begin(world, zoe), exists);
   });
 
-  it("stays where they are when they were mapped while a cluster was asked, and the workspace is nobody's", async (t) => {
+  it("stays where they are when they were mapped while a cluster was asked, and the workspace is no one's", async (t) => {
     const world = await routed(t);
     const token = await pending(world, zoe);
     world.eu.answer(async (_, response) => {
@@ -97,7 +97,7 @@ describe("a person whose e-mail is mapped", () => {
 });
 
 describe("a user of a workspace", () => {
-  it("cannot sign up, even where nobody mapped them", async (t) => {
+  it("cannot sign up, even if no one mapped them", async (t) => {
     const world = await emulator(t);
     const users = (await world.api("GET", "/api/v2.1/public/auth/users/")).body as { results: { email: string }[] };
     const { email } = users.results[0]!;

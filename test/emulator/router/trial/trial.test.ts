@@ -136,7 +136,7 @@ describe("completing a signup", () => {
     });
   });
 
-  it("hands a back end of your own the request as it came, once, while nobody else can use the token", async (t) => {
+  it("hands a back end of your own the request as it came, once, while no one else can use the token", async (t) => {
     const world = await routed(t);
     const token = await pending(world);
     let answer = () => {};
@@ -184,7 +184,7 @@ describe("completing a signup", () => {
     });
   }
 
-  it("leaves the signup as good as it was when the cluster is down, slow, or refuses in its own words", async (t) => {
+  it("leaves the signup as good as it was when the cluster is down, slow, or rejects in its own words", async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 1_000 });
     const token = await pending(world);
     const taken = { takesBack: true };

@@ -44,7 +44,7 @@ describe("uploads that nothing names", () => {
     assert.deepEqual(await kept(), [hashOf("named")]);
   });
 
-  it("have 30 days again once something has named them: a state that was exported is taken back", async (t) => {
+  it("have 30 days again once something has named them: a state that was exported is undone", async (t) => {
     const { look } = await stage(t);
     await look(0);
     await look(20, ["named", "unnamed"]);
@@ -112,7 +112,7 @@ describe("uploads that nothing names", () => {
     assert.equal(await readFile(join(folder, "notes.txt"), "utf8"), "mine");
   });
 
-  it("stay where the note is somebody else's file, and so does that", async (t) => {
+  it("stay where the note is another user's file, and so does that", async (t) => {
     const { look, folder, kept } = await stage(t);
     await writeFile(join(folder, "svc-unnamed.json"), '{"mine":true}');
     await assert.rejects(look(0), { message: /svc-unnamed\.json has other contents/ });

@@ -94,7 +94,7 @@ describe("the folder of uploaded bytes", () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it("keeps nothing of an upload whose bytes could not be made durable", async (t) => {
+  it("retains nothing of an upload whose bytes could not be made durable", async (t) => {
     const folder = await temporaryFolder(t);
     const disk = gatedDisk((call) => (call === "sync" ? Promise.reject(new Error("input/output error")) : null));
     const blobs = await openFileBlobs({ folder, disk });

@@ -99,7 +99,7 @@ async function copyOf(t: TestContext, folder: string): Promise<string> {
 }
 
 describe("a real disk that is full", () => {
-  it("is told, and written to again when there is room; uploads are refused as declared", async (t) => {
+  it("is reported, and written to again when there is room; uploads are rejected as declared", async (t) => {
     const folder = await smallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const wall = new StandingWall();
@@ -155,7 +155,7 @@ describe("a real disk that is full", () => {
     assert.equal((await put()).status, 200);
   });
 
-  it("keeps an emulator from starting, in a sentence", async (t) => {
+  it("retains an emulator from starting, in a sentence", async (t) => {
     const folder = await smallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
@@ -172,7 +172,7 @@ async function* bytes(count: number): AsyncGenerator<Uint8Array> {
 }
 
 describe("a state that cannot be opened", () => {
-  it("says in a sentence that it is a folder", async (t) => {
+  it("reports in a sentence that it is a folder", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     await mkdir(file);
     await assert.rejects(startEmulator({ file }), {
@@ -181,7 +181,7 @@ describe("a state that cannot be opened", () => {
     });
   });
 
-  it("says in a sentence that a part of its path is a file", async (t) => {
+  it("reports in a sentence that a part of its path is a file", async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, "a"), "");
     await assert.rejects(startEmulator({ file: join(folder, "a", "emulator.json") }), {

@@ -79,7 +79,7 @@ describe("a disk that fails", () => {
     });
   }
 
-  it("loses nothing when only the compaction fails, says so, and compacts later", async (t) => {
+  it("loses nothing when only the compaction fails, reports that, and compacts later", async (t) => {
     const folder = await temporaryFolder(t);
     let broken = true;
     const reports: string[] = [];
@@ -151,7 +151,7 @@ describe("a disk that fails", () => {
     await third.close();
   });
 
-  it("keeps the old state when the new one cannot be written", async (t) => {
+  it("retains the old state when the new one cannot be written", async (t) => {
     const folder = await temporaryFolder(t);
     let broken = false;
     const disk = gatedDisk((call, path) => (broken && call === "write" && path.endsWith(".svc-tmp") ? 10 : null));

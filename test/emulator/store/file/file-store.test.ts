@@ -77,7 +77,7 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), content);
   });
 
-  it("is one readable document after a close: a row a line, and no other file beside it", async (t) => {
+  it("is one readable document after a close: a row a line, and no other file next to it", async (t) => {
     const { folder, path, store } = await seeded(t);
     await store.close();
     assert.deepEqual(await readdir(folder), ["emulator.json"]);
@@ -152,7 +152,7 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), await contentOf(store));
   });
 
-  it("takes a new state in the place of the old one, and a crash right after it finds the new one", async (t) => {
+  it("accepts a new state instead of the old one, and a crash right after it finds the new one", async (t) => {
     const { folder, store } = await seeded(t);
     await store.replace({ svc_state: 1, rows: { people: [person(7)] } });
     await store.transaction("after", (tx) => tx.put(people, person(8)));
@@ -167,7 +167,7 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), { ...expected, rows: { people: [person(9)] } });
   });
 
-  it("is compacted while transactions go on, and keeps the order of insertion", async (t) => {
+  it("is compacted while transactions continue, and keeps the order of insertion", async (t) => {
     const { folder, store } = await seeded(t, { compactAfterBytes: 2_000 });
     const busy = (i: number) =>
       store.transaction("busy", (tx) => {
@@ -188,7 +188,7 @@ describe("a state file", () => {
 });
 
 describe("a torn last line", () => {
-  it("is dropped wherever the crash cut it, and what was before it is kept", async (t) => {
+  it("is dropped wherever the crash cut it, and what was before it is stored", async (t) => {
     const { folder, store } = await seeded(t);
     const before = await contentOf(store);
     const journal = join(folder, "emulator.json.journal.1");
@@ -297,7 +297,7 @@ describe("a damaged file", () => {
     });
   });
 
-  it("is never begun anew when only its journal is there", async (t) => {
+  it("is never begun again when only its journal is there", async (t) => {
     const { folder } = await seeded(t);
     const copy = await temporaryFolder(t);
     const journal = await readFile(join(folder, "emulator.json.journal.1"));
@@ -306,7 +306,7 @@ describe("a damaged file", () => {
     assert.deepEqual(await readdir(copy), ["emulator.json.journal.1"]);
   });
 
-  it("is refused when a journal between snapshot and last journal is missing", async (t) => {
+  it("is rejected when a journal between snapshot and last journal is missing", async (t) => {
     const { folder, store } = await seeded(t);
     await store.close();
     const first = firstLine(JSON.stringify({ svc_journal: 1, generation: 9, after: 8 })).toString();
@@ -323,7 +323,7 @@ async function filesIn(folder: string): Promise<Record<string, string>> {
   );
 }
 
-describe("a journal that somebody changes under a store that is open", () => {
+describe("a journal that a user changes under a store that is open", () => {
   const changes: readonly [what: string, change: (journal: string, older: Buffer) => Promise<unknown>][] = [
     ["loses its newest lines", async (journal) => truncate(journal, (await stat(journal)).size - 20)],
     ["is overwritten by an older copy", (journal, older) => writeFile(journal, older)],

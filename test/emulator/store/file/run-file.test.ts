@@ -38,7 +38,7 @@ describe("the run file", () => {
     assert.deepEqual(await readdir(join(folder, ".svc")), []);
   });
 
-  it("refuses a second emulator, names the first, and never tells its token", async (t) => {
+  it("rejects a second emulator, names the first, and never reports its token", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const first = await claim([path], run("one"));
     await assert.rejects(claim([path], run("two")), (error: Error) => {
@@ -51,7 +51,7 @@ describe("the run file", () => {
     await first.release();
   });
 
-  it("says that a repair is at work where one holds it, which has no address", async (t) => {
+  it("reports that a repair is at work where one holds it, which has no address", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const repair = await claim([path], undefined);
     const message = `"svc emulator repair" is running on this state (${path}: pid ${process.pid}). Wait until it ends.`;
@@ -59,7 +59,7 @@ describe("the run file", () => {
     await repair.release();
   });
 
-  it("of another machine is refused with host, pid, time and the way out", async (t) => {
+  it("of another machine is rejected with host, pid, time and the way out", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const since = "2031-01-02T03:04:05.000Z";
     await writeFile(path, JSON.stringify({ ...run("one", 17), id: "left", machine: "box-7", boot: "b", since }));
@@ -105,7 +105,7 @@ describe("the run files of an emulator", () => {
     assert.deepEqual(await listRunFilePaths(undefined, undefined), []);
   });
 
-  it("are all let go when one of them is somebody else's", async (t) => {
+  it("are all let go when one of them is another user's", async (t) => {
     const folder = await temporaryFolder(t);
     const [first, second] = [join(folder, "a.json.run"), join(folder, "link")];
     await symlink("nowhere", second);

@@ -51,7 +51,7 @@ for (const [where, open] of Object.entries(stores)) {
       assert.deepEqual([await snapshotStore.remove("A"), await snapshotStore.remove("A")], [true, false]);
     });
 
-    it("keeps what was there when the new one fails", async (t) => {
+    it("retains what was there when the new one fails", async (t) => {
       const snapshotStore = await open(t);
       await snapshotStore.put("a", text("one"));
       await assert.rejects(snapshotStore.put("a", failing()), { message: "no more" });

@@ -22,6 +22,6 @@ describe("what the system says at a start is a sentence", () => {
       }));
   }
 
-  it("and what nobody foresaw stays as it was", () =>
+  it("and what no one foresaw stays as it was", () =>
     assert.throws(() => explainUnusable(path, refused("EWHATEVER")), { message: "EWHATEVER: said the system" }));
 });

@@ -76,7 +76,7 @@ describe("a state of an older version", () => {
     });
   }
 
-  it("goes on from the version that it is of", async (t) => {
+  it("continues from the version that it is of", async (t) => {
     const folder = await old(t, "killed");
     await (await open(folder, second)).close();
     const store = await open(folder, third);
@@ -110,7 +110,7 @@ describe("what no version of a row explains", () => {
 });
 
 describe("a state of a newer version", () => {
-  it("is refused with the version that wrote it, and left alone by a repair", async (t) => {
+  it("is rejected with the version that wrote it, and left alone by a repair", async (t) => {
     const folder = await old(t, "killed");
     await (await open(folder, third)).close();
     const before = await filesIn(folder);

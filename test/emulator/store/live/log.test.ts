@@ -88,7 +88,7 @@ function watched(work: Promise<unknown>) {
 }
 
 describe("a commit", () => {
-  it("is seen at once, and ends when it is durable; whoever has read it ends no earlier", async () => {
+  it("is seen at once, and ends when it is durable; anyone who has read it ends no earlier", async () => {
     const { log, store, put, names } = stage();
     const told: string[] = [];
     store.watch(people, () => told.push("people"));
@@ -105,7 +105,7 @@ describe("a commit", () => {
     assert.deepEqual(log.appended, [[["put", "people", person(1)]]]);
   });
 
-  it("of what changes nothing writes nothing and tells nobody", async () => {
+  it("of what changes nothing writes nothing and reports no one", async () => {
     const { log, store } = stage();
     const first = store.transaction("map", (tx) => tx.map(owners, "eu-1", ["a", "b"]));
     await idle();
@@ -122,7 +122,7 @@ describe("a commit", () => {
     assert.deepEqual([log.appended.length, told], [1, []]);
   });
 
-  it("tells how far a sequence came, once", async () => {
+  it("reports how far a sequence came, once", async () => {
     const { log, store } = stage();
     const numbers = store.transaction("next", (tx) => [tx.next("a"), tx.next("b"), tx.next("a")]);
     await idle();
@@ -138,7 +138,7 @@ describe("a commit", () => {
 });
 
 describe("a log that fails", () => {
-  it("takes back what is not durable, and nothing else, before anybody is told", async () => {
+  it("undoes what is not durable, and nothing else, before anyone is reported", async () => {
     const { log, store, put, names } = stage();
     const first = put(1);
     await idle();
@@ -180,7 +180,7 @@ describe("a log that fails", () => {
     await store.close();
   });
 
-  it("refuses whatever would be written, and reads go on", async () => {
+  it("rejects whatever would be written, and reads continue", async () => {
     const { log, store, put, names } = stage();
     log.breakDown();
     await idle();
@@ -226,7 +226,7 @@ describe("a log that fails", () => {
 });
 
 describe("a store that closes", () => {
-  it("lets through who came before, refuses who comes after, and closes once", async () => {
+  it("lets through who came before, rejects who comes after, and closes once", async () => {
     const { log, store, put } = stage();
     const before = watched(put(1));
     await idle();

@@ -44,7 +44,7 @@ describe("the table of a mapping", () => {
     );
   });
 
-  it("takes back what was mapped and what was removed", () => {
+  it("undoes what was mapped and what was removed", () => {
     fc.assert(
       fc.property(identifiers, identifiers, fc.boolean(), (first, second, isSnapshotOpen) => {
         const table = new MappingTable(declaration);

@@ -17,7 +17,7 @@ describe("a block of a sorted list", () => {
     assert.deepEqual([block.length, block.isFull, behind.length, behind.isFull], [256, false, 256, false]);
   });
 
-  it("is cut where the items of a value end that goes on growing", () => {
+  it("is cut where the items of a value end that continues growing", () => {
     const block = new SortedBlock<Item>([1], [{ ordinal: 0 }]);
     for (let ordinal = 1; ordinal < 512; ordinal += 1) block.append(ordinal < 400 ? 1 : 2, { ordinal });
     const behind = block.split(400, 1);

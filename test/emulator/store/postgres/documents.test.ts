@@ -22,7 +22,7 @@ async function wholeOf(bytes: AsyncIterable<Uint8Array> | undefined): Promise<Bu
   return Buffer.concat(pieces);
 }
 
-describe("what a store in PostgreSQL keeps beside its rows", { skip: noPostgres }, () => {
+describe("what a store in PostgreSQL keeps next to its rows", { skip: noPostgres }, () => {
   const server = postgresServer();
 
   async function opened(t: TestContext) {

@@ -27,7 +27,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
       (sql) => sql`select schemaname, tablename from pg_tables where schemaname not like 'pg_%' order by 1, 2`,
     );
 
-  it("is refused in one sentence where the server, the user, its password or the database is not right", async () => {
+  it("is rejected in one sentence where the server, the user, its password or the database is not right", async () => {
     const at = server();
     await at.sql(async (sql) => {
       await sql.unsafe("create role careful login password 'right'; create role guest login");
@@ -88,7 +88,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     }
   });
 
-  it("is refused where the schema holds tables of another program", async () => {
+  it("is rejected where the schema holds tables of another program", async () => {
     await server().sql((sql) => sql.unsafe("create schema theirs; create table theirs.invoices (id int)"));
     assert.equal(
       await refused(server().url(), "theirs"),
@@ -96,7 +96,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     );
   });
 
-  it("is refused where a newer version has written it", async () => {
+  it("is rejected where a newer version has written it", async () => {
     const schema = server().freshSchema();
     const { store } = await openStore({ url: server().url(), schema });
     await store.close();
@@ -111,7 +111,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     assert.equal(await refused(server().url(), schema), "opened");
   });
 
-  it("is refused where a line of its journal, or its base, is damaged", async () => {
+  it("is rejected where a line of its journal, or its base, is damaged", async () => {
     for (const [table, column] of [
       ["journal", "lines"],
       ["pieces", "lines"],
@@ -125,7 +125,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     }
   });
 
-  it("is refused where the schema, or its tables, are hidden from this user", async () => {
+  it("is rejected where the schema, or its tables, are hidden from this user", async () => {
     const schema = server().freshSchema();
     await (await openStore({ url: server().url(), schema })).store.close();
     await server().sql((sql) => sql.unsafe("create role visitor login"));
@@ -136,7 +136,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     );
   });
 
-  it("may be in a schema that somebody made for it", async () => {
+  it("may be in a schema that a user made for it", async () => {
     await server().sql((sql) => sql.unsafe("create role tenant login; create schema given authorization tenant"));
     const { store } = await openStore({ url: server().url({ user: "tenant" }), schema: "given" });
     assert.equal(await store.transaction("x", (tx) => tx.next("numbers")), 1);

@@ -5,8 +5,8 @@ import { truncateText } from "../../../output/text.ts";
 type Of<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, { event: Name }>;
 
 /**
- * What an emulator did, in one line. On a terminal `columns` says how wide it is: the time of day is enough there, and
- * a long path is cut.
+ * An activity of an emulator, in one line. On a terminal `columns` is its width: the time of day is enough there, and a
+ * long path is cut.
  */
 export function activityLine(event: EmulatorEvent, columns?: number): StyledLine {
   switch (event.event) {

@@ -6,7 +6,7 @@ import { stateFile } from "../../../connection/run-file.ts";
 import { quoteShellWord } from "../../../help/examples.ts";
 import type { Host } from "../../../host.ts";
 
-/** What scripts wait for (DECISIONS.md, L21). */
+/** The line that scripts wait for (DECISIONS.md, L21). */
 export const readyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emulator, { pid }: Host) => ({
   event: "ready",
   router_url: routerUrl,
@@ -17,13 +17,13 @@ export const readyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emu
   pid,
 });
 
-/** Where a process that does not lead is, and the one that does. */
+/** Addresses of a standby and of the leader. */
 export interface LeaderInfo {
   readonly routerUrl: string;
   readonly leader: string;
 }
 
-/** What is said by a process that does not lead; it says that it is ready once it does. */
+/** Message of a standby; it prints its ready line once it leads. */
 export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
   ready: { event: "following", router_url: routerUrl, leader },
   banner: [
@@ -33,12 +33,12 @@ export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
   secrets: [],
 });
 
-/** What is said by a process that leads again. */
+/** Message of a process that leads again. */
 export const leadershipRegainedLines = ["This process is the leader of its store again."];
 
 /**
- * What people read when everything is up, line by line: where, how to use it, how to end it. `toldAt` is the state beside
- * which commands find it; undefined where no file tells of it.
+ * The banner, line by line: addresses, how to use it, how to end it. `toldAt` is the state next to which commands find
+ * it; undefined without a run file.
  */
 export function formatBanner(emulator: Emulator, toldAt: string | undefined, host: Host): string[] {
   const { routerUrl, controlUrl, clusters, file, store } = emulator;
@@ -64,7 +64,7 @@ export function formatBanner(emulator: Emulator, toldAt: string | undefined, hos
   ];
 }
 
-/** Where virtual time is and how it passes: a kept state remembers both. */
+/** Present virtual time and how it passes: a stored state has both. */
 function timeOf({ clock: { now, mode, speed } }: Emulator): string {
   const passes = {
     real: speed === 1 ? "passes in real time" : `passes ${speed} times as fast as real time`,
@@ -79,7 +79,7 @@ function timeOf({ clock: { now, mode, speed } }: Emulator): string {
 const named = (file: string, host: Host): string =>
   file === stateFile(host, undefined) ? "" : ` --file ${quoteShellWord(relative(host.cwd, file) || file)}`;
 
-/** For where no file tells others of it. */
+/** For an emulator without a run file. */
 function exports({ routerUrl, controlUrl, clusters, token }: Emulator): string[] {
   const first = clusters.find(({ clientId }) => clientId !== undefined);
   return [
@@ -90,18 +90,18 @@ function exports({ routerUrl, controlUrl, clusters, token }: Emulator): string[]
   ];
 }
 
-/** To be copied into a shell: seeds of others choose the values. */
+/** To be copied into a shell: custom seeds choose the values. */
 const exported = (name: string, value = ""): string => `  export ${name}=${quoteShellWord(value)}`;
 
 type Level = "info" | "warn" | "error";
 
 /** The log of an emulator for programs that collect such: a document on a line of standard error for each thing. */
 export interface JsonLog {
-  /** Something that an emulator did: its `at` is virtual time, `time` is that of the wall. */
+  /** Something that an emulator did: its `at` is virtual time, `time` is that of the wall clock. */
   event(event: EmulatorEvent): Promise<void>;
-  /** That it is up, or about to end. */
+  /** Reports that it is ready, or about to end. */
   lifecycle(event: "ready" | "stopping" | "stopped", about?: object): Promise<void>;
-  /** What it has to say in words. */
+  /** Its messages in words. */
   message(level: Level, message: string): Promise<void>;
 }
 

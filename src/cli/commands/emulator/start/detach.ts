@@ -15,7 +15,7 @@ import { type Host, parentPidVariable } from "../../../host.ts";
 import { maskSecrets } from "../../../output/github-actions.ts";
 import { forwardOutput } from "../../../output/write.ts";
 
-/** What an emulator has to say when it is up: to programs, to people, and to what masks secrets in logs. */
+/** Messages of a ready emulator: to programs, to people, and to runners that mask secrets in logs. */
 export interface StartReport {
   readonly ready: object;
   readonly banner: readonly string[];
@@ -45,7 +45,7 @@ export async function startDetached(
 ): Promise<{ exit: number } | undefined> {
   const { host, signal } = context;
   const path = await logOf(flags, host);
-  // That of an emulator which runs already keeps its name unless this one comes up.
+  // The log of an emulator that runs already keeps its name unless this one starts.
   const aside = temporaryName(path);
   const log = await logAt(path, aside, flags.ephemeral === true);
   let child: ChildProcess | undefined;
@@ -71,7 +71,7 @@ export async function startDetached(
   }
 }
 
-/** Beside the state; in memory, where the state would be. */
+/** Next to the state; in memory, where the state would be. */
 async function logOf({ file, ephemeral }: PlaceFlags, host: Host): Promise<string> {
   const state = stateFile(host, ephemeral ? undefined : file);
   await makeStateFolder(state);
@@ -95,12 +95,12 @@ const wordless = (exit: number, path: string): CommandFailedError =>
     },
   );
 
-/** What it takes at least to say why something does not work. */
+/** Minimum that is needed to report an error. */
 const bytesToTry = 64 * 1024;
 
 /**
- * Begins the log under the name that it has until the emulator is up. Makes the folder, or says why there is none, or that
- * nothing can be said in it.
+ * Begins the log under its temporary name until the emulator is ready. Creates the folder, or reports why it cannot be
+ * created or written.
  */
 async function logAt(path: string, aside: string, ephemeral: boolean): Promise<FileHandle> {
   let log: FileHandle | undefined;
@@ -125,7 +125,7 @@ async function logAt(path: string, aside: string, ephemeral: boolean): Promise<F
 
 const isRoomLacking = ({ code }: NodeJS.ErrnoException): boolean => code === "ENOSPC" || code === "EDQUOT";
 
-/** Secrets come to the process as they came to this one, by the environment. */
+/** Secrets are passed to the process as this one got them, by the environment. */
 function startAgain({ host, argv }: Context, log: number, isPiped: boolean): ChildProcess {
   const [executable, ...first] = host.program;
   // Its workflow commands would end in the log, masked secrets among them.
@@ -138,7 +138,7 @@ function startAgain({ host, argv }: Context, log: number, isPiped: boolean): Chi
     windowsHide: true,
   });
   if (child.stdin) {
-    // One that has ended has said why.
+    // A process that has ended has printed the reason.
     child.stdin.on("error", () => {});
     if (host.stdin.isTTY) child.stdin.end();
     else host.stdin.pipe(child.stdin);
@@ -146,7 +146,7 @@ function startAgain({ host, argv }: Context, log: number, isPiped: boolean): Chi
   return child;
 }
 
-/** What it tells when it is up, or its exit code as shells have it. A signal to us goes on to it, and it is waited for. */
+/** Its ready message, or its exit code as shells have it. Signals to us are forwarded to it, and it is awaited. */
 async function firstWord(
   child: ChildProcess,
   { host, signal, cut, atForcedEnd }: Context,

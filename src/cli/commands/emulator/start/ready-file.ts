@@ -15,14 +15,14 @@ export interface ReadyFile {
   /** Absolute. */
   readonly path: string;
   tell(ready: object): Promise<void>;
-  /** Removes what was told, unless somebody has written something else meanwhile. */
+  /** Removes the file, unless another process has written to it meanwhile. */
   remove(): Promise<void>;
 }
 
 /**
- * Looks whether the file can be written, and removes what an emulator that has ended has left in it: whoever waits for it
- * waits for this one. What a running one has written stays until this one is up, since it may be the one that prevents
- * that. Throws a UsageError over a file that holds something else.
+ * Checks whether the file can be written, and removes the contents of an emulator that has ended: a program that waits
+ * for the file waits for this emulator. The contents of a running one stay until this one is ready, since it may be the
+ * one that prevents that. Throws a UsageError over a file that holds anything else.
  */
 export async function prepareReadyFile(path: string, { host }: Pick<Context, "host">): Promise<ReadyFile> {
   const absolute = await checkOutputFile(host, path, "--ready-file");
@@ -46,13 +46,13 @@ export async function prepareReadyFile(path: string, { host }: Pick<Context, "ho
   };
 }
 
-/** Of a file alone: reading a pipe would take away what others wait for. */
+/** For a file alone: reading a pipe would remove data that others wait for. */
 async function contentOf(path: string): Promise<string | undefined> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() ? readFile(path, "utf8").catch(() => undefined) : undefined;
 }
 
-/** Whether the emulator that a ready line tells of answers. */
+/** Whether the emulator of a ready line responds. */
 async function isRunning(line: string): Promise<boolean> {
   const { router_url: routerUrl, instance_id: instanceId, pid } = fieldsOf(JSON.parse(line));
   if (typeof routerUrl !== "string" || !URL.canParse(routerUrl) || !isOnThisMachine(routerUrl)) return false;
@@ -70,20 +70,20 @@ function isReadyLine(text: string): boolean {
   }
 }
 
-/** Says in the log how many lines of it are missing. */
-type Missing = (lines: number) => string;
+/** Reports in the log how many lines of it are missing. */
+type MissingLinesNote = (lines: number) => string;
 
 /**
- * The same context with an output for what runs all day: a log on a full disk must not end what it tells of. Lines of a file
- * for which there is no room are left out and counted, and the log says how many once it takes lines again.
+ * The same context with an output for processes that run all day: a log on a full disk must not end them. Lines of a
+ * file for which there is no room are omitted and counted, and the log has the count once it accepts lines again.
  */
 export function withResilientOutput(context: Context, isJsonLog: boolean): Context {
   const { host, globals, output } = context;
   const { wall } = host;
-  const inWords: Missing = (lines) =>
+  const inWords: MissingLinesNote = (lines) =>
     `${isoMillis(wall.now())} (wall)  ${lines} lines of this log are missing, because the disk was full or failed`;
-  const asEvent: Missing = (count) => JSON.stringify({ event: "dropped", count });
-  const asLogged: Missing = (count) =>
+  const asEvent: MissingLinesNote = (count) => JSON.stringify({ event: "dropped", count });
+  const asLogged: MissingLinesNote = (count) =>
     JSON.stringify({ time: isoMillis(wall.now()), level: "warn", event: "dropped", count });
   const streams: Pick<Host, "stdout" | "stderr"> = {
     stdout: lasting(host.stdout, output.format === "table" ? inWords : asEvent),
@@ -107,8 +107,8 @@ export function isFileStream(stream: OutputStream): boolean {
   }
 }
 
-/** Node's own stream to a file takes nothing any more after one write that failed. */
-function lasting(stream: OutputStream, missing: Missing): OutputStream {
+/** Node's own stream to a file accepts nothing after one failed write. */
+function lasting(stream: OutputStream, missing: MissingLinesNote): OutputStream {
   if (!isFileStream(stream)) return stream;
   const { fd } = stream as OutputStream & { readonly fd: number };
   let dropped = 0;

@@ -56,7 +56,7 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
     });
   }
 
-  it("a leader that was stopped for longer than its lease is refused its next commit, and ends", async (t) => {
+  it("a leader that was stopped for longer than its lease is rejected its next commit, and ends", async (t) => {
     const at = place(server());
     const writers = new Writers(at.url, at.schema);
     t.after(() => writers.killAll());
