@@ -1,7 +1,9 @@
+import type { FlagSpec } from "../derive/command-spec.ts";
 import { builtCommands, builtGroups } from "./built-commands.ts";
-import type { DeclaredCommand, ListedCommand } from "./command.ts";
+import type { DeclaredCommand, ListedCommand, ReadLine } from "./command.ts";
+import { UsageError } from "./failure.ts";
 import { commandGroups } from "./groups.ts";
-import { addSeparator, locateCommand, runsInnerCommand, startsWithWords } from "./parse/argv.ts";
+import { addSeparator, locateCommand, normalizeArgv, runsInnerCommand, startsWithWords } from "./parse/argv.ts";
 import type { Parser } from "./parse/parser.ts";
 
 /** All groups: those that have commands written by hand, and those that only operations name. */
@@ -10,14 +12,20 @@ export const groupNames = async (): Promise<readonly string[]> =>
     ...new Set([...Object.keys(commandGroups), ...(await (await import("./command-composition.ts")).derivedGroups())]),
   ];
 
-/** The tree as far as the words need it. Pages of help do without: the parser's library is loaded late. */
-export async function loadParser(words: readonly string[]): Promise<Parser<DeclaredCommand>> {
+/**
+ * The tree as far as the words need it. Pages of help do without: the parser's library is loaded late. `adjust` makes of
+ * each declaration the one to parse by.
+ */
+export async function loadParser(
+  words: readonly string[],
+  adjust = (declaration: DeclaredCommand): DeclaredCommand => declaration,
+): Promise<Parser<DeclaredCommand>> {
   const [{ Parser }, names] = await Promise.all([import("./parse/parser.ts"), groupNames()]);
   const group = names.find((name) => name === words[0]);
   const named = group === undefined ? [] : ledTo(words, await loadCommands(group));
   return new Parser<DeclaredCommand>(
     names,
-    named.map((one) => one.declaration()),
+    named.map((one) => adjust(one.declaration())),
     words,
   );
 }
@@ -33,6 +41,31 @@ export async function insertSeparator(argv: readonly string[]): Promise<readonly
   const declaration = named?.declaration();
   return declaration && runsInnerCommand(declaration) ? addSeparator(argv, declaration) : argv;
 }
+
+/**
+ * What a command line means, as it would be run, with texts for values; undefined where it prints a page, or cannot be
+ * parsed.
+ */
+export async function readLine(argv: readonly string[]): Promise<ReadLine | undefined> {
+  const line = normalizeArgv(await insertSeparator(argv));
+  const { words } = locateCommand(line);
+  const parser = await loadParser(words, withTexts);
+  try {
+    return parser.isGroup(words) ? undefined : parser.parse(line);
+  } catch (error) {
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  }
+}
+
+/** The same command, whose flags take any text. */
+const withTexts = (declaration: DeclaredCommand): DeclaredCommand => ({
+  ...declaration,
+  flags: declaration.flags.map(({ choices: _, ...flag }): FlagSpec => {
+    const isSwitch = flag.type === "switch" || flag.type === "boolean";
+    return isSwitch ? flag : { ...flag, type: "text" };
+  }),
+});
 
 /** Every command of a group. */
 export const loadDeclarations = async (group: string): Promise<readonly DeclaredCommand[]> =>

@@ -100,6 +100,13 @@ export interface InnerRun {
   readonly cwd?: string;
 }
 
+/** What a command line means. */
+export interface ReadLine {
+  readonly declaration: DeclaredCommand;
+  readonly input: CommandInput;
+  readonly globals: Readonly<Record<string, unknown>>;
+}
+
 /** Target and credentials of the calls. */
 export interface ServiceTarget {
   readonly baseUrls: BaseUrls;
@@ -134,6 +141,8 @@ export interface Context {
   client(service: keyof BaseUrls, options?: ClientChoice): Promise<Client>;
   /** Runs another command line in this process and captures what it prints. */
   svc(argv: readonly string[], options?: InnerRun): Promise<CapturedRun>;
+  /** What another command line means, with texts for values; undefined where it prints a page, or cannot be parsed. */
+  read(argv: readonly string[]): Promise<ReadLine | undefined>;
   /** Asks y/N, default no. Only where asking is allowed; otherwise a usage error that names `flag`. */
   confirm(question: string, flag: string): Promise<boolean>;
   /** Runs at the end, whatever happens; the last one first. */

@@ -20,6 +20,7 @@ export function createContext(
   output: Output,
   stopping: ShutdownController,
   svc: Run,
+  read: Context["read"],
 ): Context & { close(): Promise<void> } {
   const { signal, cut } = stopping;
   const closers: (() => Promise<void>)[] = [];
@@ -71,6 +72,7 @@ export function createContext(
     client,
     confirm,
     svc,
+    read,
     atEnd,
     lendTerminal: (work) => (host.inherits && host.stdin.isTTY ? stopping.withTerminalLent(work) : work()),
     atForcedEnd: (last) => stopping.onForcedExit(last),

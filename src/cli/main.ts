@@ -1,5 +1,12 @@
 import { isoMillis, systemWallClock } from "../base/clock.ts";
-import { groupNames, insertSeparator, loadCommandWords, loadDeclarations, loadParser } from "./command-tree.ts";
+import {
+  groupNames,
+  insertSeparator,
+  loadCommandWords,
+  loadDeclarations,
+  loadParser,
+  readLine,
+} from "./command-tree.ts";
 import {
   type Explanation,
   explainError,
@@ -82,9 +89,9 @@ async function run(
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
     if (!chosen) return await printed(await help(argv, host));
     const { runCommandLine } = await import("./perform.ts");
-    return await runCommandLine(chosen, argv, host, stopping, async (inner, how = {}) =>
-      (await import("./run-captured.ts")).runCaptured(main, inner, host, how),
-    );
+    const svc: Parameters<typeof runCommandLine>[4] = async (inner, how = {}) =>
+      (await import("./run-captured.ts")).runCaptured(main, inner, host, how);
+    return await runCommandLine(chosen, argv, host, stopping, svc, readLine);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const isCommand = error.message.startsWith("unknown command");

@@ -34,11 +34,12 @@ async function performCommand(
   host: Host,
   stopping: ShutdownController,
   svc: Context["svc"],
+  read: Context["read"],
 ): Promise<number> {
   const globals = readGlobals(given);
   refuseUnused(declaration, globals, given);
   const output = createOutput(host, globals);
-  const context = createContext(host, argv, globals, output, stopping, svc);
+  const context = createContext(host, argv, globals, output, stopping, svc, read);
   try {
     const result = await carriedOut(declaration, await completeInput(declaration, input, context), context);
     if (result === undefined) return 0;
@@ -89,17 +90,17 @@ function outputOf(declaration: DeclaredCommand): string | undefined {
 
 /** The same with spans: calls and processes of the command belong to its trace. */
 async function performTraced(
-  ...[invocation, argv, host, stopping, svc]: Parameters<typeof runCommandLine>
+  ...[invocation, argv, host, stopping, svc, read]: Parameters<typeof runCommandLine>
 ): Promise<number> {
   const { CommandSpan } = await import("./trace/command-span.ts");
   const span = CommandSpan.begin(host, invocation.declaration.words);
-  if (!span) return performCommand(invocation, argv, host, stopping, svc);
+  if (!span) return performCommand(invocation, argv, host, stopping, svc, read);
   const env = span.variables;
   // Not a copy: to read standard input is to open it.
   const traced: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
   const inner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });
   try {
-    const exit = await performCommand(invocation, argv, traced, stopping, inner);
+    const exit = await performCommand(invocation, argv, traced, stopping, inner, read);
     await span.end(exit, undefined, stopping.cut);
     return exit;
   } catch (error) {

@@ -98,12 +98,18 @@ export function callLine(commands: Commands, input: CallInput, allowWrites: bool
   return { argv, stdin: body === undefined ? undefined : JSON.stringify(body) };
 }
 
+/** Why only a person may run a command, not an agent or a scenario file; undefined where they may. */
+export function explainPersonal({ command, operation }: Pick<ListedCommand, "command" | "operation">) {
+  if (operation === undefined) return "It calls no operation. Run it in a shell.";
+  return personal.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
+}
+
 function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
   const { command, operation, response, method, confirm, body } = listed;
   const byHand = (hint: string) => new UsageError(`svc ${command} cannot be called by an agent`, { hint });
-  if (operation === undefined) throw byHand("It calls no operation. Run it in a shell.");
-  if (personal.has(command.split(" ")[0]!)) throw byHand("It acts for a person or a connected app.");
-  if (withheldOperations.has(operation)) throw byHand("Its response holds secrets.");
+  const personalReason = explainPersonal(listed);
+  if (personalReason !== undefined) throw byHand(personalReason);
+  if (operation !== undefined && withheldOperations.has(operation)) throw byHand("Its response holds secrets.");
   if ((response !== "json" && response !== "empty") || body === "raw" || body === "stream") {
     throw byHand("It sends or returns something else than JSON. Run it in a shell.");
   }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Emulator } from "../../../emulator/index.ts";
@@ -9,7 +9,7 @@ import { folderOf } from "./load.ts";
 import type { ParsedScenario } from "./parse.ts";
 import { Stage } from "./stage.ts";
 
-type Surroundings = Pick<Context, "host" | "svc" | "signal" | "cut">;
+type Surroundings = Pick<Context, "host" | "svc" | "read" | "signal" | "cut">;
 
 /** The emulators that scenarios begin with: one for each seed, of which every scenario gets a fork. */
 export class ScenarioEmulators {
@@ -84,9 +84,13 @@ async function readSeed(parsed: ParsedScenario, seed: string, host: Context["hos
   const fail = (why: string): never => {
     throw new CommandFailedError("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed ${seed} ${why}.`);
   };
-  const text = await readFile(resolve(folderOf(parsed, host), seed), "utf8").catch(() =>
-    fail("cannot be read: it must be demo, empty, or a file next to the scenario"),
-  );
+  const unreadable = () => fail("cannot be read: it must be demo, empty, or a file next to the scenario");
+  const folder = folderOf(parsed, host);
+  // A link of a cloned repository may lead to any file of the user.
+  const [path, within] = await Promise.all([realpath(resolve(folder, seed)), realpath(folder)]).catch(unreadable);
+  if (!path.startsWith(join(within, "/"))) fail("is outside the folder of the scenario");
+  if (!(await stat(path)).isFile()) fail("is not a regular file");
+  const text = await readFile(path, "utf8").catch(unreadable);
   try {
     return JSON.parse(text) as object;
   } catch {

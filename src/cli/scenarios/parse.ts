@@ -2,6 +2,7 @@ import { type Document, LineCounter, parseDocument, visit } from "yaml";
 import type { Operation } from "../../api/operation.ts";
 import { isObject } from "../../base/object.ts";
 import { findNearest } from "../../base/text.ts";
+import { stripByteOrderMark } from "../parse/body.ts";
 import { problemOf } from "./issues.ts";
 import { type Path, type Position, Positions, ScenarioError } from "./problem.ts";
 import { referencesIn } from "./references.ts";
@@ -13,7 +14,10 @@ export interface ParsedScenario {
   /** As it was named. */
   readonly file: string;
   readonly scenario: Scenario;
+  /** Without its byte order mark. */
   readonly text: string;
+  /** The byte order mark of the file, where it has one. */
+  readonly mark: string;
   readonly document: Document;
   readonly positions: Positions;
 }
@@ -22,7 +26,9 @@ export interface ParsedScenario {
 const maxCharacters = 1_000_000;
 
 /** @throws ScenarioError for the first thing that is wrong. */
-export function parseScenario(file: string, text: string, operations: readonly Operation[]): ParsedScenario {
+export function parseScenario(file: string, content: string, operations: readonly Operation[]): ParsedScenario {
+  const text = stripByteOrderMark(content);
+  const mark = content.slice(0, content.length - text.length);
   const lines = new LineCounter();
   const fail = (position: Position, sentence: string): never => {
     throw new ScenarioError(file, position, sentence);
@@ -44,7 +50,7 @@ export function parseScenario(file: string, text: string, operations: readonly O
   if (!isObject(value)) return fail(positions.of([]), "A scenario must be a map with steps.");
   const checker = new Checker(file, positions, operations);
   checker.checkScenario(value);
-  return { file, scenario: value as unknown as Scenario, text, document, positions };
+  return { file, scenario: value as unknown as Scenario, text, mark, document, positions };
 }
 
 /** Where the first alias is that names nothing; the beginning, where all name something. */

@@ -40,15 +40,30 @@ export function resolveReferences(value: unknown, values: Values): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, resolveReferences(one, values)]));
 }
 
+/** What a text says before its values are known: a word stands for each. */
+export const fillReferences = (text: string): string => text.replace(pattern, (whole) => (whole === "$$" ? "$" : "x"));
+
+/** The same value where every dollar is itself. */
+export function escapeReferences<T>(value: T): T;
+export function escapeReferences(value: unknown): unknown {
+  if (typeof value === "string") return value.replaceAll("$", "$$$$");
+  if (Array.isArray(value)) return value.map((one) => escapeReferences(one));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, escapeReferences(one)]));
+}
+
 function resolveText(text: string, values: Values): unknown {
   const [, braced, plain] = alone.exec(text) ?? [];
   if ((braced ?? plain) !== undefined) return lookUp((braced ?? plain)!, values);
   return text.replace(pattern, (whole, inBraces?: string, plainName?: string) => {
     if (whole === "$$") return "$";
     const found = lookUp((inBraces ?? plainName)!, values);
-    return typeof found === "object" ? JSON.stringify(found) : String(found);
+    return textOf(found);
   });
 }
+
+/** A value within a text. */
+export const textOf = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
 
 function lookUp(written: string, values: Values): unknown {
   const [name = "", ...path] = written.trim().split(".");

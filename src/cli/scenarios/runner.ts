@@ -28,7 +28,7 @@ const filesPerProcess = 12;
 export async function runFiles(files: readonly string[], settings: RunSettings, context: Context): Promise<boolean> {
   const { host, output, globals } = context;
   const startedAt = host.wall.monotonicNow();
-  const scenarios = await loadScenarios([...new Set(files)], host).catch(async (error: unknown) => {
+  const scenarios = await loadScenarios([...new Set(files)], context).catch(async (error: unknown) => {
     if (error instanceof WrongScenarios && shouldAnnotate(host.env, context.argv)) {
       for (const { file, position, sentence } of error.errors) await annotateAt(host, { file, ...position }, sentence);
     }

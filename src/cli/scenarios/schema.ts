@@ -14,6 +14,9 @@ const named = <Value extends z.ZodType>(pattern: RegExp, message: string, value:
     })
     .meta({ propertyNames: { pattern: pattern.source } });
 
+/** The name of a file in the folder of command lines. */
+export const fileNamePattern = /^[\w-][\w.-]*$/;
+
 const namePattern = /^[a-zA-Z][a-zA-Z0-9_]*$/;
 const nameMessage = "must be a name (letters, digits and _)";
 
@@ -231,7 +234,7 @@ export const Scenario = z.strictObject({
     .meta({ format: "date-time" })
     .optional()
     .describe("Virtual time of the beginning (default: that of the seed)"),
-  files: named(/^[\w-][\w.-]*$/, "must be the name of a file, without a folder", z.unknown())
+  files: named(fileNamePattern, "must be the name of a file, without a folder", z.unknown())
     .optional()
     .describe("Files of the folder in which command lines run: a text, JSON, or { base64: … }"),
   steps: z.array(Step).min(1),

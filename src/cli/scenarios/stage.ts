@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Emulator } from "../../../emulator/index.ts";
 import { isSecretName, redactText } from "../../api/secrets.ts";
 import { type Client, createClient } from "../../client/client.ts";
@@ -5,7 +6,11 @@ import type { CapturedRun, Context } from "../command.ts";
 import { collectSecrets, emulatorVariables, mainCluster } from "../connection/emulator-variables.ts";
 import { openReceiver, type ReceivedPost, type Receiver } from "../connection/receiver.ts";
 import { mask } from "../connection/redact.ts";
+import { UsageError } from "../failure.ts";
 import type { Values } from "./references.ts";
+import { explainRefusal } from "./refusal.ts";
+
+type StageContext = Pick<Context, "svc" | "read" | "signal" | "host">;
 
 type Answers = Parameters<typeof openStoryReceiver>[0];
 
@@ -15,12 +20,12 @@ export class Stage {
   readonly secrets: Secrets;
   readonly values = new Map<string, unknown>();
   readonly receivers = new Map<string, StoryReceiver>();
-  readonly #context: Pick<Context, "svc" | "signal">;
+  readonly #context: StageContext;
   readonly #cwd: string;
   readonly #client: Client;
   readonly #closers: (() => Promise<void>)[] = [];
 
-  private constructor(emulator: Emulator, client: Client, cwd: string, context: Pick<Context, "svc" | "signal">) {
+  private constructor(emulator: Emulator, client: Client, cwd: string, context: StageContext) {
     this.emulator = emulator;
     this.#client = client;
     this.#cwd = cwd;
@@ -34,7 +39,7 @@ export class Stage {
   }
 
   /** The emulator is closed by the one who opened it. */
-  static async open(emulator: Emulator, cwd: string, context: Pick<Context, "svc" | "signal">): Promise<Stage> {
+  static async open(emulator: Emulator, cwd: string, context: StageContext): Promise<Stage> {
     const { createTransport } = await import("../../client/transport.ts");
     const first = mainCluster(emulator);
     const client = createClient({
@@ -63,11 +68,13 @@ export class Stage {
     return this.values;
   }
 
-  /** Runs a command line against the emulator. */
-  svc(argv: readonly string[], stdin?: string): Promise<CapturedRun> {
+  /** Runs a command line against the emulator, with nothing of the user who runs the story but the rest of the environment. */
+  async svc(argv: readonly string[], stdin?: string): Promise<CapturedRun> {
+    const line = await this.#context.read(argv);
+    const refusal = line && explainRefusal(line);
+    if (refusal !== undefined) throw new UsageError(refusal);
     return this.#context.svc(argv, {
-      // Commands of a command line for a runner are part of its output here.
-      env: { ...emulatorVariables(this.emulator), GITHUB_ACTIONS: undefined },
+      env: { ...withoutUser(this.#context.host.env), ...emulatorVariables(this.emulator), ...folders(this.#cwd) },
       cwd: this.#cwd,
       ...(stdin === undefined ? {} : { stdin }),
     });
@@ -96,6 +103,17 @@ export class Stage {
     await this.#client.close();
   }
 }
+
+/** Takes away what speaks of the user's services. What a command line would say to a runner is part of its output here. */
+const withoutUser = (env: Context["host"]["env"]): Readonly<Record<string, undefined>> =>
+  Object.fromEntries(
+    Object.keys(env)
+      .filter((name) => /^(?:SVC|GITHUB)_/i.test(name))
+      .map((name) => [name, undefined]),
+  );
+
+/** Profiles, tokens and jobs of the command lines of a story. */
+const folders = (cwd: string) => ({ SVC_CONFIG_DIR: join(cwd, ".config"), SVC_STATE_DIR: join(cwd, ".state") });
 
 /** A receiver of webhooks in a story, as its steps refer to it: `$app.url`. */
 interface StoryReceiver {

@@ -8,8 +8,9 @@ import { fieldsOf, tryParseJson } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import { ServiceError } from "../../client/errors.ts";
+import { UsageError } from "../failure.ts";
 import { formatCommandLine } from "../help/examples.ts";
-import { resolveReferences, UnsavedValueError } from "./references.ts";
+import { resolveReferences, textOf, UnsavedValueError } from "./references.ts";
 import { acts, type StepKind, type StepOf } from "./schema.ts";
 import type { Stage } from "./stage.ts";
 import { splitWords } from "./words.ts";
@@ -46,7 +47,7 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
   },
 
   async svc({ svc, stdin }, stage) {
-    const argv = typeof svc === "string" ? splitWords(svc)! : svc.map(String);
+    const argv = svc as readonly string[];
     const { exit, out, err } = await stage.svc(argv, stdin);
     const lines = out.trim().split("\n").map(tryParseJson);
     const value = tryParseJson(out) ?? (lines.every((line) => line !== undefined) ? lines : undefined);
@@ -133,13 +134,29 @@ export async function runStep(
   const plain = Object.entries(rest).find(([key]) => key === kind)?.[1];
   try {
     await settleFor(rest, stage);
-    const resolved = { ...resolveReferences(rest, stage.known), expect };
+    const resolved = { ...resolveReferences(rest, stage.known), ...resolveLine(rest, stage), expect };
     return await (runners[kind] as Runner<StepKind>)(resolved as never, stage, operations);
   } catch (error) {
     stage.signal.throwIfAborted();
     const message = error instanceof UnsavedValueError ? error.message : (error as Error).message;
     return { title: `${kind} ${typeof plain === "string" ? plain : ""}`.trim(), outcome: "", error: message };
   }
+}
+
+/** The words of a command line as they are written: a reference within one is never split. */
+export const wordsOf = (svc: StepOf<"svc">["svc"]): readonly string[] =>
+  typeof svc === "string" ? splitWords(svc)! : svc.map(String);
+
+/** The same with values in the place of references. What a service answered is never taken for an option. */
+function resolveLine({ svc }: Partial<StepOf<"svc">>, { known }: Stage): Partial<StepOf<"svc">> {
+  if (svc === undefined) return {};
+  const words = wordsOf(svc).map((word) => {
+    const resolved = textOf(resolveReferences<unknown>(word, known));
+    if (!word.startsWith("-") && resolved.startsWith("-"))
+      throw new UsageError(`${word} must not begin with a hyphen, got "${resolved}". Use --flag=${word} for a value.`);
+    return resolved;
+  });
+  return { svc: words };
 }
 
 /** A receiver's last delivery is known once all due ones have arrived. */

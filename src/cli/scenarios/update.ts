@@ -3,6 +3,7 @@ import { Document, isCollection, isNode } from "yaml";
 import type { Context } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
 import type { ParsedScenario } from "./parse.ts";
+import { escapeReferences } from "./references.ts";
 import type { ScenarioResult, SeenValue } from "./result.ts";
 
 /** Writes what was seen into the expectations of the files. Comments, and everything else, stay as they are. */
@@ -14,7 +15,7 @@ export async function updateFiles(
   for (const { file, seen } of results) {
     const parsed = scenarios.find((one) => one.file === file);
     if (!parsed || seen.length === 0) continue;
-    await writeOutput(host, resolve(host.cwd, file), [Buffer.from(withSeen(parsed, seen))]);
+    await writeOutput(host, resolve(host.cwd, file), [Buffer.from(parsed.mark + withSeen(parsed, seen))]);
   }
 }
 
@@ -37,7 +38,7 @@ function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]
 
 /** A value in one line, as it may be at any place. */
 function written(value: unknown): string {
-  const document = new Document([value]);
+  const document = new Document([escapeReferences(value)]);
   if (isCollection(document.contents)) document.contents.flow = true;
   const list = document.toString({ lineWidth: 0, flowCollectionPadding: true }).trim();
   return list.slice(1, -1).trim();

@@ -92,6 +92,20 @@ steps:
     assert.match(again.out, /ok +\d {2}as jo@acme\.example sign T-1 {2}400 \(already-signed\)/);
   });
 
+  it("repeats values with dollars as they are", async (t) => {
+    const stage = await cliEmulator(t, { clock: { mode: "manual" } });
+    const { send, act } = caller(stage);
+    const jo = { is_individual: true, poc_details: { first_name: `$Jo $\{x} $$`, email: "jo@acme.example" } };
+    const { id } = await send("POST", "contracts/", { ...contract, counter_party_details: [jo] });
+    await act(`contracts/${id}/sign`, { email: "$jo@acme.example" });
+    const { exit, out, err } = await stage.svc("run --record story.yaml");
+    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 2 of 2 requests matter.\n", ""]);
+    const story = await read(stage, "story.yaml");
+    assert.deepEqual(story.match(/(?<=first_name: |as: ).*/g), [`$$Jo $$\{x} $$$$`, "$$jo@acme.example"]);
+    const again = await stage.svc("run story.yaml");
+    assert.deepEqual([again.exit, again.err], [0, ""], again.out);
+  });
+
   it("opens a receiver where a webhook was created, and repeats the time that passed", async (t) => {
     const stage = await cliEmulator(t, { clock: { mode: "manual" } });
     const { send } = caller(stage, stage.emulator.routerUrl);

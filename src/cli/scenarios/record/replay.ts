@@ -2,7 +2,7 @@ import type { Emulator } from "../../../../emulator/index.ts";
 import type { Operation } from "../../../api/operation.ts";
 import type { Context } from "../../command.ts";
 import { listSeenDeliveries } from "../observed.ts";
-import { valueAt } from "../references.ts";
+import { escapeReferences, valueAt } from "../references.ts";
 import { Stage } from "../stage.ts";
 import { type Observation, runStep } from "../steps.ts";
 import type { Action } from "./actions.ts";
@@ -13,10 +13,14 @@ import { minPauseMs, pauseOf, stepOf } from "./story.ts";
 /** Plays requests again on a fork of an emulator, with time as it passed between them. */
 export class Replayer {
   readonly #base: Emulator;
-  readonly #context: Pick<Context, "svc" | "signal" | "host">;
+  readonly #context: Pick<Context, "svc" | "read" | "signal" | "host">;
   readonly #operations: readonly Operation[];
 
-  constructor(base: Emulator, context: Pick<Context, "svc" | "signal" | "host">, operations: readonly Operation[]) {
+  constructor(
+    base: Emulator,
+    context: Pick<Context, "svc" | "read" | "signal" | "host">,
+    operations: readonly Operation[],
+  ) {
     this.#base = base;
     this.#context = context;
     this.#operations = operations;
@@ -85,14 +89,13 @@ function linked(
   links: ReadonlyMap<string, Link> | undefined,
   results: ReadonlyMap<number, Observation>,
 ): Action | undefined {
-  if (!links || links.size === 0) return action;
   let isWhole = true;
   const input = replaceLeaves({ params: action.params, query: action.query, body: action.body }, (path, value) => {
-    const link = links.get(path);
-    if (!link) return value;
+    const link = links?.get(path);
+    if (!link) return escapeReferences(value);
     const found = valueAt(results.get(link.from)?.value, link.path);
     if (found === undefined) isWhole = false;
-    return found;
+    return escapeReferences(found);
   }) as Pick<Action, "params" | "query" | "body">;
   return isWhole ? { ...action, ...input } : undefined;
 }

@@ -2,6 +2,7 @@ import { Document, isScalar, visit } from "yaml";
 import { formatDuration } from "../../../base/duration.ts";
 import { fieldsOf } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
+import { escapeReferences } from "../references.ts";
 import { acts, type StepKind } from "../schema.ts";
 import type { Action } from "./actions.ts";
 import { expectedDelivery, type Goal } from "./goal.ts";
@@ -124,7 +125,7 @@ function withNames(action: Action, links: Links, { saved, receivers }: Names): A
       const name = [...(saved.get(link.from) ?? [])].find(([, at]) => at === link.path)?.[0];
       if (name !== undefined) return `$${name}`;
     }
-    return typeof value === "string" ? value.replaceAll("$", "$$$$") : value;
+    return escapeReferences(value);
   }) as Pick<Action, "params" | "query" | "body">;
   return { ...action, ...input };
 }
