@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import type { Context } from "../../command.ts";
-import { type EmulatorAccess, findLocalEmulator } from "../../connection/emulator-access.ts";
+import { type EmulatorAccess, findLocalEmulator, type LocalEmulator } from "../../connection/emulator-access.ts";
 import { mainCluster } from "../../connection/emulator-variables.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { defaultPort, stateFile } from "../../connection/run-file.ts";
@@ -22,7 +22,10 @@ const codeOf = (error: unknown): string | undefined => (error instanceof Command
 
 /** Joins the emulator of this folder, or starts it: on the usual ports, or on free ones where others use those. */
 export async function startOrJoin(port: number | undefined, context: Context): Promise<SessionEmulator> {
-  const here = await findLocalEmulator(context.host);
+  const here = await findLocalEmulator(context.host).catch((error: unknown) => {
+    if (codeOf(error) !== "emulator_silent") throw error;
+    return waitForEmulator(context);
+  });
   if (here) return { ...here, isOwn: false };
   const state = stateFile(context.host, undefined);
   await requireTrust(state, false, context);
@@ -35,16 +38,20 @@ export async function startOrJoin(port: number | undefined, context: Context): P
   const emulator = await opened.catch((error: unknown) => {
     if (codeOf(error) !== "already_running") throw error;
   });
-  // Another session of this folder was faster: its emulator is there once it can be asked.
-  if (!emulator) {
-    const faster = await pollUntil(context, startMs, "the emulator of this folder", () =>
-      findLocalEmulator(context.host),
-    );
-    return { ...faster, isOwn: false };
-  }
+  // Another session of this folder was faster.
+  if (!emulator) return { ...(await waitForEmulator(context)), isOwn: false };
   const { routerUrl, controlUrl, token, clusters } = emulator;
   return { routerUrl, controlUrl, token, clusters, state, isOwn: true };
 }
+
+/** The emulator that another session is starting in this folder. */
+const waitForEmulator = (context: Context): Promise<LocalEmulator> =>
+  pollUntil(context, startMs, "the emulator of this folder", () =>
+    findLocalEmulator(context.host).catch((error: unknown) => {
+      if (codeOf(error) !== "emulator_silent") throw error;
+      return undefined;
+    }),
+  );
 
 interface Ready {
   readonly emulator: SessionEmulator;
