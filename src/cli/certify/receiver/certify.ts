@@ -84,16 +84,16 @@ export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, c
   });
   if (!plan.console) await receiver?.stop();
   await writeReports(report, checked.items, plan, context);
+  const cutOff = checked.items.filter(({ check, isCutOff }) => isCutOff && plan.checks.includes(check)).length;
+  if (cutOff > 0) {
+    const limit = `the time limit of ${plan.maxMs / 1_000} s (--time-limit)`;
+    await output.warn(`${pluralize(cutOff, "check")} ${cutOff === 1 ? "was" : "were"} not made within ${limit}`);
+  }
   if (plan.console && !signal.aborted) {
     await output.warn(`Console, for one browser within a minute: ${await emulation.openConsole()}`);
     await output.note("Press Ctrl-C to stop");
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
     await receiver?.stop();
-  }
-  const cutOff = checked.items.filter(({ check, isCutOff }) => isCutOff && plan.checks.includes(check)).length;
-  if (cutOff > 0) {
-    const limit = `the time limit of ${plan.maxMs / 1_000} s (--time-limit)`;
-    await output.warn(`${pluralize(cutOff, "check")} ${cutOff === 1 ? "was" : "were"} not made within ${limit}`);
   }
   return report.result === "failed" ? ("failed" as const) : undefined;
 }

@@ -59,7 +59,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   let last: Check | undefined;
 
   const record = async (item: CheckedItem) => {
-    last = item.check;
+    if (item.exchanges.length > 0) last = item.check;
     items.set(item.check.id, item);
     if (checks.includes(item.check)) await onChecked(item);
   };
@@ -69,8 +69,8 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
 
   /** Of a receiver that responded to the last check, and ended afterwards. */
   function noteLateEnd(): void {
-    const ended = items.get(last!.id);
-    if (ended && !ended.receiverEnd && receiver?.end) items.set(last!.id, withEnd(ended, receiver.end));
+    const ended = last && items.get(last.id);
+    if (ended && !ended.receiverEnd && receiver?.end) items.set(ended.check.id, withEnd(ended, receiver.end));
   }
 
   /** Starts a receiver again that has ended; false: that has happened too often. */
@@ -150,6 +150,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   const single = others.filter(({ expects, requires }) => expects !== "other" && requires === undefined);
   await make(single, pace.bestMs >= slowerMs ? concurrencyOfSlow : 1);
   await make(others.filter((check) => !single.includes(check)));
+  noteLateEnd();
   signal.throwIfAborted();
   return allChecks.flatMap((check) => items.get(check.id) ?? []);
 }
