@@ -1,11 +1,11 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { type Answer, errorAnswer, Runner } from "./runner.ts";
 import { type Tool, toolsFor } from "./tools.ts";
+import { LineTransport, problemsOf } from "./transport.ts";
 
 /** Serves the tools on the streams of the host, until standard input ends or the run is stopped. */
 export async function serve(context: Context, { allowWrites }: { readonly allowWrites: boolean }): Promise<void> {
@@ -27,8 +27,10 @@ export async function serve(context: Context, { allowWrites }: { readonly allowW
     host.stdin.once("close", resolve);
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  await server.connect(new StdioServerTransport(host.stdin, host.stdout));
+  const transport = new LineTransport(host.stdin, host.stdout);
+  await server.connect(transport);
   await ended;
+  await transport.answered();
   await runner.idle();
   await server.close();
   signal.throwIfAborted();
@@ -54,6 +56,3 @@ async function answerOf(tool: Tool, given: unknown, runner: Runner): Promise<Ans
     return errorAnswer(error);
   }
 }
-
-const problemsOf = ({ issues }: z.ZodError): string =>
-  issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`)).join("; ");

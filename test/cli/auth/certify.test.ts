@@ -92,9 +92,11 @@ describe("svc auth certify", { concurrency: 6 }, () => {
 
   it("does not assess a client that is slow, or that runs on", async (t) => {
     const slow = [process.execPath, "-e", "setTimeout(() => {}, 60_000)"];
-    const { exit, err } = await certify(t, slow, ["--only", "denied", "--client-timeout", "300ms"]);
+    const { exit, err, report } = await certify(t, slow, ["--only", "denied", "--client-timeout", "300ms"]);
     assert.equal(exit, 1);
     assert.match(err, /The client requested no device code, and was still running at the end\./);
+    assert.match(report, /<testsuite name="svc auth certify" tests="2" failures="2" /);
+    assert.match(report, /<failure message="The client requested no device code, and was still running at the end\.">/);
 
     const waiting = await certify(t, ownClient("stalls"), ["--only", "reset", "--client-timeout", "6s"]);
     assert.deepEqual([waiting.exit, waiting.findings], [0, { "reset.continues": "not_checked" }], waiting.err);

@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { z } from "zod";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import type { CertifyReport } from "../../../src/cli/certify/receiver/report.ts";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
@@ -266,6 +267,51 @@ describe("svc mcp", () => {
     assert.ok(shown >= 45, `${shown} of ${reads.length} answered`);
     const made = await call("call", { operation: "workspaces.create", body: { cluster: "eu-1", name: "New" } });
     assert.doesNotMatch(made.text, /"(?:client_secret|hmac_key)": "(?!\[redacted\])/);
+  });
+
+  it("answers a message that it cannot read as JSON-RPC 2.0 says, and goes on", async (t) => {
+    const { cwd } = await cliEmulator(t);
+    const answers = async (...lines: readonly string[]) => {
+      const { exit, out, err } = await runCli("mcp", { stdin: lines.join("\n"), cwd, env: { SVC_CONFIG_DIR: cwd } });
+      assert.deepEqual([exit, err], [0, ""]);
+      return out
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+        .map(({ id, result, error }) => [id, result ?? [error.code, error.message]]);
+    };
+    const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
+    const invalid = [-32600, "The message is not a request, a notification or a response of JSON-RPC 2.0."];
+    assert.deepEqual(await answers("{", "[]", "null", '{"jsonrpc":"2.0","id":3}', `[${ping}]`, "", ping, "{"), [
+      [null, [-32700, "The message is not JSON."]],
+      [null, [-32600, "The message is a batch, which is not supported."]],
+      [null, invalid],
+      [3, invalid],
+      [null, [-32600, "The message is a batch, which is not supported."]],
+      [null, [-32700, "The message is not JSON."]],
+      [7, {}],
+    ]);
+    const huge = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", params: { text: "x".repeat(10_500_000) } });
+    assert.deepEqual(await answers(huge, ping), [
+      [null, [-32600, "The message has more than 10 MiB."]],
+      [7, {}],
+    ]);
+  });
+
+  it("names the parameters of a request that are missing, in one sentence", async (t) => {
+    const { client } = await agent(t);
+    const anything = z.unknown();
+    await assert.rejects(client.request({ method: "tools/call" } as never, anything as never), {
+      code: -32602,
+      message: "MCP error -32602: params: Invalid input: expected object, received undefined",
+    });
+    await assert.rejects(
+      client.request({ method: "tools/call", params: { arguments: {} } } as never, anything as never),
+      {
+        code: -32602,
+        message: "MCP error -32602: params.name: Invalid input: expected string, received undefined",
+      },
+    );
   });
 
   it("cannot be used at a terminal", async () => {

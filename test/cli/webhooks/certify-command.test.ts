@@ -15,14 +15,21 @@ import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
 const key = Buffer.from(process.env.SVC_WEBHOOK_HMAC_KEY, "base64");
 const handlers = { CONTRACT_SIGNED() {} };
+const { EACH, DELAY = "0", RESPONDS } = process.env;
+let requests = 0;
 createServer(async (request, response) => {
   const chunks = [];
   try { for await (const chunk of request) chunks.push(chunk); } catch { return; }
   const body = Buffer.concat(chunks);
   const expected = createHmac("sha512", key).update(body).digest("hex");
   if (request.headers["x-svc-webhook-content-hash"] !== expected) return response.writeHead(401).end();
-  handlers[JSON.parse(body).activity]();
-  response.end();
+  if (++requests % Number(EACH) === 0) {
+    if (RESPONDS) response.end(() => process.exit(3));
+    else process.exit(3);
+    return;
+  }
+  if (EACH === undefined) handlers[JSON.parse(body).activity]();
+  setTimeout(() => response.end(), Number(DELAY));
 }).listen(process.env.PORT);
 `;
 
@@ -57,6 +64,46 @@ describe("svc webhooks certify --command", () => {
       [1, "node", [["unknown-activity", ["event.unknown-activity"]]]],
     );
     assert.equal(await isOpen(port), false);
+  });
+
+  for (const responds of ["", "RESPONDS=yes "]) {
+    it(`says that the receiver ended${responds && " after its response"}, and blames nothing else`, async (t) => {
+      const { svc } = await stage(t);
+      const { exit, out } = await svc(`EACH=5 ${responds}exec ${node} receiver.mjs`, "--skip", "parallel", "--json");
+      const { findings, checks } = JSON.parse(out) as CertifyReport;
+      const ended = checks.filter(({ receiver_end }) => receiver_end !== null);
+      assert.deepEqual(
+        [exit, findings.map(({ mistake, result, checks }) => [mistake, result, checks])],
+        [1, [["receiver-ended", "failed", ended.map(({ id }) => id)]]],
+      );
+      const result = ["failed", "exit code 3", "the receiver ended with exit code 3 during this check"];
+      assert.ok(ended.length >= 3);
+      assert.deepEqual(
+        ended.map(({ result, receiver_end, detail }) => [result, receiver_end, detail]),
+        ended.map(() => result),
+      );
+    });
+  }
+
+  it("names the only delivery that ends a slow receiver, which gets many at once", async (t) => {
+    const { svc } = await stage(t);
+    const { out } = await svc(
+      `DELAY=200 exec ${node} receiver.mjs`,
+      "--skip",
+      "parallel",
+      "--time-limit",
+      "1m",
+      "--json",
+    );
+    const { findings, checks } = JSON.parse(out) as CertifyReport;
+    assert.deepEqual(
+      findings.map(({ mistake, checks }) => [mistake, checks]),
+      [["unknown-activity", ["event.unknown-activity"]]],
+    );
+    assert.deepEqual(
+      checks.flatMap(({ id, receiver_end }) => (receiver_end === null ? [] : [[id, receiver_end]])),
+      [["event.unknown-activity", "exit code 1"]],
+    );
   });
 
   it("ends whatever the shell has started", async (t) => {

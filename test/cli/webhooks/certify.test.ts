@@ -1,14 +1,32 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/certify/receiver/report.ts";
 import { contentHash } from "../../../src/schemes/webhook.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { enter, person } from "../../support/cli/person.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hmacKey, type ReceiverRules, runCertify, signedReceiver } from "../../support/cli/signed-receiver.ts";
+
+/** Waits a tenth as long. */
+const impatientWall: WallClock = {
+  ...systemWallClock,
+  sleep: (ms, signal, how) => systemWallClock.sleep(ms >= 1_000 ? ms / 10 : ms, signal, how),
+};
+
+/** Whether this process runs; one that has ended and was not waited for does not. */
+function isAlive(pid: string): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
+  } catch {
+    return false;
+  }
+}
 
 const reportOf = ({ out }: { out: string }) => JSON.parse(out) as CertifyReport;
 const resultsOf = ({ checks }: CertifyReport) => Object.fromEntries(checks.map(({ id, result }) => [id, result]));
@@ -250,18 +268,96 @@ Compare the header with the HMAC of the body, and respond with 401 where they di
     assert.deepEqual([again.exit, same, language, checks.map(({ id }) => id)], [0, url, "go", ["genuine"]]);
   });
 
-  it("makes no check after the time limit", async (t) => {
+  it("makes no check after the time limit, and exits with 1 if it left one out", async (t) => {
     const { certify } = await signedReceiver(t);
-    const { checks } = reportOf(
-      await certify(["--only", "genuine,signature.missing", "--time-limit", "1ms", "--json"]),
-    );
+    const only = ["--only", "genuine,probe,signature.missing", "--json"];
+    const run = await certify([...only, "--time-limit", "1ms"]);
+    const { checks, result } = reportOf(run);
     assert.deepEqual(
       checks.map(({ id, result, detail }) => [id, result, detail]),
       [
         ["genuine", "passed", "status 200"],
+        ["probe", "not_checked", "--probe is not given"],
         ["signature.missing", "not_checked", "the time limit of 0.001 s was reached (--time-limit)"],
       ],
     );
+    assert.deepEqual(
+      [run.exit, result, run.err],
+      [1, "failed", "1 check was not made within the time limit of 0.001 s (--time-limit)\n"],
+    );
+  });
+
+  it("does not blame a receiver whose response the time limit cut off", async (t) => {
+    const { certify } = await signedReceiver(t, {
+      isGenuine: () => true,
+      respond: (_, response, { headers }) => headers["x-svc-webhook-content-hash"] && response.end(),
+    });
+    const run = await certify(["--only", "signature.missing", "--time-limit", "500ms", "--json"]);
+    assert.deepEqual(
+      [run.exit, reportOf(run).checks.map(({ result, detail }) => [result, detail])],
+      [1, [["not_checked", "the time limit of 0.5 s was reached (--time-limit)"]]],
+    );
+  });
+
+  for (const [flags, message] of [
+    [["--time-limit", "0s"], '--time-limit must be more than 0s, got "0s"'],
+    [["--command", ""], "--command must not be empty"],
+    [["--probe", " "], "--probe must not be empty"],
+  ] as const) {
+    it(`refuses ${flags.join(" ")}`, async (t) => {
+      const { certify } = await signedReceiver(t);
+      const { exit, err } = await certify(flags);
+      assert.deepEqual([exit, err.split("\n")[0]], [2, `error: ${message}`]);
+    });
+  }
+
+  it("counts a forged delivery as accepted once a status of 200 came, whatever the body is like", async (t) => {
+    const endless = (response: ServerResponse) => {
+      const write = () => {
+        while (!response.destroyed && response.write("x".repeat(10_000)));
+      };
+      response.on("drain", write);
+      write();
+    };
+    const broken = (response: ServerResponse) => response.write("x", () => response.destroy());
+    for (const [answer, detail] of [
+      [endless, "status 200, but the response has more than 1 MiB"],
+      [broken, "status 200, but the connection closed in the response"],
+    ] as const) {
+      const { certify } = await signedReceiver(t, {
+        isGenuine: () => true,
+        respond(_, response, request) {
+          const isForged = request.headers["x-svc-webhook-content-hash"] === undefined;
+          if (!isForged) return void response.end();
+          response.writeHead(200);
+          answer(response);
+        },
+      });
+      const run = await certify(["--only", "genuine,signature.missing", "--json"]);
+      const { checks, findings } = reportOf(run);
+      assert.deepEqual(
+        [run.exit, checks.map(({ result, detail }) => [result, detail]), findings.map(({ mistake }) => mistake)],
+        [
+          1,
+          [
+            ["passed", "status 200"],
+            ["failed", detail],
+          ],
+          ["missing-accepted"],
+        ],
+      );
+    }
+  });
+
+  it("ends what the command of --probe has started", async (t) => {
+    const { certify, cwd } = await signedReceiver(t);
+    const probe = "sleep 1000 > /dev/null & echo $! >> pids; wait";
+    const { err } = await certify(["--only", "probe", "--probe", probe, "--json"], { wall: impatientWall });
+    assert.equal(JSON.parse(err).error.message, "The command of --probe takes more than 5 s.");
+    await certify(["--only", "genuine,probe", "--probe", probe.replace("wait", "echo 1"), "--json"]);
+    const pids = (await readFile(join(cwd, "pids"), "utf8")).trim().split("\n");
+    assert.ok(pids.length >= 2);
+    assert.deepEqual(pids.filter(isAlive), []);
   });
 
   it("ends at Ctrl-C", async (t) => {

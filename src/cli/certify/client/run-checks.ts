@@ -16,13 +16,19 @@ export interface CheckOutcome extends Assessment, Pick<Check, "scenario" | "basi
   readonly seconds: number;
 }
 
+/** What came of all checks; and why none was made, where the client never asked for a sign-in: all have failed then. */
+export interface CheckOutcomes {
+  readonly outcomes: readonly CheckOutcome[];
+  readonly failure: CommandFailedError | undefined;
+}
+
 /** Runs the scenarios of these checks, all at once, and assesses what they showed. */
 export async function runChecks(
   checks: readonly Check[],
   argv: readonly [string, ...string[]],
   maxWaitMs: number,
   context: Context,
-): Promise<readonly CheckOutcome[]> {
+): Promise<CheckOutcomes> {
   const names = [...new Set(checks.map(({ scenario }) => scenario))];
   const servers = await startServers(names, context);
   const text = `Running the client in ${pluralize(names.length, "scenario")}, for up to 30 s`;
@@ -34,13 +40,17 @@ export async function runChecks(
     { tellsTime: true },
   );
   const results = new Map(names.map((name, i) => [name, found[i]!]));
-  if (found.every(({ deviceRequests }) => deviceRequests.length === 0)) throw neverAsked(found);
-  return checks.map((check) => {
+  const hasAsked = found.some(({ deviceRequests }) => deviceRequests.length > 0);
+  const failure = hasAsked ? undefined : neverAsked(found);
+  const outcomes = checks.map((check) => {
     const result = results.get(check.scenario)!;
-    const assessment = check.assess(result);
+    const assessment = failure
+      ? { result: "failed" as const, detail: failure.message, fix: failure.hint }
+      : check.assess(result);
     const { id, scenario, basis } = check;
     return { id, ...assessment, scenario, basis, seconds: result.seconds };
   });
+  return { outcomes, failure };
 }
 
 /** One for each scenario; all are up before a client starts, so that times are the client's alone. */

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Activity } from "../../../api/activities.ts";
+import { pluralize } from "../../../base/text.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
 import type { Context } from "../../command.ts";
@@ -15,7 +16,7 @@ import { createProbe } from "./probe.ts";
 import { createReceiverProcess, listens, type ReceiverProcess } from "./receiver-process.ts";
 import { type CertifyReport, checkColumns, checkLine, createReport, findingLines, junitOf } from "./report.ts";
 import { acceptsAny, type CheckedItem, runChecks } from "./run.ts";
-import { isAccepted } from "./sender.ts";
+import { hasSucceeded } from "./sender.ts";
 
 /** Options of one run. */
 export interface CertifyPlan {
@@ -83,6 +84,11 @@ export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, c
   });
   if (!plan.console) await receiver?.stop();
   await writeReports(report, checked.items, plan, context);
+  const cutOff = checked.items.filter(({ check, isCutOff }) => isCutOff && plan.checks.includes(check)).length;
+  if (cutOff > 0) {
+    const limit = `the time limit of ${plan.maxMs / 1_000} s (--time-limit)`;
+    await output.warn(`${pluralize(cutOff, "check")} ${cutOff === 1 ? "was" : "were"} not made within ${limit}`);
+  }
   if (plan.console && !signal.aborted) {
     await output.warn(`Console, for one browser within a minute: ${await emulation.openConsole()}`);
     await output.note("Press Ctrl-C to stop");
@@ -134,7 +140,7 @@ async function explain(
   { host: { wall }, signal }: Context,
 ): Promise<{ readonly items: readonly CheckedItem[]; readonly diagnoses: readonly Diagnosis[] }> {
   const acceptsForged = items.some(
-    ({ check, exchanges }) => check.expects === "reject" && exchanges.some(({ reply }) => isAccepted(reply)),
+    ({ check, exchanges }) => check.expects === "reject" && exchanges.some(({ reply }) => hasSucceeded(reply)),
   );
   if (acceptsAny(items) || acceptsForged) return { items, diagnoses: diagnose(items) };
   const first = items[0]?.exchanges[0]?.reply;

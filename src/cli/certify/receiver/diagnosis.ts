@@ -3,7 +3,7 @@ import { contentHash } from "../../../schemes/webhook.ts";
 import { type Deliveries, sortKeys } from "./deliveries.ts";
 import { spacedAscii } from "./genuine-checks.ts";
 import type { CheckedItem } from "./run.ts";
-import { createSender, type Delivery, isAccepted } from "./sender.ts";
+import { createSender, type Delivery, hasSucceeded, isAccepted } from "./sender.ts";
 
 /** A likely mistake, and the checks that show it. */
 export interface Diagnosis {
@@ -72,6 +72,8 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
   const isGenuine = ({ check }: CheckedItem) => check.expects === "accept";
   const isSignature = ({ check }: CheckedItem) => check.id.startsWith("signature.");
 
+  // Of a response that never came, nothing else follows.
+  claim("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
   if (isOpen("signature.tampered") && isOpen("signature.other-key")) claim("signature-unchecked", isSignature);
 
   const genuine = open.get("genuine");
@@ -109,9 +111,14 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
   return [...found, ...[...rest].map(([mistake, checks]) => ({ mistake, checks }))];
 }
 
+/** What ends a receiver each time, and is a mistake that is known to. */
+const isCrash = (item: CheckedItem): boolean =>
+  item.endsReceiver === true &&
+  ["unknown-activity", "unknown-fields", "interrupted", "signature-crash"].includes(mistakeOf(item));
+
 const isWrong = ({ result }: CheckedItem): boolean => result === "failed" || result === "warning";
 
-const wasAccepted = ({ exchanges }: CheckedItem): boolean => exchanges.some(({ reply }) => isAccepted(reply));
+const wasAccepted = ({ exchanges }: CheckedItem): boolean => exchanges.some(({ reply }) => hasSucceeded(reply));
 
 /** Whether a delivery was rejected as in another check, so for the same reason. */
 const hasReplyOf =

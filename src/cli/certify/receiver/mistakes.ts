@@ -179,6 +179,10 @@ export const mistakes = lookupTable<Mistake>({
     fix: "Catch the error of a body that is not complete, and store nothing of it.",
     code: { node: "try { for await (const chunk of req) chunks.push(chunk) } catch { return }" },
   },
+  "receiver-ended": {
+    title: "The receiver's process ends while it handles deliveries",
+    fix: "Read what it prints before it ends (--verbose), and catch the error.",
+  },
   redirect: {
     title: "The receiver redirects",
     fix: "Respond at the address of the webhook itself. The service does not follow redirects.",

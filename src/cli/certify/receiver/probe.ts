@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { CommandFailedError } from "../../failure.ts";
 import type { Host } from "../../host.ts";
+import { endGroup, hasProcessGroups } from "../check.ts";
 
 /** The command that prints what the receiver has stored. */
 export interface Probe {
@@ -80,12 +81,18 @@ function runProbe(
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const ended = new AbortController();
-    const child = spawn(command, { cwd: host.cwd, env, shell: true, stdio: ["ignore", "pipe", "ignore"] });
+    const child = spawn(command, {
+      cwd: host.cwd,
+      env,
+      shell: true,
+      detached: hasProcessGroups,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     const chunks: Buffer[] = [];
     let size = 0;
     const fail = (why: string, cause?: Error) => {
       ended.abort();
-      child.kill("SIGKILL");
+      endGroup(child, "SIGKILL");
       child.stdout.destroy();
       reject(
         new CommandFailedError("failed", "probe_failed", `The command of --probe ${why}.`, {
@@ -102,6 +109,8 @@ function runProbe(
     child.once("error", (error) => fail("cannot run", error));
     child.once("close", (code) => {
       if (ended.signal.aborted) return;
+      // What it started may outlive it.
+      endGroup(child, "SIGKILL");
       if (code !== 0) return fail(code === null ? "was killed" : `exits with ${code}`);
       ended.abort();
       resolve(Buffer.concat(chunks).toString("utf8"));

@@ -9,7 +9,10 @@ import { endGroup, hasProcessGroups } from "../check.ts";
 export interface ReceiverProcess {
   /** Starts it and waits until it listens. */
   start(): Promise<void>;
-  readonly hasEnded: boolean;
+  /** How it ended: `exit code 3`. Undefined while it runs. */
+  readonly end: string | undefined;
+  /** The same a moment after a connection broke: a program that ends closes its connections first. */
+  endAfterBreak(): Promise<string | undefined>;
   /** Ends it, with all the processes that it started. */
   stop(): Promise<void>;
 }
@@ -33,13 +36,29 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   let child: ChildProcess | undefined;
   let ending: Promise<void> = Promise.resolve();
   let printed = "";
+  let patienceMs = graceMs;
   atForcedEnd(() => child && endGroup(child, "SIGKILL"));
 
-  const hasEnded = () => child === undefined || child.exitCode !== null || child.signalCode !== null;
+  const endOfChild = () => (child && (child.exitCode !== null || child.signalCode !== null) ? endOf(child) : undefined);
+
+  /** Resolves when it has ended, or after so long. */
+  async function waitForEnd(ms: number, cut?: AbortSignal): Promise<void> {
+    const stopped = new AbortController();
+    const signals = [stopped.signal, ...(cut ? [cut] : [])];
+    await Promise.race([ending.finally(() => stopped.abort()), host.wall.sleep(ms, AbortSignal.any(signals))]);
+  }
 
   const receiver = {
-    get hasEnded() {
-      return hasEnded();
+    get end() {
+      return endOfChild();
+    },
+
+    async endAfterBreak() {
+      await waitForEnd(patienceMs, signal);
+      const end = endOfChild();
+      // One that lives on breaks connections by itself.
+      if (end === undefined) patienceMs /= 2;
+      return end;
     },
 
     async start() {
@@ -71,7 +90,8 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       const until = host.wall.monotonicNow() + readyTimeoutMs;
       while (!(await listens(url, host.wall))) {
         signal.throwIfAborted();
-        if (hasEnded()) throw notStarted(`ended with ${endOf(started)} before it listened at ${url}`, printed);
+        const end = endOfChild();
+        if (end !== undefined) throw notStarted(`ended with ${end} before it listened at ${url}`, printed);
         if (host.wall.monotonicNow() > until) {
           throw notStarted(`does not listen at ${url} after ${readyTimeoutMs / 1_000} s`, printed);
         }
@@ -83,11 +103,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       const ended = child;
       if (!ended) return;
       endGroup(ended, "SIGTERM");
-      const stopped = new AbortController();
-      await Promise.race([
-        ending.finally(() => stopped.abort()),
-        host.wall.sleep(graceMs, AbortSignal.any([stopped.signal, context.cut])),
-      ]);
+      await waitForEnd(graceMs, context.cut);
       // Its child processes may outlive it.
       endGroup(ended, "SIGKILL");
       await ending;

@@ -37,6 +37,7 @@ interface ReportedCheck {
   readonly deliveries: number;
   readonly status: number | null;
   readonly error: string | null;
+  readonly receiver_end: string | null;
   readonly duration_ms: number;
   readonly response_body: string | null;
   readonly files: readonly string[];
@@ -61,7 +62,8 @@ export function createReport({ url, language, items, diagnoses, seconds, filesOf
     items.some(({ check, result }) => result === "failed" && checks.includes(check.id));
   return {
     url,
-    result: counts.failed > 0 ? "failed" : "passed",
+    // What the time limit cut off may be what is wrong.
+    result: counts.failed > 0 || items.some(({ isCutOff }) => isCutOff) ? "failed" : "passed",
     language: language ?? null,
     counts,
     seconds,
@@ -94,6 +96,7 @@ function reportedCheck(item: CheckedItem, mistake: string | undefined, files: re
     deliveries: exchanges.length,
     status: reply?.status ?? null,
     error: reply?.error?.message ?? null,
+    receiver_end: item.receiverEnd ?? null,
     duration_ms: durationMs,
     response_body: reply && reply.body !== "" ? reply.body : null,
     files,

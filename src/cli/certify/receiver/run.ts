@@ -7,13 +7,19 @@ import { genuineCheck } from "./genuine-checks.ts";
 import type { Probe } from "./probe.ts";
 import { probeCheck } from "./probe-checks.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
-import { createSender, isAccepted } from "./sender.ts";
+import { createSender, hasSucceeded, isAccepted } from "./sender.ts";
 
 /** Result of one check. */
 export interface CheckedItem extends CheckFinding {
   readonly check: Check;
   readonly exchanges: readonly Exchange[];
   readonly durationMs: number;
+  /** How the receiver of --command ended during the check: `exit code 3`. */
+  readonly receiverEnd?: string;
+  /** It ended when the check was made alone, too: the check is why. */
+  readonly endsReceiver?: boolean;
+  /** The time limit alone is why it is not checked. */
+  readonly isCutOff?: boolean;
 }
 
 export interface RunOptions {
@@ -37,9 +43,10 @@ const slowerMs = 150;
 const concurrencyOfSlow = 16;
 /** Duration of a check with a probe, if the receiver is slow. */
 const probeMs = 2_000;
-const maxRestarts = 5;
-/** Events of one check have neighboring numbers. */
-const numbersPerCheck = 100;
+const maxRestarts = 10;
+/** Events of one check have neighboring numbers. One that is made again has others, which the receiver cannot know. */
+const numbersPerCheck = 200;
+const furtherWhenAgain = 100;
 
 /** Runs the checks, and returns their results in order; those that build on a genuine delivery come after it. */
 export async function runChecks(options: RunOptions): Promise<readonly CheckedItem[]> {
@@ -48,53 +55,123 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   const pace = { bestMs: 0, isSlow: false };
   const items = new Map<string, CheckedItem>();
   let restarts = 0;
+  let isRefusing = false;
+  let last: Check | undefined;
 
   const record = async (item: CheckedItem) => {
+    if (item.exchanges.length > 0) last = item.check;
     items.set(item.check.id, item);
     if (checks.includes(item.check)) await onChecked(item);
   };
-  const skip = (check: Check, detail: string) =>
-    record({ check, result: "not_checked", detail, exchanges: [], durationMs: 0 });
+  const skip = (check: Check, detail: string) => record({ ...unmade(check), detail });
 
-  async function make(check: Check): Promise<void> {
-    const reason = reasonToSkip(check, items);
-    if (reason !== undefined) return skip(check, reason);
-    const leftMs = maxMs - (wall.monotonicNow() - begunAt);
-    if (leftMs <= (check.requires === "probe" ? probeMs : 0))
-      return skip(check, `the time limit of ${maxMs / 1_000} s was reached (--time-limit)`);
-    if (receiver?.hasEnded) {
-      if (restarts === maxRestarts) return skip(check, "the receiver ended again and again");
-      restarts += 1;
-      await receiver.start();
-    }
-    const making = { pace, timeoutMs: Math.min(responseTimeoutMs, leftMs) };
-    const item = await makeCheck(check, options, making);
-    if (!isRefused(item)) return record(item);
-    if (!receiver || restarts === maxRestarts) return skip(check, "the receiver no longer accepts connections");
+  const mustRestart = () => receiver !== undefined && (receiver.end !== undefined || isRefusing);
+
+  /** Of a receiver that responded to the last check, and ended afterwards. */
+  function noteLateEnd(): void {
+    const ended = last && items.get(last.id);
+    if (ended && !ended.receiverEnd && receiver?.end) items.set(ended.check.id, withEnd(ended, receiver.end));
+  }
+
+  /** Starts a receiver again that has ended; false: that has happened too often. */
+  async function restart(): Promise<boolean> {
+    if (restarts === maxRestarts) return false;
     restarts += 1;
-    await receiver.stop();
-    await receiver.start();
-    await record(await makeCheck(check, options, making));
+    isRefusing = false;
+    await receiver!.stop();
+    await receiver!.start();
+    return true;
+  }
+
+  /** What comes of one check; undefined: no delivery of it was taken. */
+  async function attempt(check: Check, further = 0): Promise<CheckedItem | undefined> {
+    const leftMs = maxMs - (wall.monotonicNow() - begunAt);
+    const cutOff = `the time limit of ${maxMs / 1_000} s was reached (--time-limit)`;
+    if (leftMs <= (check.requires === "probe" ? probeMs : 0)) {
+      return { ...unmade(check), detail: cutOff, isCutOff: true };
+    }
+    const item = await makeCheck(check, options, { pace, timeoutMs: Math.min(responseTimeoutMs, leftMs), further });
+    if (isRefused(item)) return undefined;
+    const receiverEnd = isBroken(item) ? await receiver?.endAfterBreak() : receiver?.end;
+    if (receiverEnd !== undefined) return withEnd(item, receiverEnd);
+    if (item.result === "passed" || leftMs >= responseTimeoutMs || !hasTimedOut(item)) return item;
+    return { ...item, result: "not_checked", detail: cutOff, isCutOff: true };
+  }
+
+  /**
+   * Makes these checks, so many at once. Where the receiver ends, those whose connections broke are made again, each
+   * alone: only so it shows which of them ends it, if one does.
+   */
+  async function make(list: readonly Check[], concurrency = 1): Promise<void> {
+    for (let waiting = list; waiting.length > 0; ) {
+      const left: Check[] = [];
+      const ended: CheckedItem[] = [];
+      noteLateEnd();
+      const hasGivenUp = mustRestart() && !(await restart());
+      await inTurn(waiting, concurrency, signal, async (check) => {
+        const reason = reasonToSkip(check, items, options);
+        if (reason !== undefined) return skip(check, reason);
+        if (hasGivenUp) return skip(check, "the receiver ended again and again");
+        if (mustRestart()) return void left.push(check);
+        const item = await attempt(check);
+        if (item?.receiverEnd) ended.push(item);
+        else if (item) await record(item);
+        else if (!receiver) await skip(check, "the receiver no longer accepts connections");
+        else {
+          isRefusing = true;
+          left.push(check);
+        }
+      });
+      await makeAgain(ended);
+      signal.throwIfAborted();
+      waiting = left;
+    }
+  }
+
+  /** If none of them ends the receiver alone, each counts as one during which it ended. */
+  async function makeAgain(ended: readonly CheckedItem[]): Promise<void> {
+    const again: CheckedItem[] = [];
+    for (const item of ended) {
+      const isRunning = !mustRestart() || (await restart());
+      const repeated = isRunning ? await attempt(item.check, furtherWhenAgain) : undefined;
+      again.push(repeated?.receiverEnd ? endedAgain(repeated) : (repeated ?? item));
+    }
+    const isExplained = again.some(({ endsReceiver }) => endsReceiver);
+    for (const item of isExplained ? again : ended) await record(item);
   }
 
   const first = await makeGenuine(options, pace);
-  await record(first);
-  if (checks.includes(responseTimeCheck)) await make(responseTimeCheck);
-  if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await make(probeCheck);
+  const firstEnd = isBroken(first) ? await receiver?.endAfterBreak() : receiver?.end;
+  await record(firstEnd === undefined ? first : withEnd(first, firstEnd));
+  if (checks.includes(responseTimeCheck)) await make([responseTimeCheck]);
+  if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await make([probeCheck]);
   const others = checks.filter((check) => !items.has(check.id));
   // Sequential checks need the results of earlier ones.
   const single = others.filter(({ expects, requires }) => expects !== "other" && requires === undefined);
-  const concurrency = pace.bestMs >= slowerMs ? concurrencyOfSlow : 1;
-  await inTurn(single, concurrency, signal, make);
-  await inTurn(
-    others.filter((check) => !single.includes(check)),
-    1,
-    signal,
-    make,
-  );
+  await make(single, pace.bestMs >= slowerMs ? concurrencyOfSlow : 1);
+  await make(others.filter((check) => !single.includes(check)));
+  noteLateEnd();
   signal.throwIfAborted();
   return allChecks.flatMap((check) => items.get(check.id) ?? []);
 }
+
+const unmade = (check: Check) => ({ check, result: "not_checked" as const, exchanges: [], durationMs: 0 });
+
+/** A response is no success where the receiver has ended with it. */
+const withEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
+  ...item,
+  result: "failed",
+  detail: `the receiver ended with ${receiverEnd} during this check`,
+  receiverEnd,
+});
+
+/** A rejection that ends the receiver each time stays a warning. */
+const endedAgain = (item: CheckedItem): CheckedItem => ({
+  ...item,
+  result:
+    item.check.expects === "reject" && !item.exchanges.some(({ reply }) => hasSucceeded(reply)) ? "warning" : "failed",
+  endsReceiver: true,
+});
 
 /** The first deliveries: their duration decides how the others are sent. */
 async function makeGenuine(options: RunOptions, pace: { bestMs: number; isSlow: boolean }): Promise<CheckedItem> {
@@ -144,8 +221,7 @@ async function makeCheck(
     },
   });
   signal.throwIfAborted();
-  const hasTimedOut = exchanges.some(({ reply }) => reply.error?.code === "timeout");
-  const isInconclusive = finding.result !== "passed" && hasTimedOut && pace.isSlow;
+  const isInconclusive = finding.result !== "passed" && hasTimedOut({ exchanges }) && pace.isSlow;
   return {
     check,
     ...(isInconclusive ? ({ result: "not_checked", detail: "the receiver is too slow for it" } as const) : finding),
@@ -153,6 +229,14 @@ async function makeCheck(
     durationMs: wall.monotonicNow() - begunAt,
   };
 }
+
+/** Whether no status came in time: one of 2xx to a forged delivery proves what it proves. */
+const hasTimedOut = ({ exchanges }: Pick<CheckedItem, "exchanges">): boolean =>
+  exchanges.some(({ reply }) => reply.error?.code === "timeout" && reply.status === undefined);
+
+/** Whether a connection broke, as it does when the receiver ends. */
+const isBroken = ({ exchanges }: CheckedItem): boolean =>
+  exchanges.some(({ reply }) => ["closed", "refused", "unreachable"].includes(reply.error?.code ?? ""));
 
 /** An earlier delivery has ended the receiver. */
 const isRefused = ({ exchanges }: CheckedItem): boolean => exchanges[0]?.reply.error?.code === "refused";
@@ -165,7 +249,12 @@ const noReply = {
 } as const;
 
 /** The reason why a check would prove nothing, by earlier results. */
-function reasonToSkip({ requires }: Check, items: ReadonlyMap<string, CheckedItem>): string | undefined {
+function reasonToSkip(
+  { requires }: Check,
+  items: ReadonlyMap<string, CheckedItem>,
+  options: Pick<RunOptions, "probe">,
+): string | undefined {
+  if (requires === "probe" && !options.probe) return "--probe is not given";
   const first = items.get(genuineCheck.id)?.exchanges[0]?.reply;
   if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeReply(first)}`;
   const probe = items.get(probeCheck.id);

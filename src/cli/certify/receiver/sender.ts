@@ -26,9 +26,11 @@ export interface Reply {
 
 export type ReplyErrorCode = "refused" | "unreachable" | "closed" | "timeout" | "too-large" | "malformed" | "hung-up";
 
+/** Whether a status of 2xx came, whatever became of the rest of the response. */
+export const hasSucceeded = ({ status = 0 }: Reply): boolean => status >= 200 && status < 300;
+
 /** As the service counts it: 2xx, and a complete response. */
-export const isAccepted = ({ status = 0, error }: Reply): boolean =>
-  error === undefined && status >= 200 && status < 300;
+export const isAccepted = (reply: Reply): boolean => reply.error === undefined && hasSucceeded(reply);
 
 interface SenderOptions {
   readonly url: string;

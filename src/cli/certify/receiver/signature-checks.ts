@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { contentHash } from "../../../schemes/webhook.ts";
 import { type Check, type CheckRun, describeReply } from "./check.ts";
 import { contentType } from "./deliveries.ts";
-import { type Delivery, isAccepted, type Reply } from "./sender.ts";
+import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
 
 interface Forgery extends Pick<Check, "id" | "summary"> {
   readonly build: (run: CheckRun) => Delivery;
@@ -23,7 +23,8 @@ const rejects = ({ build, isHarmless, ...declared }: Forgery): Check => ({
 });
 
 function resultOf(reply: Reply, isHarmless = false) {
-  if (isAccepted(reply)) return isHarmless ? "warning" : "failed";
+  // The receiver has taken it before its response broke.
+  if (hasSucceeded(reply)) return isHarmless ? "warning" : "failed";
   if (reply.error?.code === "timeout") return "failed";
   // It is rejected, by an exception that was not expected.
   return reply.error || reply.status! >= 500 ? "warning" : "passed";

@@ -64,9 +64,10 @@ export const authCertify = defineCommand({
     const maxWaitMs = parseDurationFlag(input.flags["client-timeout"] ?? "60s", "--client-timeout");
     const writeReport = await openReport(input.flags.report, context.host);
     const { runChecks } = await import("../../certify/client/run-checks.ts");
-    const results = await runChecks(chosen, argv, maxWaitMs, context);
+    const { outcomes: results, failure } = await runChecks(chosen, argv, maxWaitMs, context);
     const { formatReport, showResults } = await import("../../certify/client/report.ts");
     await writeReport(formatReport(results));
+    if (failure) throw failure;
     await showResults(results, context);
     const fails = input.flags.strict ? ["failed", "warning"] : ["failed"];
     return results.some(({ result }) => fails.includes(result)) ? "failed" : undefined;

@@ -124,7 +124,7 @@ export const webhooksCertify = defineCommand({
   words: ["webhooks", "certify"],
   summary: "Check a webhook receiver, and name its mistakes",
   description:
-    "Sends the receiver what the service may send, and what it must reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and what is stored before a response are checked with --probe only. --console prints an address of the console after the checks: it shows the retries of 155 minutes, and sends further test events, altered or not. Exits 1 if a check failed; warnings do not count.",
+    "Sends the receiver what the service may send, and what it must reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and what is stored before a response are checked with --probe only. --console prints an address of the console after the checks: it shows the retries of 155 minutes, and sends further test events, altered or not. Exits 1 if a check failed, or if the time limit left checks out; warnings do not count.",
   positionals: [],
   flags,
   examples: [
@@ -196,6 +196,11 @@ async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPla
   const { host } = context;
   const { to, command, probe, only, skip } = flags;
   if (to === undefined) throw new InputRequiredError("to", "--to is required");
+  if (command?.trim() === "") throw new UsageError("--command must not be empty");
+  if (probe?.trim() === "") throw new UsageError("--probe must not be empty");
+  const timeLimit = flags["time-limit"] ?? "8s";
+  const maxMs = parseDurationFlag(timeLimit, "--time-limit");
+  if (maxMs === 0) throw new UsageError(`--time-limit must be more than 0s, got "${timeLimit}"`);
   const keep = flags.keep === undefined ? undefined : resolve(host.cwd, flags.keep);
   if (keep !== undefined) await SavedDeliveries.check(keep, "--keep");
   const writeReport = await openReport(flags.report, host);
@@ -203,7 +208,7 @@ async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPla
     url: parseReceiverUrl(to, "--to"),
     checks: selectChecks(allChecks, { only, skip, list: ["webhooks", "certify", "--list"] }),
     activity: parseActivity(flags.activity ?? "CONTRACT_SIGNED") as Activity,
-    maxMs: parseDurationFlag(flags["time-limit"] ?? "8s", "--time-limit"),
+    maxMs,
     readyTimeoutMs: parseDurationFlag(flags["ready-timeout"] ?? "30s", "--ready-timeout"),
     language: (flags.language as Language | undefined) ?? guessLanguage(command ?? ""),
     key: await givenKey(flags, context),
