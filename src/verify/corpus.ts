@@ -23,6 +23,8 @@ export interface Corpus {
   readonly exchanges: readonly CorpusExchange[];
   /** Key of the index: another corpus has another one. */
   readonly digest: string;
+  /** False: its recording was interrupted, or has not ended. */
+  readonly isEnded: boolean;
 }
 
 export const indexName = "index.ndjson";
@@ -40,21 +42,30 @@ interface IndexEntry {
 
 const formatEntry = ({ file, sha256 }: IndexEntry): string => `${JSON.stringify({ file, sha256 })}\n`;
 
-/** Reads a whole corpus. Throws CorpusError if it is cut, edited, of another version, or not one. */
-export async function readCorpus(folder: string): Promise<Corpus> {
-  const { entries, digest, isEnded } = await readIndex(folder);
-  if (!isEnded) {
+/**
+ * Reads a whole corpus. Throws CorpusError where it is cut, edited, of another version, or not one. `isInterruptedAllowed`:
+ * one without an end is read as far as it goes.
+ */
+export async function readCorpus(folder: string, { isInterruptedAllowed = false } = {}): Promise<Corpus> {
+  const { entries, digest, isEnded } = await readIndex(folder, isInterruptedAllowed);
+  if (!isEnded && !isInterruptedAllowed) {
     throw new CorpusError(`${folder} has no end: its recording was interrupted, or its index was cut`);
   }
-  await requireNothingElse(folder, entries);
   const exchanges: CorpusExchange[] = [];
-  for (const entry of entries) exchanges.push(await readEntry(folder, entry));
-  return { folder, exchanges: exchanges.sort((a, b) => a.at - b.at || compareNames(a, b)), digest };
+  for (const entry of entries) exchanges.push(await readExchange(folder, entry.file, entry.sha256));
+  const unlisted = await listUnlisted(folder, entries);
+  if (isEnded && unlisted.length > 0)
+    throw new CorpusError(`${indexName} of ${folder} is cut or edited: it does not name ${unlisted[0]!.slice(0, 120)}`);
+  for (const file of unlisted) exchanges.push(await readExchange(folder, file));
+  return { folder, exchanges: exchanges.sort((a, b) => a.at - b.at || compareNames(a, b)), digest, isEnded };
 }
 
 const compareNames = (a: CorpusExchange, b: CorpusExchange): number => (a.file < b.file ? -1 : 1);
 
-async function readIndex(folder: string): Promise<{ entries: IndexEntry[]; digest: string; isEnded: boolean }> {
+async function readIndex(
+  folder: string,
+  isInterruptedAllowed = false,
+): Promise<{ entries: IndexEntry[]; digest: string; isEnded: boolean }> {
   const text = await readPlain(folder, indexName, `${folder} is not a corpus: it has no ${indexName}`);
   const [first = "", ...lines] = text.split("\n");
   const { format, version } = fieldsOf(tryParseJson(first));
@@ -63,7 +74,8 @@ async function readIndex(folder: string): Promise<{ entries: IndexEntry[]; diges
     throw new CorpusError(
       `${folder} is a corpus of version ${String(version).slice(0, 20)}, and this svc reads version 1`,
     );
-  if (lines.pop() !== "") throw new CorpusError(`${indexName} of ${folder} is cut in its last line`);
+  if (lines.pop() !== "" && !isInterruptedAllowed)
+    throw new CorpusError(`${indexName} of ${folder} is cut in its last line`);
   if (lines.length > maxFiles) throw new CorpusError(`${folder} has more than ${maxFiles} exchanges`);
   let ended: unknown;
   const entries: IndexEntry[] = [];
@@ -85,9 +97,10 @@ async function readIndex(folder: string): Promise<{ entries: IndexEntry[]; diges
   return { entries, digest: digestOf(text), isEnded: ended !== undefined };
 }
 
-async function readEntry(folder: string, { file, sha256 }: IndexEntry): Promise<CorpusExchange> {
+async function readExchange(folder: string, file: string, sha256?: string): Promise<CorpusExchange> {
   const text = await readPlain(folder, file, `${folder} is cut: ${file} is missing`);
-  if (digestOf(text) !== sha256) throw new CorpusError(`${file} of ${folder} was edited: it differs from the index`);
+  if (sha256 !== undefined && digestOf(text) !== sha256)
+    throw new CorpusError(`${file} of ${folder} was edited: it differs from the index`);
   try {
     return { ...parseExchange(text), file };
   } catch (cause) {
@@ -112,11 +125,10 @@ async function readPlain(folder: string, name: string, missing: string): Promise
   }
 }
 
-async function requireNothingElse(folder: string, entries: readonly IndexEntry[]): Promise<void> {
+/** Exchanges that the index does not name. */
+async function listUnlisted(folder: string, entries: readonly IndexEntry[]): Promise<string[]> {
   const known = new Set(entries.map(({ file }) => file));
-  const other = (await readdir(folder)).find((name) => name.endsWith(".http") && !known.has(name));
-  if (other !== undefined)
-    throw new CorpusError(`${indexName} of ${folder} is cut or edited: it does not name ${other.slice(0, 120)}`);
+  return (await readdir(folder)).filter((name) => name.endsWith(".http") && !known.has(name)).sort();
 }
 
 /** Writes a corpus, an exchange at a time. An interrupted one is continued. */
@@ -195,7 +207,7 @@ export async function reindexCorpus(folder: string): Promise<number> {
   const lines: string[] = [`${JSON.stringify(header)}\n`];
   for (const file of files) {
     const text = await readPlain(folder, file, `${file} is missing`);
-    await readEntry(folder, { file, sha256: digestOf(text) });
+    await readExchange(folder, file);
     lines.push(formatEntry({ file, sha256: digestOf(text) }));
   }
   await writeFileAtomic(join(folder, indexName), `${lines.join("")}${JSON.stringify({ end: files.length })}\n`);

@@ -32,10 +32,14 @@ const maxRecordedBytes = 16 * 1024 * 1024;
 /** Forwards every request to a service, byte for byte, and reports what passed. */
 export async function openProxy(options: ProxyOptions): Promise<RecordingProxy> {
   const target = new URL(options.to);
-  const server = createServer((incoming, response) => forward(incoming, response, target, options));
+  let isClosing = false;
+  const server = createServer((incoming, response) => forward(incoming, response, target, options, () => isClosing));
   // Uploads may take long, and the service decides how long.
   server.requestTimeout = 0;
-  server.on("upgrade", (_, socket) => socket.end("HTTP/1.1 501 Not Implemented\r\ncontent-length: 0\r\n\r\n"));
+  server.on("upgrade", ({ method, url }, socket) => {
+    options.onSkipped(`${method} ${url?.split("?")[0]} asks for another protocol`);
+    socket.end("HTTP/1.1 501 Not Implemented\r\ncontent-length: 0\r\n\r\n");
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port, options.host, resolve);
@@ -46,13 +50,20 @@ export async function openProxy(options: ProxyOptions): Promise<RecordingProxy> 
     url: `http://${shownHost}:${port}`,
     close: () =>
       new Promise((resolve) => {
+        isClosing = true;
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
 }
 
-function forward(incoming: IncomingMessage, response: ServerResponse, target: URL, options: ProxyOptions): void {
+function forward(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  target: URL,
+  options: ProxyOptions,
+  isClosing: () => boolean,
+): void {
   const { now, onExchange, onSkipped } = options;
   const at = now();
   const { method = "GET", url = "/" } = incoming;
@@ -64,6 +75,13 @@ function forward(incoming: IncomingMessage, response: ServerResponse, target: UR
   const send = target.protocol === "https:" ? requestHttps : requestHttp;
   const sent = new CapturedBody();
   const received = new CapturedBody();
+  let isSettled = false;
+  /** Reports an exchange once: the first thing that goes wrong is the reason for what follows. */
+  const settle = (report: () => void) => {
+    if (!isSettled) report();
+    isSettled = true;
+  };
+  const skip = (reason: string) => settle(() => onSkipped(`${method} ${path.split("?")[0]} ${reason}`));
   const outgoing: ClientRequest = send(target, {
     method,
     path,
@@ -73,28 +91,39 @@ function forward(incoming: IncomingMessage, response: ServerResponse, target: UR
   });
   incoming.on("data", (chunk: Buffer) => sent.add(chunk));
   incoming.pipe(outgoing);
-  incoming.once("error", () => outgoing.destroy());
-  response.once("close", () => response.writableEnded || outgoing.destroy());
+  incoming.once("error", () => {
+    skip("was not sent whole: the client left");
+    outgoing.destroy();
+  });
+  response.once("close", () => {
+    if (response.writableEnded) return;
+    skip(isClosing() ? "was not complete when the proxy stopped" : "has no whole response: the client left");
+    outgoing.destroy();
+  });
   outgoing.once("response", (answer) => {
     response.writeHead(answer.statusCode!, answer.statusMessage, answer.rawHeaders as unknown as string[]);
     answer.on("data", (chunk: Buffer) => received.add(chunk));
     answer.pipe(response);
-    answer.once("error", () => response.destroy());
+    answer.once("error", () => {
+      skip("has no whole response: the service closed the connection");
+      response.destroy();
+    });
     answer.once("end", () => {
       const [request, reply] = [sent.body, received.body];
-      if (request === undefined || reply === undefined)
-        return onSkipped(`${method} ${path.split("?")[0]} has more than 16 MiB`);
-      onExchange({
-        at,
-        durationMs: now() - at,
-        request: { method, target: path, headers, body: request },
-        response: { status: answer.statusCode!, headers: pairsOf(answer.rawHeaders), body: reply },
-      });
+      if (request === undefined || reply === undefined) return skip("has more than 16 MiB");
+      settle(() =>
+        onExchange({
+          at,
+          durationMs: now() - at,
+          request: { method, target: path, headers, body: request },
+          response: { status: answer.statusCode!, headers: pairsOf(answer.rawHeaders), body: reply },
+        }),
+      );
     });
   });
   outgoing.once("error", (error: NodeJS.ErrnoException) => {
+    skip(`got no response: ${error.code ?? error.message}`);
     if (response.destroyed) return;
-    onSkipped(`${method} ${path.split("?")[0]} got no response: ${error.code ?? error.message}`);
     if (response.headersSent) return void response.destroy();
     response
       .writeHead(502, { "content-type": "text/plain" })

@@ -43,6 +43,8 @@ export interface ClaimReport {
 export interface VerifyReport {
   readonly exchanges: number;
   readonly compared: number;
+  /** Why the others were not compared. */
+  readonly incomparable: readonly { readonly reason: string; readonly exchanges: number }[];
   readonly summary: Readonly<Record<ClaimVerdict, number>>;
   /** Not accepted ones are drift. */
   readonly drift: number;
@@ -60,17 +62,22 @@ const differenceId = (claim: Claim, status: number, { path, kind }: FoundDiffere
     kind,
   ].join(":");
 
-/** Results of a replay, claim by claim. `accepted`: reasons by the id of a difference. */
+/**
+ * What a replay shows, claim by claim. `accepted`: reasons by the id of a difference. `undeclared`: the number of exchanges
+ * about which there is no claim.
+ */
 export function buildReport(
   replayed: readonly ReplayedExchange[],
   accepted: Readonly<Record<string, string>>,
+  undeclared = 0,
 ): VerifyReport {
   const differences = collectDifferences(replayed, accepted);
   const claims = reportClaims(replayed, differences);
   const counts = (verdict: ClaimVerdict) => claims.filter((one) => one.verdict === verdict).length;
   return {
-    exchanges: replayed.length,
+    exchanges: replayed.length + undeclared,
     compared: replayed.filter(({ incomparable }) => incomparable === undefined).length,
+    incomparable: countReasons(replayed, undeclared),
     summary: {
       confirmed: counts("confirmed"),
       refuted: counts("refuted"),
@@ -81,6 +88,14 @@ export function buildReport(
     differences,
     claims,
   };
+}
+
+function countReasons(replayed: readonly ReplayedExchange[], undeclared: number): VerifyReport["incomparable"] {
+  const counts = new Map<string, number>();
+  if (undeclared > 0) counts.set("no operation of the service has this method and path", undeclared);
+  for (const { incomparable: reason } of replayed)
+    if (reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return [...counts].map(([reason, exchanges]) => ({ reason, exchanges }));
 }
 
 function collectDifferences(

@@ -1,6 +1,17 @@
-import { isSecretName } from "../api/secrets.ts";
 import { tryParseJson } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
+import {
+  editFields,
+  type FieldPlace,
+  isIdentifier,
+  isOwnSecret,
+  isoTime,
+  isRandomLooking,
+  isSecretValue,
+  isSentence,
+  mediaType,
+  personalKind,
+} from "./fields.ts";
 import { editJson } from "./json-edit.ts";
 import { standInFile } from "./stand-in-files.ts";
 import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord, type StandIns } from "./stand-ins.ts";
@@ -15,47 +26,17 @@ const uuidPattern = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
 const phonePattern = /(?<![\w.:-])\+?\(?\d[\d ()./-]{6,24}\d(?![\w:-])/g;
 const urlPattern = /\bhttps?:\/\/[^\s"'<>]+/g;
 const longPattern = /[A-Za-z0-9+/_=~.-]{16,}/g;
-const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
 const isoTimes = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?/g;
-const mediaType = /^(?:application|text|image|audio|video|multipart)\/[\w.+-]+(?:; ?[\w-]+=[\w."-]+)*$/;
 const compositeId = /^[A-Z]{1,5}-\d{1,12}$/;
 const nameKey =
   /(^|_)(?:name|first_?name|last_?name|full_?name|display_?name|given_?name|family_?name|person|author|signer|signatory|recipient|contact|nickname)$/i;
-const phoneKey = /phone|mobile|fax|tel$/i;
 const personKey = /(?:^|_)(?:first|last|full|given|family|middle|nick)_?name$/i;
-/** Fields whose values name fields, types and conditions. */
-const identifierKey =
-  /^(?:variable|type|kind|slug|field|loc|key_type|error|error_type|code|\w{1,60}_supported|alg|kty|use|crv|scope|grant_type|response_type|token_type)$/i;
 const constantKey = /(?:^|_)(?:kind|type|status|mode|level|source|event|activity|action|format|state)$/i;
-const identifier = /^[a-z][a-z0-9]*(?:[_.-][a-z0-9]{1,20})*$/i;
-/** Names of secrets that are names of other things, too: a state of a country, a code of an error. */
-const ambiguous = /^(?:state|code|key|auth|session|ticket|pin)$/i;
-const harmless =
-  /^(?:status|error|country|postal|zip|iso|language|currency|jurisdiction_iso|country_iso|dial|area)_?code$|^code[23]$/i;
-const numericSecret = /^(?:pin|otp|password|passcode|ssn|tax_id|.*_token|user_code|iban|account_number|card_number)$/i;
-
-const isIdentifier = (name: string, value: string): boolean =>
-  identifierKey.test(name) && identifier.test(value) && !isRandomLooking(value) && !/\d{4}/.test(value);
-
-/** Whether a value under this name is a secret. */
-export function isSecretValue(name: string, value: string): boolean {
-  if (harmless.test(name) || !isSecretName(name)) return false;
-  if (isIdentifier(name, value)) return false;
-  return !ambiguous.test(name) || (isRandomLooking(value) && !/\s/.test(value)) || /^(?=.*\d)[\w-]{6,}$/.test(value);
-}
-
-/** Whether a string is high in entropy: a token, a key or a hash, not words. */
-export function isRandomLooking(text: string): boolean {
-  if (text.length < 16 || /^[a-z]+(?:[_.-][a-z]+)*$/.test(text) || /^[A-Z]+(?:_[A-Z]+)*$/.test(text)) return false;
-  if (/^[0-9a-f]{16,}$/i.test(text)) return /\d/.test(text);
-  // Words and paths change their kind of letter seldom, random strings at every third place.
-  const kinds = [...text].map((char) =>
-    /[a-z]/.test(char) ? "a" : /[A-Z]/.test(char) ? "A" : /\d/.test(char) ? "0" : "-",
-  );
-  const changes = kinds.filter((kind, at) => at > 0 && kind !== kinds[at - 1]).length;
-  const letters = new Set(text.toLowerCase());
-  return changes / text.length > 0.25 && letters.size >= 8;
-}
+/** Fields of this name are secrets also where they are numbers. */
+const numericSecret = /^(?:tax_id|.*_token|user_code)$/i;
+/** After these words an error names a login. */
+const beforeLogin =
+  /(?<![\w-])(?:user|username|login|account|customer|person|employee|signer|recipient)\s{1,3}["'“(]?$/i;
 
 /** Replaces what a string may say about a person, and every secret in it. */
 export class TextSanitizer {
@@ -67,21 +48,41 @@ export class TextSanitizer {
     this.#vocabulary = getVocabulary();
   }
 
-  /** The value of a field, a parameter or a header of this name. */
-  named(name: string, value: string, kind: TextKind = "value"): string {
+  /** The value of a parameter or of a header of this name. */
+  parameter(name: string, value: string): string {
+    return this.named(name, value, "value", "parameter");
+  }
+
+  /** The value of a field of this name. */
+  named(name: string, value: string, kind: TextKind = "value", place: FieldPlace = placeOf(kind)): string {
+    const hidden = this.#hidden(name, value, place);
+    if (hidden !== undefined) return hidden;
     if (value === "" || this.#isPublic(value)) return value;
     if (isIdentifier(name, value) || (constantKey.test(name) && /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(value))) return value;
-    if (isSecretValue(name, value)) return this.secret(value);
-    if (phoneKey.test(name) && /\d/.test(value))
-      return isStandInPhone(value) ? value : this.#standIns.phone(value.replace(/\D/g, ""));
     if (personKey.test(name))
-      for (const word of value.match(/\p{L}[\p{L}\p{M}'’]*/gu) ?? []) this.#standIns.names.add(word);
+      for (const word of value.match(/\p{L}[\p{L}\p{M}'’]*/gu) ?? []) {
+        this.#standIns.names.add(word);
+        this.#standIns.people.add(word.toLowerCase());
+      }
     return this.text(value, kind === "wording" ? kind : nameKey.test(name) ? "name" : "value");
+  }
+
+  /** The whole value replaced, where the name gives it away; else undefined. */
+  hide(name: string, value: string, kind: TextKind): string | undefined {
+    return this.#hidden(name, value, placeOf(kind));
+  }
+
+  #hidden(name: string, value: string, place: FieldPlace): string | undefined {
+    if (isSecretValue(name, value, place)) return this.secret(value);
+    const kind = personalKind(name, value);
+    if (kind === "phone") return isStandInPhone(value) ? value : this.#standIns.phone(value.replace(/\D/g, ""));
+    if (kind === "date") return this.#standIns.date(value);
+    return kind && this.#standIns.number(value, kind === "coordinate");
   }
 
   /** A secret whose place says that it is one; a structure within it stays readable. */
   secret(value: string): string {
-    if (isStandInToken(value)) return value;
+    if (isStandInToken(value) && value.length >= 12) return value;
     if (value.startsWith("eyJ") && value.split(".").length === 3) return this.#jwt(value);
     if (/^https?:\/\//.test(value)) return this.url(value);
     return this.#standIns.token(value);
@@ -116,8 +117,13 @@ export class TextSanitizer {
         secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, aside(made)) : text,
       value.replace(/[\ue000\ue001]/g, ""),
     );
-    const plain = marked
-      .replace(urlPattern, (url) => aside(this.url(url)))
+    const withoutUrls = marked.replace(urlPattern, (url) => aside(this.url(url)));
+    const plain = editFields(withoutUrls, (name, inner, place) => {
+      if (/^\ue000\d+\ue001$/.test(inner) || (place === "error" && kind === "wording" && isSentence(name, inner)))
+        return undefined;
+      const hidden = this.#hidden(name, inner, place);
+      return hidden === undefined ? undefined : aside(hidden);
+    })
       .replace(jwtPattern, (jwt) => aside(this.#jwt(jwt)))
       .replace(emailPattern, (email) => aside(isStandInEmail(email) ? email : s.email(email)))
       .replace(/[A-Z][A-Z0-9_]+/g, (word) => (this.#vocabulary.values.has(word) ? aside(word) : word))
@@ -143,7 +149,12 @@ export class TextSanitizer {
       (word, aside: string | undefined, at: number) => {
         if (aside !== undefined || isStandInWord(word)) return word;
         if (/^\d/.test(word)) return /^5+/.test(word) && word.length >= 15 ? word : this.#standIns.digits(word);
-        return this.#isPrivate(word, kind, isSentenceStart(text, at)) ? this.#standIns.word(word) : word;
+        const isLogin =
+          kind === "wording" &&
+          !/['’]/.test(word) &&
+          !this.#vocabulary.words.has(word.toLowerCase()) &&
+          beforeLogin.test(text.slice(Math.max(0, at - 20), at));
+        return isLogin || this.#isPrivate(word, kind, isSentenceStart(text, at)) ? this.#standIns.word(word) : word;
       },
     );
   }
@@ -201,7 +212,11 @@ export class TextSanitizer {
         if (equals < 0) return this.#segment(pair);
         const name = pair.slice(0, equals);
         const value = decodePercent(pair.slice(equals + 1).replaceAll("+", " "));
-        const made = this.named(decodePercent(name).replace(/\[[^[\]]{0,40}\]$/, ""), value);
+        // A query may stand in a fragment: `#/callback?code=…`.
+        const bare = decodePercent(name)
+          .replace(/^.*[?]/, "")
+          .replace(/\[[^[\]]{0,40}\]$/, "");
+        const made = this.parameter(bare, value);
         const shownName =
           name.includes("@") || name.includes("%40")
             ? encodeURIComponent(this.text(decodePercent(name), "value"))
@@ -217,16 +232,25 @@ export class TextSanitizer {
       string: ({ isKey, path, value }) => {
         if (isKey)
           return /^[A-Za-z_$@][\w$.:-]{0,60}$/.test(value) && !isRandomLooking(value)
-            ? value
+            ? this.#key(value)
             : this.text(value, "value");
         const names = path.filter((one) => one !== "");
         return this.named(names.at(-1) ?? "", value, kind);
       },
       number: ({ path, text: number }) => {
         const name = path.filter((one) => one !== "").at(-1) ?? "";
-        const isSecret = numericSecret.test(name) || phoneKey.test(name);
-        return isSecret && /^\d{3,}$/.test(number) ? this.#standIns.digits(number).replace(/^0+/, "5") : number;
+        const kind = personalKind(name, number);
+        const isHidden = kind !== undefined || isOwnSecret(name) || numericSecret.test(name);
+        return isHidden ? this.#standIns.number(number, kind === "coordinate") : number;
       },
+    });
+  }
+
+  /** A key without the names of people that were seen. */
+  #key(key: string): string {
+    return key.replace(/[A-Z]?[a-z]{2,}|[A-Z]{2,}/g, (word) => {
+      const lower = word.toLowerCase();
+      return this.#standIns.people.has(lower) && !this.#vocabulary.words.has(lower) ? this.#standIns.word(word) : word;
     });
   }
 
@@ -249,6 +273,8 @@ export class TextSanitizer {
     return made === text ? original : Buffer.from(made).toString(encoding);
   }
 }
+
+const placeOf = (kind: TextKind): FieldPlace => (kind === "wording" ? "error" : "field");
 
 const isSentenceStart = (text: string, at: number): boolean =>
   /(?:^|[.!?:"'“(])\s{0,3}$/.test(text.slice(Math.max(0, at - 4), at)) || at === 0;

@@ -3,9 +3,11 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { isSecretName } from "../api/secrets.ts";
 import { tryParseJson } from "../base/object.ts";
 import { headerOf, type Message, type RecordedExchange } from "./exchange.ts";
+import { editMarkup } from "./fields.ts";
 import { type TextKind, TextSanitizer } from "./sanitize-text.ts";
 import { standInFile } from "./stand-in-files.ts";
 import { StandIns } from "./stand-ins.ts";
+import { getVocabulary } from "./vocabulary.ts";
 
 /** Headers of one connection, or that say what program sent them. */
 const dropped =
@@ -63,7 +65,7 @@ export class ExchangeSanitizer {
     if (plain.test(name)) return value;
     if (isSecretName(name) || /^client-id$|request-id|etag|if-(?:none-)?match|content-hash/.test(name))
       return this.#text.secret(value);
-    return this.#text.named(name, value);
+    return this.#text.parameter(name, value);
   }
 
   #fileName(file: string): string {
@@ -81,16 +83,21 @@ export class ExchangeSanitizer {
     const [, scheme, rest] = /^([A-Za-z0-9-]{1,40}) (.+)$/.exec(value) ?? [];
     if (scheme === undefined || rest === undefined) return this.#text.secret(value);
     if (/=/.test(rest) && !/^[\w+/=-]+$/.test(rest))
-      return `${scheme} ${rest.replace(/(?<![\w-])([\w-]+)="([^"]{0,2000})"/g, (_, name: string, inner: string) =>
-        /^(?:realm|error|error_description|scope|charset|algorithm)$/.test(name)
-          ? `${name}="${this.#text.text(inner, "wording")}"`
-          : `${name}="${this.#text.secret(inner)}"`,
-      )}`;
+      return `${scheme} ${rest.replace(credentialPattern, (_, name: string, quoted?: string, plain?: string) => {
+        const made = this.#credential(name, quoted ?? plain ?? "");
+        return `${name}=${quoted === undefined ? made : `"${made}"`}`;
+      })}`;
     const pair = scheme.toLowerCase() === "basic" ? Buffer.from(rest, "base64").toString() : "";
     const colon = pair.indexOf(":");
     if (colon < 0) return `${scheme} ${this.#text.secret(rest)}`;
     const standIn = `${this.#text.secret(pair.slice(0, colon))}:${this.#text.secret(pair.slice(colon + 1))}`;
     return `${scheme} ${Buffer.from(standIn).toString("base64")}`;
+  }
+
+  #credential(name: string, value: string): string {
+    if (name === "realm") return isKnownRealm(value) ? value : this.#text.secret(value);
+    if (/^(?:error|error_description|scope|charset|algorithm)$/.test(name)) return this.#text.text(value, "wording");
+    return value === "" ? value : this.#text.secret(value);
   }
 
   #cookies(value: string): string {
@@ -112,10 +119,10 @@ export class ExchangeSanitizer {
     if (body.length === 0) return body;
     const text = body.toString("utf8");
     const isText = Buffer.from(text).equals(body);
-    const boundary = /^multipart\/.*boundary="?([^";]+)"?/i.exec(contentType)?.[1];
+    const boundary = boundaryOf(contentType);
     if (boundary !== undefined) {
       return sanitizeMultipart(body, boundary, {
-        value: (name, value) => this.#text.named(name, value),
+        value: (name, value) => this.#text.parameter(name, value),
         file: (file) =>
           isJson(file)
             ? Buffer.from(this.#text.json(file.toString(), "value"))
@@ -130,28 +137,41 @@ export class ExchangeSanitizer {
     // Pages, XML and text: whatever has not the form of JSON is wording with values in it.
     const isFile = /octet-stream|officedocument|msword|csv/i.test(contentType);
     if (isFile) return standInFile(body, this.#standIns) ?? body;
-    const lines = text
-      .split("\n")
-      .map((line) =>
-        tryParseJson(line) !== undefined && /^[[{]/.test(line) ? this.#text.json(line, kind) : this.#markup(line, kind),
-      );
-    return Buffer.from(lines.join("\n"));
+    const lines = text.split("\n");
+    const isLineOfJson = (line: string) => /^[[{]/.test(line) && tryParseJson(line) !== undefined;
+    if (!lines.some(isLineOfJson)) return Buffer.from(this.#markup(text, kind));
+    const made = lines.map((line) => (isLineOfJson(line) ? this.#text.json(line, kind) : this.#markup(line, kind)));
+    return Buffer.from(made.join("\n"));
   }
 
-  /** A line of a page or of XML: tags stay, attributes and text are replaced. */
-  #markup(line: string, kind: TextKind): string {
-    if (!/[<>]/.test(line)) return this.#text.text(line, kind);
-    return line.replace(/(<[^<>]*>)|([^<>]+)/g, (_, tag: string | undefined, text: string | undefined) =>
-      tag === undefined
-        ? this.#text.text(text!, kind)
-        : tag.replace(/(?<![\w-])([\w-]+)="([^"]{0,4000})"/g, (__, name: string, value: string) =>
-            /^(?:value|content|href|src|action|title|alt|placeholder|data-.*)$/.test(name)
-              ? `${name}="${this.#text.text(value, "value")}"`
-              : `${name}="${value}"`,
-          ),
-    );
+  /** A page, XML or plain text: tags stay, what their attributes and texts say is replaced. */
+  #markup(text: string, kind: TextKind): string {
+    const byLine = (part: string) =>
+      part
+        .split("\n")
+        .map((line) => this.#text.text(line, kind))
+        .join("\n");
+    return editMarkup(text, {
+      text: byLine,
+      element: (name, value) => this.#text.hide(name, value, kind) ?? byLine(value),
+      attribute: (name, value) =>
+        this.#text.hide(name, value, kind) ??
+        (/^(?:value|content|href|src|action|title|alt|placeholder|data-.*)$/.test(name)
+          ? this.#text.text(value, "value")
+          : value),
+    });
   }
 }
+
+/** `name="value"` and `name=value` of a challenge or of credentials. */
+const credentialPattern = /(?<![\w-])([\w-]+)=(?:"([^"]{0,2000})"|([^\s",]+))/g;
+
+/** A realm that the declarations have. */
+export const isKnownRealm = (realm: string): boolean => getVocabulary().words.has(realm.toLowerCase());
+
+/** What separates the parts of a multipart body. */
+export const boundaryOf = (contentType: string): string | undefined =>
+  /^multipart\/.*boundary="?([^";]+)"?/i.exec(contentType)?.[1];
 
 const isJson = (body: Buffer): boolean =>
   /^\s*[[{]/.test(body.subarray(0, 20).toString()) && tryParseJson(body.toString()) !== undefined;
@@ -202,7 +222,8 @@ function sanitizeMultipart(body: Buffer, boundary: string, edits: MultipartEdits
   return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
 }
 
-function partsOf(body: Buffer, boundary: string): Part[] {
+/** The parts of a multipart body. */
+export function partsOf(body: Buffer, boundary: string): Part[] {
   const mark = Buffer.from(`--${boundary}`);
   const parts: Part[] = [];
   let at = body.indexOf(mark);

@@ -1,9 +1,28 @@
 import { tryParseJson } from "../base/object.ts";
 import type { Corpus, CorpusExchange } from "./corpus.ts";
+import { headerOf, type Message } from "./exchange.ts";
+import {
+  editFields,
+  editMarkup,
+  type FieldPlace,
+  isOwnSecret,
+  isRandomLooking,
+  isSecretValue,
+  isSentence,
+  type PersonalKind,
+  personalKind,
+} from "./fields.ts";
 import { editJson } from "./json-edit.ts";
-import { isRandomLooking, isSecretValue } from "./sanitize-text.ts";
+import { boundaryOf, isKnownRealm, partsOf } from "./sanitize.ts";
 import { isStandInFile } from "./stand-in-files.ts";
-import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord } from "./stand-ins.ts";
+import {
+  isStandInDate,
+  isStandInEmail,
+  isStandInNumber,
+  isStandInPhone,
+  isStandInToken,
+  isStandInWord,
+} from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
 /** Something in a corpus that looks like a secret or a person. What it says is not repeated. */
@@ -11,7 +30,15 @@ export interface Suspicion {
   readonly file: string;
   /** `request body name`, `response header x-token`. */
   readonly place: string;
-  readonly kind: "e-mail address" | "token" | "phone number" | "name" | "secret" | "JSON Web Token" | "file";
+  readonly kind:
+    | "e-mail address"
+    | "token"
+    | "phone number"
+    | "name"
+    | "secret"
+    | "personal data"
+    | "JSON Web Token"
+    | "file";
   /** The first characters, and how many there are. */
   readonly shown: string;
 }
@@ -39,7 +66,7 @@ class ExchangeScan {
       ["response", response],
     ] as const) {
       for (const [name, value] of message.headers) this.#header(`${side} header ${name}`, name.toLowerCase(), value);
-      this.#body(`${side} body`, message.body);
+      this.#body(`${side} body`, message, side === "response" && response.status >= 400 ? "error" : "field");
     }
     return this.#found;
   }
@@ -53,7 +80,7 @@ class ExchangeScan {
   #target(target: string): void {
     const [path = "", query = ""] = target.split(/\?(.*)/s);
     this.#text("path", decode(path));
-    for (const [name, value] of new URLSearchParams(query)) this.#named(`query ${name}`, name, value);
+    for (const [name, value] of new URLSearchParams(query)) this.#named(`query ${name}`, name, value, "parameter");
   }
 
   #header(place: string, name: string, value: string): void {
@@ -69,10 +96,31 @@ class ExchangeScan {
         this.#add(place, "secret", rest);
       return;
     }
-    this.#named(place, name, value);
+    const realm = name === "www-authenticate" ? /realm="?([^",]+)/.exec(value)?.[1] : undefined;
+    if (realm !== undefined && !isKnownRealm(realm) && !isStandInToken(realm)) this.#add(place, "secret", realm);
+    this.#named(place, name, value, "parameter");
   }
 
-  #body(place: string, body: Buffer): void {
+  #body(place: string, message: Message, errorOrField: FieldPlace): void {
+    const { body } = message;
+    const type = headerOf(message, "content-type") ?? "";
+    const boundary = boundaryOf(type);
+    if (boundary !== undefined) {
+      for (const { head, body: content } of partsOf(body, boundary)) {
+        const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
+        this.#text(place, head);
+        if (/\bfilename\*?=/i.test(head)) this.#content(place, content, errorOrField);
+        else this.#named(`${place} ${name}`, name, content.toString("utf8"), "parameter");
+      }
+    } else if (/x-www-form-urlencoded/i.test(type)) {
+      for (const [name, value] of new URLSearchParams(body.toString("utf8"))) {
+        this.#text(`${place} key`, name);
+        this.#named(`${place} ${name}`, name, value, "parameter");
+      }
+    } else this.#content(place, body, errorOrField);
+  }
+
+  #content(place: string, body: Buffer, errorOrField: FieldPlace): void {
     if (body.length === 0 || isStandInFile(body)) return;
     const text = body.toString("utf8");
     if (!Buffer.from(text).equals(body)) {
@@ -81,8 +129,20 @@ class ExchangeScan {
       return;
     }
     if (tryParseJson(text) === undefined) {
-      const plain = text.replace(/%[0-9a-f]{2}/gi, (one) => decode(one));
-      this.#text(place, plain);
+      editMarkup(text, {
+        text: (part) => {
+          for (const line of part.split("\n")) this.#text(place, decode(line), errorOrField);
+          return part;
+        },
+        element: (name, value) => {
+          this.#named(`${place} ${name}`, name, value, errorOrField);
+          return value;
+        },
+        attribute: (name, value) => {
+          this.#named(`${place} ${name}`, name, value, errorOrField);
+          return value;
+        },
+      });
       return;
     }
     editJson(text, {
@@ -90,19 +150,40 @@ class ExchangeScan {
         // The end of a path says enough: hostile JSON may be nested a hundred thousand times.
         const keys = path.slice(-20).filter((one) => one !== "");
         if (isKey) this.#text(`${place} key`, value);
-        else this.#named(`${place} ${keys.join(".")}`, keys.at(-1) ?? "", value);
+        else this.#named(`${place} ${keys.join(".")}`, keys.at(-1) ?? "", value, errorOrField);
         return value;
       },
-      number: ({ text: number }) => number,
+      number: ({ path, text: number }) => {
+        const name = path.filter((one) => one !== "").at(-1) ?? "";
+        const kind = personalKind(name, number);
+        if ((kind !== undefined || isOwnSecret(name)) && !isStandInNumber(number, kind === "coordinate"))
+          this.#add(`${place} ${name}`, isOwnSecret(name) ? "secret" : kindOf[kind!], number);
+        return number;
+      },
     });
   }
 
-  #named(place: string, name: string, value: string): void {
+  #named(place: string, name: string, value: string, of: FieldPlace): void {
     if (value === "") return;
-    if (isSecretValue(name, value) && !getVocabulary().values.has(value) && !hasOnlyStandIns(value))
-      this.#add(place, "secret", value);
+    this.#hidden(place, name, value, of);
     if (nameField.test(name) && !this.#isNameless(value)) this.#add(place, "name", value);
-    this.#text(place, value);
+    this.#text(place, value, of);
+  }
+
+  /** A value that its name gives away. */
+  #hidden(place: string, name: string, value: string, of: FieldPlace): void {
+    if (isSecretValue(name, value, of)) {
+      if (!hasOnlyStandIns(value)) this.#add(place, "secret", value);
+      return;
+    }
+    const kind = personalKind(name, value);
+    const isStandIn =
+      kind === "phone"
+        ? isStandInPhone(value)
+        : kind === "date"
+          ? isStandInDate(value)
+          : isStandInNumber(value, kind === "coordinate");
+    if (kind !== undefined && !isStandIn) this.#add(place, kindOf[kind], value);
   }
 
   /** Whether a name consists of stand-ins, of declared values, or of words in small letters. */
@@ -119,11 +200,17 @@ class ExchangeScan {
     );
   }
 
-  #text(place: string, text: string): void {
-    for (const [email] of text.matchAll(
+  #text(place: string, text: string, around: FieldPlace = "field"): void {
+    editFields(text, (name, value, of) => {
+      if (around !== "error" || of === "parameter" || !isSentence(name, value))
+        this.#hidden(`${place} ${name}`, name, value, of);
+      return undefined;
+    });
+    for (const { 0: email, index } of text.matchAll(
       /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu,
     ))
-      if (!isStandInEmail(email)) this.#add(place, "e-mail address", email);
+      if (!isStandInEmail(email) && !(isStandInToken(email) && text.slice(0, index).endsWith("://")))
+        this.#add(place, "e-mail address", email);
     for (const [jwt] of text.matchAll(/(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g))
       if (!isHarmlessJwt(jwt)) this.#add(place, "JSON Web Token", jwt);
     for (const [phone] of text.matchAll(/(?<![\w.:/-])\+\d[\d ()./-]{6,24}\d(?![\w:-])/g))
@@ -142,12 +229,15 @@ class ExchangeScan {
   }
 }
 
+const kindOf = {
+  phone: "phone number",
+  date: "personal data",
+  number: "personal data",
+  coordinate: "personal data",
+} as const satisfies Record<PersonalKind, Suspicion["kind"]>;
+
 const hasOnlyStandIns = (value: string): boolean =>
-  isStandInToken(value) ||
-  isHarmlessJwt(value) ||
-  /^https?:/.test(value) ||
-  /^\d{1,5}$/.test(value) ||
-  /(?:safe|5afe|qx[a-x]{7})/i.test(value);
+  isStandInToken(value) || isHarmlessJwt(value) || /^https?:/.test(value) || /(?:safe|5afe|qx[a-x]{7})/i.test(value);
 
 const isHarmlessJwt = (jwt: string): boolean => /^eyJ[\w-]+\.[\w-]+\.(?:safe|5afe)/.test(jwt);
 

@@ -10,7 +10,9 @@ export class StandIns {
   /** Names that occurred in a field of names, and replaced words of free text. */
   readonly names = new Set<string>();
   readonly words = new Set<string>();
-  /** Secrets that occurred, which may reappear anywhere later. */
+  /** Names of people from fields of that name, in lower case. */
+  readonly people = new Set<string>();
+  /** Secrets that were seen, which may stand anywhere later. */
   readonly secrets = new Map<string, string>();
   /** Hashes of e-mail addresses that occurred. */
   readonly #hashes = new Map<string, string>();
@@ -60,6 +62,33 @@ export class StandIns {
       .slice(0, Math.max(1, Math.min(15, digits.length)));
   }
 
+  /** A number of the same form, which begins with 5; a coordinate stays one. */
+  number(text: string, isCoordinate = false): string {
+    const made = [...this.#digest("number", text), ...this.#digest("numbers", text)].map((byte) => byte % 10).join("");
+    let at = 0;
+    return text.replace(/\d+/g, (group) => {
+      const start = at > 0 ? "" : isCoordinate ? (group.length > 2 ? "155" : "55") : group.length >= 7 ? "555" : "5";
+      const digits = start + made.slice(at + start.length, at + group.length);
+      at += group.length;
+      return digits.padEnd(group.length, "5").slice(0, group.length);
+    });
+  }
+
+  /** A day of 1955 in the same form. */
+  date(text: string): string {
+    const [first = 0, second = 0] = this.#digest("date", text);
+    const parts = [first, second].map((byte) => 1 + (byte % 9));
+    const pad = (part: number) => `0${part}`;
+    let at = 0;
+    return text.replace(/\p{L}{3,}/gu, "May").replace(/\d+/g, (group) => {
+      if (group.length === 4) return "1955";
+      if (group.length === 8) return `1955${parts.map(pad).join("")}`;
+      if (group.length > 2) return this.number(group);
+      const part = parts[at++] ?? 0;
+      return group.length === 1 ? String(part) : pad(part);
+    });
+  }
+
   /** A token of the same form: UUID, hexadecimal digits, or letters and digits; it begins with `5afe` or `safe`. */
   token(value: string): string {
     const known = this.#hashes.get(value.toLowerCase());
@@ -82,7 +111,7 @@ export class StandIns {
       .toString("base64url")
       .replace(/[-_]/g, "x")
       .repeat(2);
-    if (/^[A-Za-z0-9+/]+={1,2}$/.test(value) && value.length % 4 === 0) {
+    if (/^[A-Za-z0-9+/]+={1,2}$/.test(value) && value.length % 4 === 0 && value.length >= 12) {
       const padding = value.slice(value.indexOf("="));
       // The last character before the padding has bits that must be zero.
       return `safe${long}`.slice(0, value.length - padding.length - 1).concat("A", padding);
@@ -96,3 +125,6 @@ export const isStandInWord = (word: string): boolean => /^qx[a-x]{7}$/i.test(wor
 export const isStandInToken = (text: string): boolean => /^(safe|5afe)/.test(text);
 export const isStandInEmail = (text: string): boolean => /^qx[a-x]{9}@qx[a-x]{7}\.example$/i.test(text);
 export const isStandInPhone = (text: string): boolean => /^\+1555\d{7}$/.test(text);
+export const isStandInNumber = (text: string, isCoordinate = false): boolean =>
+  isCoordinate ? /^\D*(?:155|55?)(?:\D|$)/.test(text) : /^\D*(?:555|5\d{0,5}(?:\D|$))/.test(text);
+export const isStandInDate = (text: string): boolean => !/\d{4}/.test(text) || /1955|^555/.test(text);

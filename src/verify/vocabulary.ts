@@ -30,7 +30,7 @@ const errorWords =
   "side signed size some something sorry start state status still string submitted such supported syntax than that the their " +
   "then there this time timeout to token too try type unable unauthorized unavailable unexpected unique unknown unprocessable " +
   "unsupported until upload url use used user using valid validation value values was we were when where which while who will with within " +
-  "without wrong yet you your zero content-type bearer basic true false yes";
+  "without wrong yet you your zero content-type bearer basic oauth true false yes";
 
 const wordPattern = /\p{L}+/gu;
 let made: Vocabulary | undefined;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
 import { readCorpus } from "../../src/verify/corpus.ts";
 import type { RecordedRequest, RecordedResponse } from "../../src/verify/exchange.ts";
@@ -163,5 +163,199 @@ describe("40 planted secrets and people", () => {
     const { detail } = JSON.parse(first!.response.body.toString());
     assert.ok(detail.startsWith(`The user ${first_name} ${last_name} (${email}) asked `), detail);
     assert.ok(sent.contract_name.includes(`${first_name} ${last_name}`), sent.contract_name);
+  });
+});
+
+const exchange = (
+  sent: Partial<RecordedRequest>,
+  got: Partial<RecordedResponse> = {},
+): readonly [RecordedRequest, RecordedResponse] => [
+  { method: "POST", target: path, headers: [], body: Buffer.alloc(0), ...sent },
+  { status: 200, headers: [], body: Buffer.alloc(0), ...got },
+];
+const sends = (type: string, body: string) => exchange({ headers: [["content-type", type]], body: Buffer.from(body) });
+const returns = (status: number, type: string, body: string) =>
+  exchange({ method: "GET" }, { status, headers: [["content-type", type]], body: Buffer.from(body) });
+
+/** The only file of a corpus with this exchange, and what a scan finds in it. */
+async function recorded(t: TestContext, [request, response]: readonly [RecordedRequest, RecordedResponse]) {
+  const folder = join(await testFolder(t), "corpus");
+  const recorder = await Recorder.open(folder);
+  const file = await recorder.add({ at: 0, durationMs: 1, request, response });
+  await recorder.close();
+  const found = scanCorpus(await readCorpus(folder));
+  return { text: decodeURIComponent(await readFile(join(folder, file), "utf8")), found };
+}
+
+/** What a scan finds where nothing was replaced. */
+const scanned = ([request, response]: readonly [RecordedRequest, RecordedResponse]) =>
+  scanCorpus({
+    folder: "",
+    digest: "",
+    isEnded: true,
+    exchanges: [{ file: "", callee: "contracts", operation: undefined, at: 0, durationMs: 1, request, response }],
+  }).map(({ place }) => place);
+
+const boundary = "----WebKitFormBoundary7MA4YWxkTrZu0gW9";
+const form = (name: string, value: string) =>
+  sends(
+    `multipart/form-data; boundary=${boundary}`,
+    `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n--${boundary}--\r\n`,
+  );
+
+/** A secret by the name of its field, and where a scan finds it. */
+const namedSecrets: Readonly<
+  Record<string, readonly [readonly [RecordedRequest, RecordedResponse], secret: string, place: string]>
+> = {
+  "a one-time password": [sends("application/json", '{"otp":"998877"}'), "998877", "request body otp"],
+  "a verification code": [
+    sends("application/json", '{"verification_code":"123456"}'),
+    "123456",
+    "request body verification_code",
+  ],
+  "an access code in camel case": [sends("application/json", '{"accessCode":"ABC"}'), "ABC", "request body accessCode"],
+  "a secret answer": [
+    sends("application/json", '{"secret_answer":"contract"}'),
+    '"contract"',
+    "request body secret_answer",
+  ],
+  "a card's check number": [sends("application/json", '{"cvv":"123"}'), "123", "request body cvv"],
+  "a PIN that is a number": [sends("application/json", '{"pin":4711}'), "4711", "request body pin"],
+  "the header X-Otp": [exchange({ headers: [["X-Otp", "998877"]] }), "998877", "request header X-Otp"],
+  "the header X-Pin": [exchange({ headers: [["X-Pin", "4711"]] }), "4711", "request header X-Pin"],
+  "a PIN in a query": [exchange({ target: `${path}?pin=4711` }), "4711", "query pin"],
+  "the code of a redirect": [
+    exchange({}, { status: 302, headers: [["location", "https://host.example/cb?code=hunterloc"]] }),
+    "hunterloc",
+    "response header location code",
+  ],
+  "the code of a redirect behind a fragment": [
+    exchange({}, { status: 302, headers: [["location", "/app#/cb?code=hunterloc"]] }),
+    "hunterloc",
+    "response header location code",
+  ],
+  "the code of a query": [exchange({ target: `${path}?code=hunterquery` }), "hunterquery", "query code"],
+  "the code of a form": [
+    sends("application/x-www-form-urlencoded", "grant_type=authorization_code&code=hunterdoor"),
+    "hunterdoor",
+    "request body code",
+  ],
+  "the code of a form in parts": [form("code", "hunterdoor"), "hunterdoor", "request body code"],
+  "the code of a URL within JSON": [
+    returns(200, "application/json", '{"link":"reset?code=abcdefabcdef"}'),
+    "abcdefabcdef",
+    "response body link code",
+  ],
+  "the code of a URL within an error": [
+    returns(400, "application/json", '{"detail":"See /reset?code=abcdefabcdef"}'),
+    "abcdefabcdef",
+    "response body detail code",
+  ],
+  "the code of a JSON request": [
+    sends("application/json", '{"grant_type":"authorization_code","code":"hunterdoor"}'),
+    "hunterdoor",
+    "request body code",
+  ],
+  "a password in XML": [
+    sends("application/xml", "<a>\n<password>contract-status-42</password></a>"),
+    "contract-status-42",
+    "request body password",
+  ],
+  "a PIN in XML": [sends("application/xml", "<a><ns:pin>4711</ns:pin></a>"), "4711", "request body pin"],
+  "a password in a section of XML": [
+    sends("application/xml", "<password><![CDATA[contract\nstatus]]></password>"),
+    "contract\nstatus",
+    "request body password",
+  ],
+  "an attribute of XML": [
+    sends("application/xml", "<login password='contract-status'/>"),
+    "contract-status",
+    "request body password",
+  ],
+  "a field of a page": [returns(200, "text/html", '<input name="pin" value="4711">'), "4711", "response body pin"],
+  "a line of text": [
+    returns(200, "text/plain", "Hello\nPassword: summer-status-active\n"),
+    "summer-status-active",
+    "response body Password",
+  ],
+  "a line within JSON": [
+    returns(200, "application/json", '{"note":"Password: contract status"}'),
+    "contract status",
+    "response body note Password",
+  ],
+  "a realm": [
+    exchange({}, { status: 401, headers: [["www-authenticate", 'Basic realm="zebulonrealm"']] }),
+    "zebulonrealm",
+    "response header www-authenticate",
+  ],
+};
+
+describe("a secret that its name gives away", () => {
+  for (const [name, [one, secret, place]] of Object.entries(namedSecrets)) {
+    it(`is replaced, and found where it was not: ${name}`, async (t) => {
+      const { text, found } = await recorded(t, one);
+      assert.deepEqual({ left: text.includes(secret), found }, { left: false, found: [] }, text);
+      assert.ok(scanned(one).includes(place), scanned(one).join());
+    });
+  }
+
+  it("leaves the codes of errors, and the messages about a field", async (t) => {
+    const body = '{"code":"not_found","detail":"Invalid password: this field is required."}';
+    const { text, found } = await recorded(t, returns(404, "application/json", body));
+    assert.deepEqual({ isSame: text.includes(body), found }, { isSame: true, found: [] }, text);
+  });
+});
+
+describe("personal data that its name gives away", () => {
+  const person = {
+    dob: "1984-11-23",
+    birth_date: "23.11.1984",
+    num: 4915155512345,
+    msisdn: 4915155512346,
+    phone: "0171 2345678",
+    salary: 84250.75,
+    lat: 52.520008,
+    longitude: -113.404954,
+    first_name: "Zebulon",
+    slug: "zebulon-quartz",
+    zebulon_notes: 1,
+  };
+
+  it("is replaced by values of the same form, the same wherever it stands", async (t) => {
+    const body = JSON.stringify([person, { dob: person.dob, num: person.num }]);
+    const { text, found } = await recorded(t, sends("application/json", body));
+    const gone = ["1984", "23.11", "491515", "2345678", "84250", "52.52", "113.4", "ebulon", "quartz"];
+    assert.deepEqual({ left: gone.filter((one) => text.includes(one)), found }, { left: [], found: [] }, text);
+    const [made, again] = JSON.parse(text.split("\n").find((line) => line.startsWith("[{"))!);
+    assert.deepEqual(again, { dob: made.dob, num: made.num });
+    const form = text.slice(text.indexOf('[{"dob"'), text.indexOf(',"first_name"')).replace(/\d/g, "0");
+    assert.equal(
+      form,
+      '[{"dob":"0000-00-00","birth_date":"00.00.0000","num":0000000000000,"msisdn":0000000000000,"phone":"+00000000000","salary":00000.00,"lat":00.000000,"longitude":-000.000000',
+    );
+    assert.ok(/^1955-/.test(made.dob) && Math.abs(made.longitude) < 180 && made.lat < 90, text);
+  });
+
+  it("is found where it was not replaced", () => {
+    const places = scanned(sends("application/json", JSON.stringify(person)));
+    const names = ["dob", "birth_date", "num", "msisdn", "phone", "salary", "lat", "longitude", "first_name"];
+    assert.deepEqual(
+      places,
+      names.map((name) => `request body ${name}`),
+    );
+  });
+
+  it("is a login in the words of an error", async (t) => {
+    const { text } = await recorded(t, returns(400, "application/json", '{"detail":"Error for user zebulonq"}'));
+    assert.ok(!text.includes("zebulonq"), text);
+    assert.match(text, /Error for user qx[a-x]{7}"/);
+  });
+});
+
+describe("a scan of what was just recorded", () => {
+  it("finds nothing in credentials of a URL and in the boundary of a form", async (t) => {
+    const url = '{"hook":"https://jane:hunter2@host.example/in","other":"https://jane@acme.com/"}';
+    assert.deepEqual((await recorded(t, sends("application/json", url))).found, []);
+    assert.deepEqual((await recorded(t, form("note", "hello"))).found, []);
   });
 });

@@ -37,6 +37,10 @@ export interface ReplayedExchange {
 const seeded =
   /^(?:templates|contract-types|organizations|users|key-pointers|clusters|cluster-emails|cluster-clients)\./;
 
+/** The number of requests in a corpus that no operation declares: they are not replayed. */
+export const countUndeclared = ({ exchanges }: Corpus): number =>
+  exchanges.filter(({ callee, operation }) => callee !== "receiver" && !operationNamed(operation)).length;
+
 /** Sends the requests of a corpus again, and compares what comes back. */
 export async function replayCorpus(corpus: Corpus, target: ReplayTarget): Promise<ReplayedExchange[]> {
   const replay = new Replay(corpus, target);

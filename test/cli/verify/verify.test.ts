@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { Recorder } from "../../../src/verify/recorder.ts";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { following } from "../../support/cli/following.ts";
 import { emulator, sender } from "../../support/emulator.ts";
@@ -66,6 +69,43 @@ describe("svc verify proxy", () => {
     assert.deepEqual({ exit, err: err.trim() }, { exit: 0, err: "Nothing suspicious in 5 exchanges" });
   });
 
+  it("names and counts what breaks off", async (t) => {
+    const { svc } = await cliEmulator(t);
+    const service = createServer((request, response) => {
+      request.resume();
+      if (request.url === "/whole") return void response.end("ok");
+      response.writeHead(200, { "content-length": "10" });
+      response.write("half", () => request.url!.startsWith("/broken") && response.destroy());
+    });
+    await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve));
+    t.after(() => {
+      service.closeAllConnections();
+      service.close();
+    });
+    const to = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const proxy = following(svc, ["verify", "proxy", "--to", to, "--out", "corpus", "--json"]);
+    await proxy.saw('"ready"');
+    const { url } = proxy.events()[0] as { url: string };
+    await assert.rejects(fetch(`${url}/broken?pin=1`).then((response) => response.text()));
+    const leaving = new AbortController();
+    const { body } = await fetch(`${url}/left`, { signal: leaving.signal });
+    await body!.getReader().read();
+    leaving.abort();
+    await fetch(`${url}/whole`).then((response) => response.text());
+    await proxy.saw("00001-");
+    proxy.signal("SIGINT");
+    const { err } = await proxy.ended;
+    assert.deepEqual(
+      err.split("\n").filter((line) => /recorded|are in/.test(line)),
+      [
+        "Not recorded: GET /broken has no whole response: the service closed the connection",
+        "Not recorded: GET /left has no whole response: the client left",
+        "2 exchanges were not recorded",
+        "1 exchanges are in corpus. Check them with: svc verify scan corpus",
+      ],
+    );
+  });
+
   it("rejects a folder whose corpus is complete", async (t) => {
     const { svc } = await recorded(t);
     const { exit, err } = await svc("verify proxy --to http://127.0.0.1:1 --out corpus");
@@ -94,7 +134,66 @@ describe("svc verify scan", () => {
   });
 });
 
+describe("svc verify scan of an interrupted recording", () => {
+  it("looks at what is there, also at a file that the index does not name yet", async (t) => {
+    const { cwd, svc } = await recorded(t);
+    const index = join(cwd, "corpus", "index.ndjson");
+    const lines = (await readFile(index, "utf8")).split("\n");
+    await writeFile(index, `${lines.slice(0, 4).join("\n")}\n${lines[4]!.slice(0, 20)}`);
+    const last = join(cwd, "corpus", "00005-contracts.status.http");
+    await writeFile(
+      last,
+      (await readFile(last, "utf8")).replace("accept: */*", "accept: */*\nx-owner: jane.doe@acme.com"),
+    );
+    const { exit, out, err } = await svc("verify scan corpus --json");
+    assert.deepEqual(
+      { exit, files: JSON.parse(out).map(({ file }: { file: string }) => file), err },
+      {
+        exit: 1,
+        files: ["00005-contracts.status.http"],
+        err: "warning: corpus has no end: this is what has been recorded so far\n",
+      },
+    );
+    assert.equal((await svc("verify replay corpus")).exit, 2);
+  });
+});
+
 describe("svc verify replay", () => {
+  it("refuses a report within the corpus, also through a link", async (t) => {
+    const { cwd, svc } = await recorded(t);
+    const file = join("corpus", "00001-templates.list.http");
+    const before = await readFile(join(cwd, file), "utf8");
+    await symlink(join(cwd, "corpus"), join(cwd, "link"));
+    for (const flag of ["--junit", "--markdown", "--reference"])
+      for (const path of [file, join("corpus", "new.xml"), join("link", "00001-templates.list.http")]) {
+        const { exit, err } = await svc(["verify", "replay", "corpus", flag, path]);
+        assert.equal(exit, 2);
+        assert.ok(err.startsWith(`error: ${flag} must not be in the folder of the corpus: ${path}\n`), err);
+      }
+    assert.equal(await readFile(join(cwd, file), "utf8"), before);
+  });
+
+  it("fails where nothing can be compared, and says why", async (t) => {
+    const { cwd, svc } = await cliEmulator(t);
+    const recorder = await Recorder.open(join(cwd, "corpus"));
+    const response = { status: 200, headers: [], body: Buffer.alloc(0) };
+    for (const target of ["/a", "/b", "/c"])
+      await recorder.add({
+        at: 0,
+        durationMs: 1,
+        request: { method: "GET", target, headers: [], body: Buffer.alloc(0) },
+        response,
+      });
+    await recorder.close();
+    const { exit, out } = await svc("verify replay corpus --junit verify.xml");
+    assert.equal(exit, 1);
+    assert.match(
+      out,
+      /^0 of 3 exchanges compared: .*\n {2}3: no operation of the service has this method and path\nNothing was compared\n$/,
+    );
+    assert.match(await readFile(join(cwd, "verify.xml"), "utf8"), /<failure message="nothing was compared">/);
+  });
+
   it("exits 3 on drift, names the claim, and 0 once it is accepted with a reason", async (t) => {
     const { cwd, svc } = await recorded(t);
     const drift = await svc("verify replay corpus --junit verify.xml --markdown verify.md");

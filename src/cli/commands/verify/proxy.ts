@@ -66,6 +66,7 @@ export const verifyProxy = defineCommand({
       );
     };
     let seen = 0;
+    let skipped = 0;
     let failure: unknown;
     const proxy = await openProxy({
       to,
@@ -83,7 +84,10 @@ export const verifyProxy = defineCommand({
         );
         if (seen === count) enough();
       },
-      onSkipped: (reason) => void output.warn(`Not recorded: ${reason}`),
+      onSkipped(reason) {
+        skipped += 1;
+        stored.push(output.warn(`Not recorded: ${reason}`));
+      },
     }).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== "EADDRINUSE" && cause.code !== "EACCES" && cause.code !== "EADDRNOTAVAIL") throw cause;
       throw new CommandFailedError(
@@ -109,6 +113,7 @@ export const verifyProxy = defineCommand({
     await Promise.all(stored);
     await end();
     if (failure !== undefined) throw failure;
+    if (skipped > 0) await output.warn(`${skipped} ${skipped === 1 ? "exchange was" : "exchanges were"} not recorded`);
     await output.note(`${recorder.count} exchanges are in ${out}. Check them with: svc verify scan ${out}`);
     signal.throwIfAborted();
     return undefined;

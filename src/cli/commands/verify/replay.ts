@@ -1,14 +1,16 @@
 import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { isObject, tryParseJson } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { isFsError } from "../../../files/disk.ts";
+import { resolveRealPath } from "../../../files/folders.ts";
 import type { Corpus } from "../../../verify/corpus.ts";
 import type { Observations } from "../../../verify/observed/rules.ts";
 import type { VerifyReport } from "../../../verify/report.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import { UsageError } from "../../failure.ts";
+import type { Host } from "../../host.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 import { corpusProblem } from "../../verify/open-recorder.ts";
@@ -40,7 +42,7 @@ export const verifyReplay = defineCommand({
   words: ["verify", "replay"],
   summary: "Compare the emulator with recorded traffic",
   description:
-    "Starts an emulator whose state is made from the corpus, sends the recorded requests again, moves virtual time as the recorded clock did, and compares status, fields, types, order, headers, error texts and webhooks. Each claim of the emulator is confirmed, refuted, unseen or not comparable. Exits 3 when a difference is not accepted. What was found is stored in the corpus for svc emulator start --observed.",
+    "Starts an emulator whose state is made from the corpus, sends the recorded requests again, moves virtual time as the recorded clock did, and compares status, fields, types, order, headers, error texts and webhooks. Each claim of the emulator is confirmed, refuted, unseen or not comparable. Exits 3 when a difference is not accepted, and 1 when nothing can be compared. What was found is stored in the corpus for svc emulator start --observed.",
   positionals: [corpusFolder],
   flags,
   examples: [
@@ -67,22 +69,23 @@ export const verifyReplay = defineCommand({
     if (accept.length === 0 && reason !== undefined) throw new UsageError("--accept is required with --reason");
     if (given.reference !== undefined && against !== "emulator")
       throw new UsageError("--reference cannot be used with --against");
-    const junit = given.junit === undefined ? undefined : await checkOutputFile(host, given.junit, "--junit");
-    const markdown =
-      given.markdown === undefined ? undefined : await checkOutputFile(host, given.markdown, "--markdown");
-    const reference =
-      given.reference === undefined ? undefined : await checkOutputFile(host, given.reference, "--reference");
     const folder = resolve(host.cwd, positionals.folder);
+    const junit = await checkReportFile(host, folder, given.junit, "--junit");
+    const markdown = await checkReportFile(host, folder, given.markdown, "--markdown");
+    const reference = await checkReportFile(host, folder, given.reference, "--reference");
     const accepted = await readAccepted(folder);
     const { readCorpus } = await import("../../../verify/corpus.ts");
     const corpus = await readCorpus(folder).catch((cause: unknown) => {
       throw corpusProblem(cause, "<folder>");
     });
-    const { buildReport } = await import("../../../verify/report.ts");
+    const [{ buildReport }, { countUndeclared }] = await Promise.all([
+      import("../../../verify/report.ts"),
+      import("../../../verify/replay/replay.ts"),
+    ]);
     const replayed =
       against === "emulator" ? await onEmulator(corpus, signal) : await againstProfile(corpus, against, context);
     const known = Object.fromEntries(accept.map((id) => [id, reason!]));
-    const report = buildReport(replayed, { ...accepted, ...known });
+    const report = buildReport(replayed, { ...accepted, ...known }, countUndeclared(corpus));
     const unknown = accept.find((id) => !report.differences.some((one) => one.id === id));
     if (unknown !== undefined) throw new UsageError(`--accept: ${unknown} is not a difference of this corpus`);
     if (accept.length > 0) await writeAccepted(folder, { ...accepted, ...known });
@@ -93,9 +96,24 @@ export const verifyReplay = defineCommand({
       await writeOutput(host, reference, [Buffer.from(await renderObserved(observations))]);
     if (output.format === "table") await output.print(...linesOf(report));
     else await output.show(toReportDocument(report));
-    return report.drift > 0 ? "partial" : undefined;
+    if (report.drift > 0) return "partial";
+    return report.compared === 0 ? "failed" : undefined;
   },
 });
+
+/** A report must not replace a recorded exchange. */
+async function checkReportFile(
+  host: Host,
+  folder: string,
+  path: string | undefined,
+  flag: string,
+): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  const [file, corpus] = await Promise.all([resolveRealPath(resolve(host.cwd, path)), resolveRealPath(folder)]);
+  if (file.startsWith(corpus + sep))
+    throw new UsageError(`${flag} must not be in the folder of the corpus: ${path}`, { hint: "Choose another file." });
+  return checkOutputFile(host, path, flag);
+}
 
 async function onEmulator(corpus: Corpus, signal: AbortSignal) {
   const [{ replayOnEmulator }, { startEmulator }] = await Promise.all([
@@ -146,7 +164,7 @@ async function renderObserved({ seen: observed }: Observations): Promise<string>
   return renderReference({ registry, commands, globalFlags: [], exitCodes: [], observed });
 }
 
-function linesOf({ differences, summary, compared, exchanges, drift }: VerifyReport): StyledLine[] {
+function linesOf({ differences, summary, compared, exchanges, incomparable, drift }: VerifyReport): StyledLine[] {
   const open = differences.filter(({ accepted }) => accepted === null);
   const accepted = differences.length - open.length;
   return [
@@ -156,9 +174,12 @@ function linesOf({ differences, summary, compared, exchanges, drift }: VerifyRep
       `  ${one.basis}, seen ${one.count} times${one.file === null ? "" : `, first in ${one.file}`}`,
     ]),
     `${compared} of ${exchanges} exchanges compared: ${summary.confirmed} claims confirmed, ${summary.refuted} refuted, ${summary["not comparable"]} not comparable, ${summary.unseen} unseen`,
-    drift === 0
-      ? `No drift${accepted > 0 ? ` (${accepted} differences accepted)` : ""}`
-      : `Drift: ${drift} differences`,
+    ...(compared === 0 ? incomparable.map(({ reason, exchanges: of }) => `  ${of}: ${reason}`) : []),
+    drift > 0
+      ? `Drift: ${drift} differences`
+      : compared === 0
+        ? "Nothing was compared"
+        : `No drift${accepted > 0 ? ` (${accepted} differences accepted)` : ""}`,
   ];
 }
 

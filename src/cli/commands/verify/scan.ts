@@ -23,7 +23,9 @@ export const verifyScan = defineCommand({
     const folder = resolve(host.cwd, positionals.folder);
     try {
       if (flags.reindex) await reindexCorpus(folder);
-      const corpus = await readCorpus(folder);
+      const corpus = await readCorpus(folder, { isInterruptedAllowed: true });
+      if (!corpus.isEnded)
+        await output.warn(`warning: ${positionals.folder} has no end: this is what has been recorded so far`);
       const found = scanCorpus(corpus);
       await output.show(found, {
         fields: ["file", "place", "kind", "shown"],

@@ -1,0 +1,187 @@
+import { isSecretName } from "../api/secrets.ts";
+import { getVocabulary } from "./vocabulary.ts";
+
+/** Where a name stands: in JSON, in the JSON of an error, or in a URL, a form or a header. */
+export type FieldPlace = "field" | "error" | "parameter";
+
+/** What a name gives away about a person. */
+export type PersonalKind = "date" | "phone" | "number" | "coordinate";
+
+/** Names of what only its owner knows, also where it is a word of a dictionary or has three digits. */
+const ownSecret =
+  /(?:^|_)(?:t?otp|pin|puk|cvv2?|cvc2?|passcode|passphrase|pass_?word|passwd|pwd|secret|answer|iban|ssn|(?:card|account)_number|(?:verification|verify|security|access|auth|authorization|confirmation|reset|recovery|backup|activation|login|one_?time|sms|mfa|2fa|two_factor|invite|invitation|unlock|pairing)_?codes?)(?:_?(?:code|number|value|confirm|confirmation|repeat|hash|\d))?$|^(?:pass|tan)$|password$|secret$/;
+
+/** Names of secrets that are names of other things, too: a state of a country, a code of an error. */
+const ambiguous = /^(?:state|code|key|auth|session|ticket)$/;
+const harmless =
+  /^(?:status|error|country|postal|zip|iso|language|currency|jurisdiction_iso|country_iso|dial|area)_?code$|^code[23]$/;
+export const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
+export const mediaType = /^(?:application|text|image|audio|video|multipart)\/[\w.+-]+(?:; ?[\w-]+=[\w."-]+)*$/;
+/** Fields whose values name fields, types and conditions. */
+const identifierKey =
+  /^(?:variable|type|kind|field|loc|key_type|error|error_type|code|\w{1,60}_supported|alg|kty|use|crv|scope|grant_type|response_type|token_type)$/i;
+const identifier = /^[a-z][a-z0-9]*(?:[_.-][a-z0-9]{1,20})*$/i;
+
+const personalNames: readonly (readonly [PersonalKind, RegExp])[] = [
+  ["date", /(?:^|_)(?:dob|birth|birth_?date|birth_?day|birth_?year|date_of_birth|born(?:_on|_at)?)$/],
+  ["phone", /phone|mobile|msisdn|whatsapp|(?:^|_)(?:fax|tel|cell|num)(?:_?(?:number|no))?$/],
+  ["number", /(?:^|_)(?:salary|income|wages?|compensation|net_worth)$/],
+  ["coordinate", /(?:^|_)(?:lat|lng|lon|latitude|longitude)$/],
+];
+
+/** `x-accessCode` as `access_code`. */
+const plainName = (name: string): string =>
+  name
+    .trim()
+    .replace(/([a-z\d])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .replace(/[\s.:-]/g, "_")
+    .replace(/^x_/, "");
+
+/** Whether the name alone says that its value is a secret, whatever that is. */
+export const isOwnSecret = (name: string): boolean => ownSecret.test(plainName(name));
+
+/** Whether a value under this name names a field, a type or a condition. */
+export const isIdentifier = (name: string, value: string): boolean =>
+  identifierKey.test(name) && identifier.test(value) && !isRandomLooking(value) && !/\d{4}/.test(value);
+
+/** Whether a value under this name is a secret. */
+export function isSecretValue(name: string, value: string, place: FieldPlace): boolean {
+  if (value === "" || /^(?:true|false|null)$/.test(value)) return false;
+  const plain = plainName(name);
+  if (ownSecret.test(plain)) return true;
+  if (harmless.test(plain) || !isSecretName(plain)) return false;
+  const isDeclared = getVocabulary().values.has(value) || /^[A-Z]{2,3}$/.test(value);
+  if (isDeclared || isoTime.test(value) || mediaType.test(value)) return false;
+  if (plain === "code" && place !== "error") return true;
+  if (isIdentifier(name, value)) return false;
+  return !ambiguous.test(plain) || (isRandomLooking(value) && !/\s/.test(value)) || /^(?=.*\d)[\w-]{6,}$/.test(value);
+}
+
+/** Whether words about a field follow its name, and not its value: `Invalid password: it is too short`. */
+export function isSentence(name: string, text: string): boolean {
+  const words = text.match(/\p{L}+/gu) ?? [];
+  const { words: known } = getVocabulary();
+  return (
+    words.length > (isOwnSecret(name) ? 1 : 0) &&
+    !/\d/.test(text) &&
+    words.every((word) => known.has(word.toLowerCase()))
+  );
+}
+
+/** What a value under this name says about a person; undefined where it says nothing. */
+export function personalKind(name: string, value: string): PersonalKind | undefined {
+  const plain = plainName(name);
+  const kind = personalNames.find(([, pattern]) => pattern.test(plain))?.[0];
+  const digits = value.replace(/\D/g, "").length;
+  if (kind === undefined || digits === 0) return undefined;
+  if (kind === "phone") return digits >= (/num$/.test(plain) ? 7 : 3) ? kind : undefined;
+  // A sentence about the field is not its value.
+  return kind === "date" || !/\p{L}{4}/u.test(value) ? kind : undefined;
+}
+
+/** Whether a text is high in entropy: a token, a key or a hash, not words. */
+export function isRandomLooking(text: string): boolean {
+  if (text.length < 16 || /^[a-z]+(?:[_.-][a-z]+)*$/.test(text) || /^[A-Z]+(?:_[A-Z]+)*$/.test(text)) return false;
+  if (/^[0-9a-f]{16,}$/i.test(text)) return /\d/.test(text);
+  // Words and paths change their kind of letter seldom, random texts at every third place.
+  const kinds = [...text].map((char) =>
+    /[a-z]/.test(char) ? "a" : /[A-Z]/.test(char) ? "A" : /\d/.test(char) ? "0" : "-",
+  );
+  const changes = kinds.filter((kind, at) => at > 0 && kind !== kinds[at - 1]).length;
+  const letters = new Set(text.toLowerCase());
+  return changes / text.length > 0.25 && letters.size >= 8;
+}
+
+/**
+ * Replaces values that stand in a text with their names: `name: the rest of a line`, `name=value`, `name="value"`.
+ * Where `edit` gives undefined, the value stays, and names within it are looked for.
+ */
+export function editFields(
+  text: string,
+  edit: (name: string, value: string, place: FieldPlace) => string | undefined,
+): string {
+  const sign = /[:=]/g;
+  let out = "";
+  let at = 0;
+  for (let found = sign.exec(text); found; found = sign.exec(text)) {
+    const name = nameBefore(text.slice(Math.max(at, found.index - 80), found.index));
+    if (name === undefined) continue;
+    const after = /[^ \t]|$/.exec(text.slice(sign.lastIndex, sign.lastIndex + 8))?.index ?? 0;
+    const quote = /^["']/.exec(text.slice(sign.lastIndex + after))?.[0] ?? "";
+    const start = sign.lastIndex + after + quote.length;
+    const isPair = found[0] === "=";
+    const end = quote !== "" ? (quote === '"' ? /"/ : /'/) : isPair ? /[\s&"'<>#;,)]/ : /[\r\n<>"]/;
+    const rest = text.slice(start, start + longestValue);
+    const length = rest.search(end);
+    const value = length < 0 ? rest : rest.slice(0, length);
+    const made = value === "" ? undefined : edit(name, value, isPair ? "parameter" : "error");
+    if (made === undefined) continue;
+    out += text.slice(at, start) + made;
+    at = start + value.length;
+    sign.lastIndex = at;
+  }
+  return out + text.slice(at);
+}
+
+const longestValue = 4_000;
+
+/** The last two words: `verification code`. */
+function nameBefore(text: string): string | undefined {
+  const name = text
+    .trimEnd()
+    .replace(/["']$/, "")
+    .split(/[^\w.%[\] -]/)
+    .at(-1)!
+    .trim()
+    .split(" ")
+    .slice(-2)
+    .join(" ");
+  return /^[A-Za-z]/.test(name) ? name : undefined;
+}
+
+/** What becomes of the parts of a page or of XML. */
+export interface MarkupEdits {
+  /** The text of an element without others in it, by its name. */
+  readonly element: (name: string, text: string) => string;
+  readonly attribute: (name: string, value: string) => string;
+  /** What stands between tags. */
+  readonly text: (text: string) => string;
+}
+
+const markup =
+  /<([A-Za-z_][\w.:-]{0,80})(\s[^<>]{0,4000})?>(?:<!\[CDATA\[([\s\S]{0,10000}?)\]\]>|([^<>]*))(<\/\1\s{0,9}>)|(<[^<>]*>)|([^<>]+)/g;
+
+/** Replaces texts and attributes; tags stay. */
+export const editMarkup = (text: string, edits: MarkupEdits): string =>
+  text.replace(
+    markup,
+    (
+      _,
+      name: string | undefined,
+      attributes: string | undefined,
+      section: string | undefined,
+      content: string | undefined,
+      end: string | undefined,
+      tag: string | undefined,
+      between: string | undefined,
+    ) => {
+      if (between !== undefined) return edits.text(between);
+      if (name === undefined) return editAttributes(tag!, edits);
+      const made = edits.element(name.replace(/^.*:/, ""), section ?? content ?? "");
+      const shown = section === undefined ? made : `<![CDATA[${made}]]>`;
+      return `<${name}${editAttributes(attributes ?? "", edits)}>${shown}${end}`;
+    },
+  );
+
+/** The value of `<input name="pin" value="4711">` goes by the name of the input. */
+function editAttributes(tag: string, { attribute }: MarkupEdits): string {
+  const field = /(?<![\w-])name=["']([^"']{1,80})["']/.exec(tag)?.[1];
+  const edit = (quote: string) => (_: string, name: string, value: string) => {
+    const of = /^(?:value|content)$/.test(name) && field !== undefined ? field : name.replace(/^.*:/, "");
+    return `${name}=${quote}${attribute(of, value)}${quote}`;
+  };
+  return tag
+    .replace(/(?<![\w:.-])([\w:.-]+)="([^"]{0,4000})"/g, edit('"'))
+    .replace(/(?<![\w:.-])([\w:.-]+)='([^']{0,4000})'/g, edit("'"));
+}
