@@ -109,10 +109,11 @@ async function checkReportFile(
   flag: string,
 ): Promise<string | undefined> {
   if (path === undefined) return undefined;
+  const checked = await checkOutputFile(host, path, flag);
   const [file, corpus] = await Promise.all([resolveRealPath(resolve(host.cwd, path)), resolveRealPath(folder)]);
   if (file.startsWith(corpus + sep))
     throw new UsageError(`${flag} must not be in the folder of the corpus: ${path}`, { hint: "Choose another file." });
-  return checkOutputFile(host, path, flag);
+  return checked;
 }
 
 async function onEmulator(corpus: Corpus, signal: AbortSignal) {
