@@ -52,7 +52,11 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
     const lines = out.trim().split("\n").map(tryParseJson);
     const value = tryParseJson(out) ?? (lines.every((line) => line !== undefined) ? lines : undefined);
     const notes = err.trim().split("\n");
-    const first = notes.find((line) => line.startsWith("error: ")) ?? notes[0] ?? "";
+    // A command that fails by its result, such as webhooks trigger, says so on standard output alone.
+    const reason =
+      notes.find((line) => line.startsWith("error: ")) ||
+      notes[0] ||
+      out.trim().split("\n").at(-1)!.replaceAll("\t", "  ");
     return {
       title: `svc ${argv.join(" ")}`,
       outcome: exit === 0 ? "" : `exit ${exit}`,
@@ -61,7 +65,7 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
       value,
       output: out,
       notes: err,
-      ...(exit === 0 ? {} : { error: `exit ${exit}: ${first.replace(/^error: /, "")}` }),
+      ...(exit === 0 ? {} : { error: `exit ${exit}: ${reason.replace(/^error: /, "")}` }),
     };
   },
 

@@ -21,6 +21,19 @@ describe("svc run, the steps of a story", () => {
     assert.deepEqual([files.length, long, exit, err, failed], [10, [], 0, "", []]);
   });
 
+  it("says why a command failed that says so in its result alone", async (t) => {
+    const { exit, out } = await runStory(
+      t,
+      `
+steps:
+  - svc: webhooks create --title x --url http://127.0.0.1:9/h --only-for-activities CONTRACT_CREATED
+  - svc: webhooks trigger CONTRACT_CREATED
+`,
+    );
+    assert.equal(exit, 1);
+    assert.match(out, /exit 1: 1 {2}1 {2}http:\/\/127\.0\.0\.1:9\/h {2}The receiver refused the connection\. /);
+  });
+
   it("prints a line for each step", async (t) => {
     const { exit, out, err } = await runStory(
       t,
