@@ -206,7 +206,7 @@ function faultOf({ rule, cause }: ScriptedFault): RequestFault {
   const { latency_ms, reset, status, answer_headers, answer_body, truncated } = rule;
   const effect = effectOf(rule);
   return {
-    told: cause ? `${effect} (${cause.id})` : effect,
+    effect: cause ? `${effect} (${cause.id})` : effect,
     ...(latency_ms !== undefined && { latencyMs: latency_ms }),
     ...(reset && { reset }),
     ...(status !== undefined && { status }),

@@ -128,7 +128,7 @@ export class Exchange implements Cause {
 
   /** Reports what scripted trouble befalls it. */
   setFault(fault: RequestFault): void {
-    this.#fault = fault.told;
+    this.#fault = fault.effect;
   }
 
   report(bug: EmulatorBugError): void {

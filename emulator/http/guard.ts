@@ -9,10 +9,12 @@ const maxRemembered = 64;
 
 /**
  * Reports whether the Host header of a request names this machine, or one of `allowed` (names without port). A page of
- * another site cannot get past it by pointing its own name at loopback (DECISIONS.md, P22). What a proxy that is
- * believed tells has to be allowed as well: `told`. Never throws.
+ * another site cannot get past it by pointing its own name at loopback (DECISIONS.md, P22). `forwardedHost`, the host
+ * that a trusted proxy names, must be allowed as well. Never throws.
  */
-export function hostGuard(allowed: readonly string[]): (request: IncomingMessage, told: string | undefined) => boolean {
+export function hostGuard(
+  allowed: readonly string[],
+): (request: IncomingMessage, forwardedHost: string | undefined) => boolean {
   const names = new Set(allowed.map((name) => name.toLowerCase()));
   const remembered = new Set<string>();
   const isAllowed = (given: string): boolean => {
@@ -23,10 +25,10 @@ export function hostGuard(allowed: readonly string[]): (request: IncomingMessage
     if (remembered.size < maxRemembered) remembered.add(given);
     return true;
   };
-  return ({ headers, rawHeaders }, told) =>
+  return ({ headers, rawHeaders }, forwardedHost) =>
     headers.host !== undefined &&
     isAllowed(headers.host) &&
-    (told === undefined || isAllowed(told)) &&
+    (forwardedHost === undefined || isAllowed(forwardedHost)) &&
     !isRepeated(rawHeaders);
 }
 

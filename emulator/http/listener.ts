@@ -212,9 +212,9 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     },
     standBy({ parts, answers, leader }) {
       key = undefined;
-      const forward: ForwardRequest = async (request, response, told) => {
+      const forward: ForwardRequest = async (request, response, proxyInfo) => {
         if (!answers?.(request, response)) {
-          await forwardToLeader(request, response, { ...common, told, leader });
+          await forwardToLeader(request, response, { ...common, proxyInfo, leader });
         }
       };
       standby = new RequestDispatcher({

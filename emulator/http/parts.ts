@@ -58,7 +58,7 @@ export interface RequestFault {
   /** The body that goes with `status`; default: a sentence that names the fault. */
   readonly body?: unknown;
   /** The action, in a few words, and the script that caused it: for the outcome of a request. */
-  readonly told?: string;
+  readonly effect?: string;
   /** Runs the operation, announces its whole response, sends half of it and ends the connection. */
   readonly truncated?: boolean;
 }

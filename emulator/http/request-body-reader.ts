@@ -86,7 +86,7 @@ const noBytes = Buffer.alloc(0);
 
 /** A request that came through a trusted proxy, or that another process of the same store forwarded. */
 interface From {
-  readonly told: ForwardedInfo | undefined;
+  readonly proxyInfo: ForwardedInfo | undefined;
   /** Address of the caller of the other process; undefined: the peer of the connection. */
   readonly remoteAddress: string | undefined;
   /** Address of the listener for clients, if it is configured. */
@@ -133,9 +133,9 @@ export class IncomingRequest implements ReceivedRequest {
 
   get origin(): string {
     const { host } = this.#raw.headers;
-    const { told, publicUrl } = this.#from ?? {};
-    if (told === undefined) return `http://${host}`;
-    return publicUrl ?? `${told.protocol ?? "http"}://${told.host ?? host}`;
+    const { proxyInfo, publicUrl } = this.#from ?? {};
+    if (proxyInfo === undefined) return `http://${host}`;
+    return publicUrl ?? `${proxyInfo.protocol ?? "http"}://${proxyInfo.host ?? host}`;
   }
 
   get signal(): AbortSignal {

@@ -63,11 +63,11 @@ interface Setup {
   readonly waiting: { readonly followers: Set<() => void>; readonly served: Set<() => void> };
 }
 
-/** `told`: a trusted proxy's description of the request. */
+/** `proxyInfo`: a trusted proxy's description of the request. */
 export type ForwardRequest = (
   request: IncomingMessage,
   response: ServerResponse,
-  told: ForwardedInfo | undefined,
+  proxyInfo: ForwardedInfo | undefined,
 ) => Promise<void>;
 
 /** Dispatches each request of one listener: to a handler, or to an error. */
@@ -132,13 +132,13 @@ export class RequestDispatcher {
     const link = this.#setup.links?.extractLink(raw);
     useAuthority(raw);
     // The other listener has checked requests that it sent on.
-    const told = forwarded
-      ? forwarded.told
+    const proxyInfo = forwarded
+      ? forwarded.proxyInfo
       : link === undefined
         ? this.#setup.proxies.applyForwardedHeaders(raw)
         : undefined;
     const { publicUrl } = this.#setup;
-    const from = (told || forwarded) && { told, publicUrl, remoteAddress: forwarded?.remoteAddress };
+    const from = (proxyInfo || forwarded) && { proxyInfo, publicUrl, remoteAddress: forwarded?.remoteAddress };
     const { followers, served } = this.#setup.waiting;
     const open = match && isControl(match.bound) ? followers : served;
     const received = new IncomingRequest(raw, response, raw.url, open, from);
@@ -147,10 +147,10 @@ export class RequestDispatcher {
     this.#underWay += 1;
     try {
       const refused =
-        this.#refuse(raw, match?.bound, told, forwarded !== undefined) ??
+        this.#refuse(raw, match?.bound, proxyInfo, forwarded !== undefined) ??
         (isControlled ? undefined : refuseAmbiguous(match?.bound, target));
       if (refused) return await exchange.finish(refused);
-      if (this.#setup.forward && !match) return await this.#setup.forward(raw, response, told);
+      if (this.#setup.forward && !match) return await this.#setup.forward(raw, response, proxyInfo);
       const { origin } = raw.headers;
       const asked = origin === undefined ? undefined : this.#setup.allowsOrigin?.(target.path, origin);
       if (origin !== undefined && asked) {
@@ -185,13 +185,13 @@ export class RequestDispatcher {
   #refuse(
     raw: IncomingMessage,
     bound: BoundOperation | undefined,
-    told: ForwardedInfo | undefined,
+    proxyInfo: ForwardedInfo | undefined,
     isLetIn: boolean,
   ): HttpResponse | undefined {
     const control = bound !== undefined && isControl(bound);
-    if (!isLetIn && !this.#isHostAllowed(raw, told?.host) && !(bound && isProbe(bound) && namesNoHost(raw)))
-      return forbiddenResponse(control, forbiddenHostMessage(told?.host ?? raw.headers.host));
-    if (control && isCrossSite(raw, bound.operation.auth === "none", this.#originsOf(told))) {
+    if (!isLetIn && !this.#isHostAllowed(raw, proxyInfo?.host) && !(bound && isProbe(bound) && namesNoHost(raw)))
+      return forbiddenResponse(control, forbiddenHostMessage(proxyInfo?.host ?? raw.headers.host));
+    if (control && isCrossSite(raw, bound.operation.auth === "none", this.#originsOf(proxyInfo))) {
       return forbiddenResponse(true, "Pages of other sites cannot use the control plane.");
     }
     if (this.#setup.starting && !bound) return notReadyResponse;
@@ -199,8 +199,8 @@ export class RequestDispatcher {
   }
 
   /** Next to what the Host header says. */
-  #originsOf(told: ForwardedInfo | undefined): readonly (string | undefined)[] {
-    return [this.#publicOrigin, told?.host && `${told.protocol ?? "http"}://${told.host}`];
+  #originsOf(proxyInfo: ForwardedInfo | undefined): readonly (string | undefined)[] {
+    return [this.#publicOrigin, proxyInfo?.host && `${proxyInfo.protocol ?? "http"}://${proxyInfo.host}`];
   }
 }
 

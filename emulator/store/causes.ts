@@ -1,6 +1,6 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import type { TraceContext } from "../../src/base/trace-context.ts";
-import { traceIds } from "../../src/base/tracing/trace-ids.ts";
+import { traceIds } from "../../src/base/trace-ids.ts";
 import { type Cause, CauseRow } from "./cause.ts";
 import {
   type AnyRows,

@@ -1,7 +1,7 @@
 import type { TraceNode as ShownNode } from "../../src/api/trace-span.ts";
 import { filterScheduled } from "../../src/api/webhook-health/attempts.ts";
 import { isoMillis } from "../../src/base/clock.ts";
-import { spanId } from "../../src/base/tracing/trace-ids.ts";
+import { spanId } from "../../src/base/trace-ids.ts";
 import type { ScheduledEntry } from "../clock/schedule.ts";
 import { redactReceiverUrl } from "../http/request-log/redact.ts";
 import type { CauseRow } from "../store/cause.ts";

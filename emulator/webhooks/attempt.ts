@@ -1,7 +1,7 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
 import { writeTraceparent } from "../../src/base/trace-context.ts";
-import { spanId } from "../../src/base/tracing/trace-ids.ts";
+import { spanId } from "../../src/base/trace-ids.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { findWebhookScheme } from "../../src/schemes/webhook-schemes.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { durationPattern, parseDuration } from "../base/duration.ts";
 import { isEmailAddress } from "../base/email-address.ts";
 import { isObject } from "../base/object.ts";
+import { maxRetryDelayMs } from "./webhook-retries.ts";
 
 const given = (value: object, names: readonly string[]): number =>
   names.filter((name) => (value as Readonly<Record<string, unknown>>)[name] !== undefined).length;
@@ -51,11 +52,11 @@ export const duration = (like: string) =>
     .refine((text) => (parseDuration(text) ?? 0) > 0, `must be a duration (${like.replace(" or ", ", ")})`)
     .meta({ pattern: durationPattern });
 
-const maxDelayMs = 365 * 86_400_000;
-
 /** The delays before the retries of a webhook. An empty list: none. */
 export const retrySchedule = z
-  .array(duration("5m or PT5M").refine((text) => (parseDuration(text) ?? 0) <= maxDelayMs, "must be at most 365 days"))
+  .array(
+    duration("5m or PT5M").refine((text) => (parseDuration(text) ?? 0) <= maxRetryDelayMs, "must be at most 365 days"),
+  )
   .max(100)
   .readonly();
 

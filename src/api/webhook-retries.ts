@@ -8,6 +8,9 @@ export type RetrySchedule = readonly string[];
 /** That of the specification (Limits), of workspaces that have no other. */
 export const specifiedRetrySchedule: RetrySchedule = ["5m", "10m", "20m", "40m", "80m", "160m"];
 
+/** The longest delay that a schedule may have. */
+export const maxRetryDelayMs = 365 * 24 * 60 * minute;
+
 /** This many attempts without 2xx in a row disable a subscription. */
 export const failuresUntilDisabled = 6;
 

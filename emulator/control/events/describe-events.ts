@@ -75,8 +75,8 @@ async function describeRowEvents(
 
 async function describeEmailEvents(world: World, rows: readonly Email[], at: string): Promise<EventDescription[]> {
   if (rows.length === 0) return [];
-  const told = await world.store.read((view) => toEmailRecords(view, rows, world));
-  return told.map((email) => ({ at, event: "email", ref: `email:${email.id}`, email }));
+  const records = await world.store.read((view) => toEmailRecords(view, rows, world));
+  return records.map((email) => ({ at, event: "email", ref: `email:${email.id}`, email }));
 }
 
 /** The rows of a collection that are left, as they were left. */

@@ -31,7 +31,7 @@ export class Counters {
 
   constructor(requestLog: RequestLog, deliveries: DeliveryNotifier) {
     requestLog.watch((entry) => this.#count(entry));
-    deliveries.watch((told) => this.#countAttempt(told));
+    deliveries.watch((outcome) => this.#countAttempt(outcome));
   }
 
   #count({ service, operation = "", status, durationMs }: LoggedRequest): void {

@@ -41,7 +41,7 @@ interface Options {
   readonly arrivals: RequestBodyReader;
   readonly departures: ResponseWriter;
   /** A trusted proxy's headers about the request. */
-  readonly told: ForwardedInfo | undefined;
+  readonly proxyInfo: ForwardedInfo | undefined;
   /** The leader's listener of that name; undefined: there is no leader. */
   readonly leader: () => LeaderListener | undefined;
 }
@@ -119,12 +119,12 @@ function attempt(
   from: IncomingMessage,
   to: ServerResponse,
   body: Body,
-  { told, departures }: Options,
+  { proxyInfo, departures }: Options,
 ): Promise<Outcome> {
   const { hostname, port } = new URL(url);
   const isHarmless = from.method === "GET" || from.method === "HEAD" || from.method === "OPTIONS";
   const framing = (["transfer-encoding", "content-length"] as const).find((name) => from.headers[name] !== undefined);
-  const forwarded = formatForwardedHeader({ key, told, remoteAddress: from.socket.remoteAddress ?? "" });
+  const forwarded = formatForwardedHeader({ key, proxyInfo, remoteAddress: from.socket.remoteAddress ?? "" });
   return new Promise((resolve) => {
     const sent = requestTo({
       agent,
@@ -216,13 +216,13 @@ export interface ForwardedRequest {
   readonly key: string;
   readonly remoteAddress: string;
   /** A trusted proxy's headers to the process that received the request. */
-  readonly told: ForwardedInfo | undefined;
+  readonly proxyInfo: ForwardedInfo | undefined;
 }
 
 const form = /^([\w-]{43})\.([\w-]+)$/;
 
-const formatForwardedHeader = ({ key, remoteAddress, told }: ForwardedRequest): string =>
-  `${key}.${Buffer.from(JSON.stringify([remoteAddress, told ?? null])).toString("base64url")}`;
+const formatForwardedHeader = ({ key, remoteAddress, proxyInfo }: ForwardedRequest): string =>
+  `${key}.${Buffer.from(JSON.stringify([remoteAddress, proxyInfo ?? null])).toString("base64url")}`;
 
 /** Takes the internal headers off a request; undefined: a client sent it. */
 export function extractForwarded({ headers, rawHeaders }: IncomingMessage): ForwardedRequest | undefined {
@@ -237,11 +237,11 @@ export function extractForwarded({ headers, rawHeaders }: IncomingMessage): Forw
   const [, key, about] = form.exec(String(value)) ?? [];
   if (key === undefined || about === undefined) return undefined;
   try {
-    const [remoteAddress, told] = JSON.parse(Buffer.from(about, "base64url").toString()) as [
+    const [remoteAddress, proxyInfo] = JSON.parse(Buffer.from(about, "base64url").toString()) as [
       string,
       ForwardedInfo | null,
     ];
-    return { key, remoteAddress, told: told ?? undefined };
+    return { key, remoteAddress, proxyInfo: proxyInfo ?? undefined };
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { assumed } from "../basis.ts";
+import { assumed, controlPlaneBasis } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, mutuallyExclusive, timestamp } from "../shapes.ts";
@@ -94,6 +94,6 @@ export const listActivities = operation({
     command: "emulator activities",
     columns: ["workspace_id", { name: "workspace", cut: 1 }, "activity", "count", "last_at"],
   },
-  basis: assumed("The control plane is part of the emulator."),
+  basis: controlPlaneBasis,
   examples: [{ title: "List all activities" }],
 });

@@ -1,10 +1,8 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { controlPlaneBasis } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary } from "../shapes.ts";
-
-const ours = assumed("The control plane is part of the emulator.");
 
 const Token = z.strictObject({
   token: z.string().describe("Value for the header authorization, after `Bearer `"),
@@ -36,7 +34,7 @@ export const mintChatBToken = operation({
   responses: { 200: json(Token) },
   failures: ["foreign-issuer"],
   cli: { command: "emulator chat-b token" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Get a token to send an activity", body: { service_url: "https://chat-b.example/eu" } }],
 });
 
@@ -59,7 +57,7 @@ export const showChatBIssuer = operation({
   },
   failures: [],
   cli: { command: "emulator chat-b metadata" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Get the metadata for your own bot" }],
 });
 
@@ -74,6 +72,6 @@ export const showChatBKeys = operation({
   responses: { 200: json(z.strictObject({ keys: z.array(z.looseObject({ kid: z.string(), kty: z.string() })) })) },
   failures: [],
   cli: { command: "emulator chat-b keys" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "List the signing keys" }],
 });

@@ -1,10 +1,8 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { controlPlaneBasis } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { atLeastOne, duration, exactlyOne, timestamp } from "../shapes.ts";
-
-const ours = assumed("The control plane is part of the emulator.");
 
 const Mode = z.enum(["real", "manual", "auto"]);
 const Queue = {
@@ -66,7 +64,7 @@ export const showClock = operation({
   responses: { 200: json(Clock) },
   failures: [],
   cli: { command: "emulator clock", columns: ["now", "mode", "speed", "next_due", "pending"] },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Show virtual time" }],
 });
 
@@ -81,7 +79,7 @@ export const setClock = operation({
   responses: { 200: json(Clock) },
   failures: ["advance-under-way"],
   cli: { command: "emulator clock set", columns: ["now", "mode", "speed", "next_due", "pending"] },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [
     { title: "Advance one minute per second", body: { mode: "real", speed: 60 } },
     { title: "Stop the clock", body: { mode: "manual" } },
@@ -101,7 +99,7 @@ export const advanceClock = operation({
   longestMs: 130_000,
   failures: ["not-ahead", "too-far-ahead", "advance-under-way", "delivery-under-way"],
   cli: { command: "emulator clock advance", rows: "ran", columns: ["at", "kind", "ref", "outcome"] },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [
     { title: "Run all retries of a webhook", body: { by: "PT2H35M" } },
     { title: "Advance to the next scheduled entry", body: { next: true } },

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { assumed, controlPlaneBasis } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
@@ -34,7 +34,7 @@ export const listControlClusters = operation({
     command: "emulator clusters",
     columns: ["id", { name: "label", cut: 1 }, { name: "url", cut: 2 }, "external", "cluster_key"],
   },
-  basis: assumed("The control plane is part of the emulator."),
+  basis: controlPlaneBasis,
   examples: [{ title: "List the addresses of the clusters" }],
 });
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { assumed, controlPlaneBasis } from "../basis.ts";
 import { ContractStatus } from "../contracts/shapes.ts";
 import { controlRoles } from "../control-roles.ts";
 import { bytes, empty, events, html, json, operation } from "../operation.ts";
@@ -118,8 +118,6 @@ export const showConsoleAsset = operation({
   examples: [{ title: "Get the script of the page", params: { name: "icon-5XJ2K7QD.svg" } }],
 });
 
-const eventsOurs = assumed("The control plane is part of the emulator.");
-
 const id = z.string().describe("Value for `after`: identifies the run of the emulator and counts up");
 const at = timestamp.describe("Virtual time");
 /** References of objects: request:12, T-1, delivery:3. */
@@ -144,18 +142,18 @@ const DeviceEvent = z.strictObject({
   redeemed: z.boolean().describe("The device has its tokens"),
 });
 
-const eventsEmpty = z.null().describe("For no contract in particular");
+const noContract = z.null().describe("For no contract in particular");
 
 /** Events, each kind with its data. */
 const EmulatorEvent = z.discriminatedUnion("event", [
   z
-    .strictObject({ id, at, event: z.literal("begin"), ref: eventsEmpty })
+    .strictObject({ id, at, event: z.literal("begin"), ref: noContract })
     .describe("First event of a new stream; later changes follow"),
   z
-    .strictObject({ id, at, event: z.literal("resync"), ref: eventsEmpty })
+    .strictObject({ id, at, event: z.literal("resync"), ref: noContract })
     .describe("Events were dropped: reload all state. Later events follow"),
   z
-    .strictObject({ id, at, event: z.literal("state"), ref: eventsEmpty })
+    .strictObject({ id, at, event: z.literal("state"), ref: noContract })
     .describe("The state was replaced by a restore, an import or a reset: reload all state"),
   z
     .strictObject({ id, at, event: z.literal("request"), ref: ref("request:12"), request: LoggedRequest })
@@ -173,13 +171,13 @@ const EmulatorEvent = z.discriminatedUnion("event", [
   z.strictObject({ id, at, event: z.literal("email"), ref: ref("email:4"), email: Email }),
   z.strictObject({ id, at, event: z.literal("device"), ref: ref("device:WDJB-MJHT"), device: DeviceEvent }),
   z
-    .strictObject({ id, at, event: z.literal("clock"), ref: eventsEmpty, clock: Clock })
+    .strictObject({ id, at, event: z.literal("clock"), ref: noContract, clock: Clock })
     .describe("The time, the mode of the clock or the next due entry changed"),
   z
-    .strictObject({ id, at, event: z.literal("faults"), ref: eventsEmpty, faults: z.array(Fault) })
+    .strictObject({ id, at, event: z.literal("faults"), ref: noContract, faults: z.array(Fault) })
     .describe("All current items"),
   z
-    .strictObject({ id, at, event: z.literal("snapshots"), ref: eventsEmpty, snapshots: z.array(Snapshot) })
+    .strictObject({ id, at, event: z.literal("snapshots"), ref: noContract, snapshots: z.array(Snapshot) })
     .describe("All current items"),
 ]);
 
@@ -198,6 +196,6 @@ export const followEvents = operation({
   responses: { 200: events(EmulatorEvent) },
   failures: [],
   cli: { command: "emulator events", columns: ["id", "at", "event", "ref"] },
-  basis: eventsOurs,
+  basis: controlPlaneBasis,
   examples: [{ title: "Follow all events" }, { title: "Resume an ended stream", query: { after: "5f3a9c1b-17" } }],
 });

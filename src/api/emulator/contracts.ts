@@ -7,7 +7,7 @@ import { emulator } from "../services.ts";
 import { dictionary, email, timestamp } from "../shapes.ts";
 import { pageOf, pageQuery } from "./shapes.ts";
 
-const ours = assumed(
+const actionBasis = assumed(
   "Actions of people in the application have no public route. The control plane is part of the emulator.",
 );
 
@@ -31,7 +31,7 @@ export const MovedContract = z.strictObject({
   contract_name: z.string(),
 });
 
-const shared = { service: emulator, method: "POST", auth: "control-token", basis: ours } as const;
+const shared = { service: emulator, method: "POST", auth: "control-token", basis: actionBasis } as const;
 const request = { params, body: json(Act) };
 const responses = { 200: json(MovedContract) };
 
@@ -151,7 +151,7 @@ export const deleteContract = operation({
   examples: [{ title: "Delete a contract", params: { id: "T-1" }, body: {} }],
 });
 
-const contractDetailsOurs = assumed(
+const detailsBasis = assumed(
   "Only the application shows and changes it, no public route does. The control plane is part of the emulator.",
 );
 
@@ -256,7 +256,7 @@ export const showContract = operation({
   },
   failures: ["no-such-contract"],
   cli: { command: "emulator show-contract" },
-  basis: contractDetailsOurs,
+  basis: detailsBasis,
   examples: [{ title: "Show the reviewers and their links", params: { id: "T-1" } }],
 });
 
@@ -280,6 +280,6 @@ export const replaceEntity = operation({
   failures: ["no-such-contract", "no-such-entity", "entity-fixed"],
   emits: ["CONTRACT_ENTITY_UPDATED"],
   cli: { command: "emulator set-entity" },
-  basis: contractDetailsOurs,
+  basis: detailsBasis,
   examples: [{ title: "Assign the American entity", params: { id: "T-1" }, body: { reference_id: "NW-US" } }],
 });

@@ -1,14 +1,12 @@
-import { assumed } from "../basis.ts";
+import { assumed, controlPlaneBasis } from "../basis.ts";
 import type { ControlRole } from "../control-roles.ts";
 import { control } from "../failure.ts";
-
-const ours = assumed("The control plane is part of the emulator.");
 
 const controlChatBFailures = {
   "foreign-issuer": control({
     status: 409,
     when: "the seed sets another issuer of bot-framework tokens than the emulator",
-    basis: assumed("The control plane is part of the emulator."),
+    basis: controlPlaneBasis,
     code: "foreign_issuer",
     says: ({ url }: { url: string }) => `The router trusts the issuer at ${url}, not the emulator's own issuer.`,
     hint: "Request a token from that issuer, or remove apps.chat_b.openid_metadata_url from the seed.",
@@ -19,7 +17,7 @@ const clockFailures = {
   "not-ahead": control({
     status: 400,
     when: "the requested time is not after the current virtual time",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "not_ahead",
     says: ({ now }: { now: string }) => `Virtual time is already ${now} and cannot go backwards.`,
     hint: "Choose a time after it. To start again, run `svc emulator reset`.",
@@ -27,14 +25,14 @@ const clockFailures = {
   "too-far-ahead": control({
     status: 400,
     when: "the requested time is after the year 9999",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "too_far_ahead",
     says: "Virtual time ends with the year 9999.",
   }),
   "advance-under-way": control({
     status: 409,
     when: "another request is advancing the clock",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "advance_under_way",
     says: "Another request is advancing the clock.",
     hint: "Wait until it completes, then try again.",
@@ -42,20 +40,20 @@ const clockFailures = {
   "delivery-under-way": control({
     status: 409,
     when: "a receiver has not responded to an earlier delivery for a second",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "delivery_under_way",
     says: "A receiver has not responded to a webhook for 1 s. The clock was not advanced.",
     hint: "If the receiver advances the clock, let it respond to the webhook first. Otherwise try again.",
   }),
 };
 
-const consoleOurs = assumed("The console is part of the emulator.");
+const consoleBasis = assumed("The console is part of the emulator.");
 
 const consoleFailures = {
   "no-such-asset": control({
     status: 404,
     when: "the console has no file of that name",
-    basis: consoleOurs,
+    basis: consoleBasis,
     code: "no_such_asset",
     says: ({ name }: { name: string }) => `The console has no file ${name}.`,
     hint: "Reload the page. It may be from another version of svc.",
@@ -63,7 +61,7 @@ const consoleFailures = {
   "session-code-refused": control({
     status: 403,
     when: "the code was used, is older than a minute, or is from another emulator",
-    basis: consoleOurs,
+    basis: consoleBasis,
     code: "session_code_refused",
     says: "The sign-in code is invalid. Codes work once, within a minute.",
     hint: "Run `svc emulator open` for a new code.",
@@ -74,7 +72,7 @@ const controlContractFailures = {
   "no-such-contract": control({
     status: 404,
     when: "the contract does not exist, or is deleted",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_contract",
     says: ({ id }: { id: string }) => `Contract ${id} not found.`,
     hint: "Use its number (12) or its composite ID (T-12). `svc emulator contracts` lists all contracts.",
@@ -82,14 +80,14 @@ const controlContractFailures = {
   "no-such-member": control({
     status: 404,
     when: "the workspace of the contract has no active member with that address",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_member",
     says: ({ email }: { email: string }) => `The contract's workspace has no active member with the address ${email}.`,
   }),
   "no-such-entity": control({
     status: 400,
     when: "the workspace of the contract has no entity with that reference ID",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_entity",
     says: ({ reference_id, known }: { reference_id: string; known: string }) =>
       `Entity ${reference_id} not found in the workspace. Known: ${known}.`,
@@ -97,7 +95,7 @@ const controlContractFailures = {
   "entity-fixed": control({
     status: 400,
     when: "the contract is neither in DRAFT nor in REDLINING",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "entity_fixed",
     says: ({ status }: { status: string }) =>
       `Cannot change the entity: status is ${status}, expected DRAFT or REDLINING.`,
@@ -106,7 +104,7 @@ const controlContractFailures = {
   "no-contract-yet": control({
     status: 404,
     when: "no contract is given, and no contract or template exists",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_contract_yet",
     says: "No contract or template exists for the activity.",
     hint: "Start with a seed that has a template, such as demo.",
@@ -114,7 +112,7 @@ const controlContractFailures = {
   "field-is-there": control({
     status: 400,
     when: "an addition names an existing field of the payload",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "field_is_there",
     says: ({ path }: { path: string }) => `Cannot add ${path}: the payload already has it.`,
     hint: "Change it with --set.",
@@ -122,7 +120,7 @@ const controlContractFailures = {
   "no-such-field": control({
     status: 400,
     when: "an override, a removal or an addition uses a path that the payload does not have",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_field",
     says: ({ path, known }: { path: string; known: string }) => `The payload has no ${path}. Known: ${known}.`,
   }),
@@ -132,7 +130,7 @@ const controlInvitationFailures = {
   "no-such-invitation": control({
     status: 404,
     when: "no cluster and no seed issued that token",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_invitation",
     says: "Invitation not found for this token.",
     hint: "List them with `svc emulator invitations`.",
@@ -140,7 +138,7 @@ const controlInvitationFailures = {
   "invitation-of-nobody": control({
     status: 409,
     when: "the token is from the seed and invites no particular person",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "invitation_of_nobody",
     says: ({ workspace }: { workspace: string }) =>
       `This token is from the seed, for the workspace ${workspace}, and invites no particular person.`,
@@ -149,7 +147,7 @@ const controlInvitationFailures = {
   "invitation-to-contract": control({
     status: 409,
     when: "the invitation is to a contract",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "invitation_to_contract",
     says: ({ email, contract }: { email: string; contract: string }) =>
       `The invitation of ${email} to the contract ${contract} cannot be accepted. It ends with the contract.`,
@@ -158,7 +156,7 @@ const controlInvitationFailures = {
   "invitation-over": control({
     status: 409,
     when: "the invitation was accepted before",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "invitation_over",
     says: ({ email }: { email: string }) => `${email} has already accepted this invitation.`,
   }),
@@ -169,7 +167,7 @@ const controlScriptFailures = {
   "no-such-fault": control({
     status: 404,
     when: "the fault does not exist, or was removed",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_fault",
     says: ({ id }: { id: number }) => `Fault ${id} not found.`,
     hint: "List them with `svc emulator fault list`.",
@@ -177,7 +175,7 @@ const controlScriptFailures = {
   "external-cluster": control({
     status: 409,
     when: "the cluster is not run by the emulator",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "external_cluster",
     says: ({ cluster, url }: { cluster: string; url: string }) =>
       `Cluster ${cluster} is external (${url}). The emulator does not store its data or requests.`,
@@ -189,7 +187,7 @@ const controlSignInFailures = {
   "no-such-user-code": control({
     status: 404,
     when: "no device grant has that user code",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_user_code",
     says: ({ code }: { code: string }) => `No device has the user code ${code}.`,
     hint: "List the devices with `svc emulator devices`.",
@@ -197,7 +195,7 @@ const controlSignInFailures = {
   "user-code-expired": control({
     status: 410,
     when: "the user code has expired",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "user_code_expired",
     says: ({ code }: { code: string }) => `The user code ${code} has expired.`,
     hint: "Request a new code on the device.",
@@ -205,14 +203,14 @@ const controlSignInFailures = {
   "user-code-decided": control({
     status: 409,
     when: "the user code was already decided, differently or at another cluster",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "user_code_decided",
     says: ({ code }: { code: string }) => `The user code ${code} was already approved or denied.`,
   }),
   "user-code-bound": control({
     status: 409,
     when: "another cluster bound the device grant to itself",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "user_code_bound",
     says: ({ code }: { code: string }) => `The user code ${code} is bound to another cluster.`,
     hint: "Run `svc emulator devices` to see the cluster.",
@@ -220,7 +218,7 @@ const controlSignInFailures = {
   "no-such-cluster-here": control({
     status: 404,
     when: "the emulator has no such cluster",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_cluster",
     says: ({ cluster, known }: { cluster: string; known: readonly string[] }) =>
       `Cluster ${cluster} not found. Known: ${known.join(", ")}.`,
@@ -228,14 +226,14 @@ const controlSignInFailures = {
   "no-such-person": control({
     status: 404,
     when: "the cluster has no active user with that address",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_person",
     says: ({ email }: { email: string }) => `The cluster has no active user with the address ${email}.`,
   }),
   "stale-form": control({
     status: 403,
     when: "the form is not from a page of this run of the emulator",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "stale_form",
     says: "The form was not made by this emulator.",
     hint: "Load the page again.",
@@ -257,7 +255,7 @@ const snapshotFailures = {
   "no-such-snapshot": control({
     status: 404,
     when: "no snapshot has that name",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_snapshot",
     says: ({ name, known }: { name: string; known: string }) => `Snapshot ${name} not found. Known: ${known}.`,
     hint: "List them with `svc emulator snapshot list`.",
@@ -265,7 +263,7 @@ const snapshotFailures = {
   "snapshot-there": control({
     status: 409,
     when: "a snapshot has that name, ignoring case, and `replace` is not given",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "snapshot_there",
     says: ({ name }: { name: string }) => `Snapshot ${name} already exists.`,
     hint: "Choose another name, or use --replace.",
@@ -273,7 +271,7 @@ const snapshotFailures = {
   "no-history": control({
     status: 409,
     when: "the emulator has no history: it runs in memory, or with `SVC_HISTORY=0`",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_history",
     says: "This emulator has no history. It requires a state in a file or a database, and SVC_HISTORY above 0.",
     hint: "Save snapshots with `svc emulator snapshot save NAME`.",
@@ -281,7 +279,7 @@ const snapshotFailures = {
   "beyond-history": control({
     status: 409,
     when: "the history does not reach back that far, or does not include the cause",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "beyond_history",
     says: ({ lacks, reach }: RewindOutOfRangeError) =>
       `Cannot rewind ${lacks}. It reaches back to ${reach ?? "the beginning of the state"}. Nothing was changed.`,
@@ -296,7 +294,7 @@ const snapshotFailures = {
   "not-behind": control({
     status: 400,
     when: "the time to rewind to is after the current virtual time",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "not_behind",
     says: ({ now }: { now: string }) => `Cannot rewind to the future: virtual time is ${now}.`,
     hint: "Advance the clock with `svc emulator clock advance`.",
@@ -304,7 +302,7 @@ const snapshotFailures = {
   "unusable-snapshot": control({
     status: 409,
     when: "the snapshot is damaged, renamed, not a snapshot, or of another version of svc or other clusters",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "unusable_snapshot",
     says: ({ name, reason }: { name: string; reason: string }) =>
       `Cannot use snapshot ${name}: ${reason}. Nothing was changed.`,
@@ -313,13 +311,13 @@ const snapshotFailures = {
   }),
 };
 
-const tokenOurs = assumed("The control plane is part of the emulator (DECISIONS.md, E16).");
+const tokenBasis = assumed("The control plane is part of the emulator (DECISIONS.md, E16).");
 
 const tokenFailures = {
   "role-needed": control({
     status: 403,
     when: "the role of the token does not allow the operation",
-    basis: tokenOurs,
+    basis: tokenBasis,
     code: "role_needed",
     says: ({ token, role, needs }: { token: string; role: ControlRole; needs: ControlRole }) =>
       `The role ${needs} is required. The token ${token} has the role ${role}.`,
@@ -328,7 +326,7 @@ const tokenFailures = {
   "whole-sandbox": control({
     status: 403,
     when: "the token is bound to a workspace, and the operation affects all workspaces",
-    basis: tokenOurs,
+    basis: tokenBasis,
     code: "whole_sandbox",
     says: ({ token, workspace }: { token: string; workspace: string }) =>
       `This operation affects all workspaces. The token ${token} is bound to the workspace ${workspace}.`,
@@ -337,7 +335,7 @@ const tokenFailures = {
   "no-workspace-named": control({
     status: 404,
     when: "the workspace does not exist",
-    basis: tokenOurs,
+    basis: tokenBasis,
     code: "no_workspace_named",
     says: ({ name, known }: { name: string; known: readonly string[] }) =>
       `Workspace ${name} not found. Known: ${known.join(", ")}.`,
@@ -346,7 +344,7 @@ const tokenFailures = {
   "token-name-taken": control({
     status: 409,
     when: "a token with that name exists, or the name is reserved for the token of the run file",
-    basis: tokenOurs,
+    basis: tokenBasis,
     code: "token_name_taken",
     says: ({ name }: { name: string }) => `Token ${name} already exists.`,
     hint: "Choose another name, or revoke it first: svc emulator tokens revoke.",
@@ -354,7 +352,7 @@ const tokenFailures = {
   "no-such-token": control({
     status: 404,
     when: "the token does not exist",
-    basis: tokenOurs,
+    basis: tokenBasis,
     code: "no_such_token",
     says: ({ name }: { name: string }) => `Token ${name} not found.`,
     hint: "List the tokens with svc emulator tokens list.",
@@ -365,7 +363,7 @@ const controlTraceFailures = {
   "no-such-trace": control({
     status: 404,
     when: "the reference does not exist, has no effects, or is no longer retained",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_trace",
     says: ({ ref }: { ref: string }) => `${ref} has no trace.`,
     hint: "Requests that changed nothing have no trace. `svc emulator requests` lists them.",
@@ -373,7 +371,7 @@ const controlTraceFailures = {
   "malformed-ref": control({
     status: 404,
     when: "the reference is not valid",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "malformed_ref",
     says: ({ ref }: { ref: string }) => `"${ref}" is not a valid trace reference.`,
     hint: "Use request:12, T-1, delivery:3, event:4, webhook:1, timer:5, advance:6 or a W3C trace ID.",
@@ -384,7 +382,7 @@ const controlWebhookFailures = {
   "no-such-webhook": control({
     status: 404,
     when: "the webhook does not exist, or is deleted",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_webhook",
     says: ({ id }: { id: number }) => `Webhook ${id} not found.`,
     hint: "List them with `svc emulator webhooks`.",
@@ -392,7 +390,7 @@ const controlWebhookFailures = {
   "no-such-delivery": control({
     status: 404,
     when: "the delivery does not exist, or its record was removed after 30 or 90 days",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_delivery",
     says: ({ id }: { id: number }) => `Delivery ${id} not found.`,
     hint: "List them with `svc emulator deliveries`.",
@@ -400,7 +398,7 @@ const controlWebhookFailures = {
   "subscription-deleted": control({
     status: 409,
     when: "the webhook of the delivery is deleted",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "subscription_deleted",
     says: ({ webhook_id }: { webhook_id: number }) => `Cannot resend: webhook ${webhook_id} is deleted.`,
   }),
@@ -411,7 +409,7 @@ const controlWorkspaceFailures = {
   "workspace-there": control({
     status: 409,
     when: "a workspace has that name, ignoring case",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "workspace_there",
     says: ({ name, id, cluster }: { name: string; id: number; cluster: string }) =>
       `Workspace ${name} already exists (${id} of ${cluster}).`,
@@ -420,7 +418,7 @@ const controlWorkspaceFailures = {
   "no-such-workspace": control({
     status: 404,
     when: "the workspace does not exist, or was removed",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "no_such_workspace",
     says: ({ id }: { id: number }) => `Workspace ${id} not found.`,
     hint: "List them with `svc emulator workspaces`.",
@@ -428,7 +426,7 @@ const controlWorkspaceFailures = {
   "last-workspace": control({
     status: 409,
     when: "the workspace is the only one of its cluster",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "last_workspace",
     says: ({ name, cluster }: { name: string; cluster: string }) =>
       `Cannot remove ${name}: it is the only workspace of ${cluster}.`,
@@ -452,7 +450,7 @@ export const emulatorFailures = {
   "no-control-token": control({
     status: 401,
     when: "no control token was sent",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "unauthorized",
     says: "The control plane requires `authorization: Bearer <token>`.",
     hint: "Use the token that `svc emulator start` prints and the run file next to the state contains.",
@@ -460,7 +458,7 @@ export const emulatorFailures = {
   "unknown-control-token": control({
     status: 401,
     when: "the control token is unknown or revoked, or its session has ended",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "unknown_token",
     says: "The control token is invalid: it is unknown or revoked, or its session has ended.",
     hint: "Use the token in the run file next to the state. `svc emulator tokens list` lists the others.",
@@ -468,14 +466,14 @@ export const emulatorFailures = {
   "invalid-control-input": control({
     status: 400,
     when: "the body, the query or the path is not as declared",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "invalid_input",
     says: ({ problems }: { problems: readonly string[] }) => problems.join("; "),
   }),
   "control-store-failed": control({
     status: 503,
     when: "the state, or a file next to it, cannot be written to disk",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "store_failed",
     says: ({ refused }: { refused: string | undefined }) =>
       refused === undefined ? "The emulator cannot write its state." : `${refused}.`,
@@ -487,7 +485,7 @@ export const emulatorFailures = {
   "invalid-state": control({
     status: 400,
     when: "the document is not a state of this version",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "invalid_state",
     says: ({ reason }: { reason: string }) => `This emulator cannot load the state: ${reason}`,
     hint: "Export one with `svc emulator state export` of the same version.",
@@ -495,7 +493,7 @@ export const emulatorFailures = {
   "foreign-clusters": control({
     status: 400,
     when: "the document has other clusters than the running emulator",
-    basis: ours,
+    basis: controlPlaneBasis,
     code: "foreign_clusters",
     says: ({ here, there }: { here: string; there: string }) =>
       `The state has the clusters ${there}, but this emulator runs ${here}.`,

@@ -1,11 +1,9 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { assumed } from "../basis.ts";
+import { controlPlaneBasis } from "../basis.ts";
 import { empty, json, operation, responseHeaders } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { duration } from "../shapes.ts";
-
-const ours = assumed("The control plane is part of the emulator.");
 
 /** Which of the requests or attempts that match are hit; both directions. */
 const turns = {
@@ -175,7 +173,7 @@ export const addFault = operation({
   responses: { 201: json(Fault) },
   failures: [],
   cli: { command: "emulator fault add", columns },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [
     {
       title: "Let two creations fail",
@@ -197,7 +195,7 @@ export const listFaults = operation({
   responses: { 200: json(z.array(Fault)) },
   failures: [],
   cli: { command: "emulator fault list", columns },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "List the faults" }],
 });
 
@@ -212,6 +210,6 @@ export const removeFault = operation({
   responses: { 204: empty() },
   failures: ["no-such-fault"],
   cli: { command: "emulator fault remove" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Remove a fault", params: { id: 1 } }],
 });

@@ -6,7 +6,9 @@ import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { pageOf, pageQuery } from "./shapes.ts";
 
-const ours = assumed("The start of an installation belongs to the cluster. The control plane emulates it.");
+const installationBasis = assumed(
+  "The start of an installation belongs to the cluster. The control plane emulates it.",
+);
 
 /** Installations of a workspace: chat_a, and an account at each external provider. */
 export const installableApps = ["chat_a", ...OAuthProviderType.options] as const;
@@ -43,7 +45,7 @@ export const listInstallations = operation({
     rows: "items",
     columns: ["id", "app", "cluster_id", "workspace_id", "status", "account.id"],
   },
-  basis: ours,
+  basis: installationBasis,
   examples: [{ title: "List the installed teams of chat_a" }],
 });
 
@@ -91,7 +93,7 @@ export const beginInstallation = operation({
     command: "emulator installations begin",
     columns: ["id", "app", "cluster_id", "workspace_id", "authorization_url", "state", "code", "redirect_url"],
   },
-  basis: ours,
+  basis: installationBasis,
   examples: [
     { title: "Install chat_a in the first workspace", params: { app: "chat_a" } },
     { title: "Install for a team, without a browser", params: { app: "chat_a" }, body: { approve_as: "T-NEW" } },
@@ -99,7 +101,7 @@ export const beginInstallation = operation({
   ],
 });
 
-const providerOurs = assumed("The emulator acts as the sign-in providers (DECISIONS.md, R25).");
+const providerBasis = assumed("The emulator acts as the sign-in providers (DECISIONS.md, R25).");
 
 /** Query of the page, by the authorization_url of a login, a signup or an installation. */
 const fields = {
@@ -120,7 +122,7 @@ export const showProviderPage = operation({
   responses: { 200: html() },
   failures: [],
   cli: { command: "emulator provider-page" },
-  basis: providerOurs,
+  basis: providerBasis,
   examples: [
     { title: "Show the page of a signup", query: { flow: "trial", provider: "ProviderA", state: "trial_81" } },
   ],
@@ -150,7 +152,7 @@ export const submitProviderPage = operation({
   responses: { 200: html(), 303: redirect() },
   failures: ["stale-form"],
   cli: { command: "emulator provider-form" },
-  basis: providerOurs,
+  basis: providerBasis,
   examples: [
     {
       title: "Sign up as Ada, with the form_token of svc emulator provider-page",

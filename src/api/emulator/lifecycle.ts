@@ -1,9 +1,7 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { controlPlaneBasis } from "../basis.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
-
-const ours = assumed("The control plane is part of the emulator.");
 
 /** A process's answer to a liveness probe. */
 export const Readiness = z.strictObject({
@@ -53,7 +51,7 @@ export const checkReadiness = operation({
   responses: { 200: json(Readiness), 503: json(Readiness) },
   failures: [],
   cli: { command: "emulator ready" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Check readiness" }],
 });
 
@@ -69,7 +67,7 @@ export const checkLiveness = operation({
   responses: { 200: json(Liveness) },
   failures: [],
   cli: { command: "emulator live" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Check liveness" }],
 });
 
@@ -109,7 +107,7 @@ export const showBufferUsage = operation({
   },
   failures: [],
   cli: { command: "emulator usage" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Show dropped requests" }],
 });
 
@@ -132,7 +130,7 @@ export const showMetrics = operation({
   responses: { 200: bytes(expositionTypes.plainText, expositionTypes.openMetrics) },
   failures: [],
   cli: { command: "emulator metrics" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Print the metrics" }],
 });
 
@@ -148,7 +146,7 @@ export const stop = operation({
   responses: { 202: empty() },
   failures: [],
   cli: { by: "emulator stop" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [],
 });
 
@@ -165,6 +163,6 @@ export const openapi = operation({
   responses: { 200: json(z.looseObject({ openapi: z.string() })) },
   failures: [],
   cli: { by: "openapi" },
-  basis: assumed("The control plane is part of the emulator."),
+  basis: controlPlaneBasis,
   examples: [{ title: "Generate a client", params: { document: "contracts.json" } }],
 });

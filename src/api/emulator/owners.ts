@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { assumed, controlPlaneBasis } from "../basis.ts";
 import { activitiesCausedBy } from "../contracts/lifecycle.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
@@ -43,7 +43,7 @@ export const removeSignatories = operation({
   responses: { 200: json(z.strictObject({ removed: z.int().describe("Number of removed rows") })) },
   failures: [],
   cli: { command: "emulator remove-signatories" },
-  basis: assumed("The control plane is part of the emulator."),
+  basis: controlPlaneBasis,
   examples: [{ title: "Remove one hash", body: { signatory_hashes: ["5d41402a"], cluster_id: "eu-1" } }],
 });
 
@@ -95,7 +95,7 @@ export const listOwners = operation({
   responses: { 200: json(z.array(Owner)) },
   failures: [],
   cli: { command: "emulator owners", columns: ["table", "key", "cluster_id"] },
-  basis: assumed("The control plane is part of the emulator."),
+  basis: controlPlaneBasis,
   examples: [{ title: "Find the owner of a chat_a team", query: { identifier: "T-NORTHWIND" } }],
 });
 

@@ -1,10 +1,8 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { controlPlaneBasis } from "../basis.ts";
 import { empty, events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
-
-const ours = assumed("The control plane is part of the emulator.");
 
 export const LoggedRequest = z.strictObject({
   id: z.int().describe("Number in order of arrival, from 1 since the start"),
@@ -89,7 +87,7 @@ export const listRequests = operation({
   },
   failures: [],
   cli: { command: "emulator requests", rows: "items", columns },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [
     { title: "List the requests with invalid fields", query: { status: 422 } },
     { title: "Show request:12 of a trace", query: { id: 12 } },
@@ -108,7 +106,7 @@ export const watchRequests = operation({
   responses: { 200: events(LoggedRequest) },
   failures: [],
   cli: { command: "emulator watch-requests", columns },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Follow requests to the contract API", query: { service: "contracts" } }],
 });
 
@@ -124,6 +122,6 @@ export const clearRequests = operation({
   responses: { 204: empty() },
   failures: [],
   cli: { command: "emulator clear-requests" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Start with an empty log" }],
 });

@@ -1,10 +1,8 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { controlPlaneBasis } from "../basis.ts";
 import { empty, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, exactlyOne, timestamp } from "../shapes.ts";
-
-const ours = assumed("The control plane is part of the emulator.");
 
 const anyName = z
   .string()
@@ -47,7 +45,7 @@ export const saveSnapshot = operation({
   responses: { 201: json(Snapshot) },
   failures: ["snapshot-there"],
   cli: { command: "emulator snapshot save", columns },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Save a starting state for tests", params: { name: "prepared" } }],
 });
 
@@ -62,7 +60,7 @@ export const listSnapshots = operation({
   responses: { 200: json(z.array(Snapshot)) },
   failures: [],
   cli: { command: "emulator snapshot list", columns },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "List the snapshots" }],
 });
 
@@ -86,7 +84,7 @@ export const showSnapshot = operation({
   responses: { 200: json(Whole) },
   failures: ["no-such-snapshot", "unusable-snapshot"],
   cli: { command: "emulator snapshot show", columns: ["name", "at", "saved_at", "bytes", "written_by", "file"] },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Validate a snapshot", params: { name: "prepared" } }],
 });
 
@@ -132,7 +130,7 @@ export const diffSnapshot = operation({
   responses: { 200: json(Diff) },
   failures: ["no-such-snapshot", "unusable-snapshot"],
   cli: { by: "emulator snapshot diff" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Show the changes of a test", params: { name: "prepared" } }],
 });
 
@@ -159,7 +157,7 @@ export const restoreSnapshot = operation({
   responses: { 200: json(Restored) },
   failures: ["no-such-snapshot", "unusable-snapshot"],
   cli: { command: "emulator snapshot restore", columns: ["name", "now", "backup_snapshot"] },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Restore the starting state", params: { name: "prepared" } }],
 });
 
@@ -175,7 +173,7 @@ export const removeSnapshot = operation({
   responses: { 204: empty() },
   failures: ["no-such-snapshot"],
   cli: { command: "emulator snapshot remove", confirm: "yes" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Remove a snapshot", params: { name: "prepared" } }],
 });
 
@@ -215,7 +213,7 @@ export const rewind = operation({
   responses: { 200: json(Rewound) },
   failures: ["no-history", "beyond-history", "not-behind"],
   cli: { command: "emulator rewind", columns: ["now", "backup_snapshot", "undone"] },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [
     { title: "Undo the last change", body: { steps: 1 } },
     { title: "Undo a request and all later changes", body: { before: "request:12" } },

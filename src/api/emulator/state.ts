@@ -1,10 +1,8 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { assumed, controlPlaneBasis } from "../basis.ts";
 import { empty, json, jsonInPieces, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
-
-const ours = assumed("The control plane is part of the emulator.");
 
 const State = z.looseObject({
   svc_state: z.int().describe("Version of this format"),
@@ -43,7 +41,7 @@ export const listWorkspaces = operation({
   responses: { 200: json(z.array(WorkspaceInfo)) },
   failures: [],
   cli: { command: "emulator workspaces", columns: ["id", "cluster_id", { name: "name", cut: 1 }, "client_id"] },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "List the API keys" }],
 });
 
@@ -75,7 +73,7 @@ export const createWorkspace = operation({
     command: "emulator workspaces create",
     columns: ["id", "cluster_id", "name", "client_id", "client_secret", "hmac_key"],
   },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Create one for a team", body: { name: "Team A" } }],
 });
 
@@ -110,7 +108,7 @@ export const showWorkspaceRouting = operation({
   responses: { 200: json(WorkspaceRouting) },
   failures: ["no-such-workspace"],
   cli: { command: "emulator workspaces routing" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Show the routing data before offboarding", params: { workspace_id: 1 } }],
 });
 
@@ -157,7 +155,7 @@ export const exportState = operation({
   responses: { 200: jsonInPieces(State) },
   failures: [],
   cli: { command: "emulator state export" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Export the state" }],
 });
 
@@ -186,7 +184,7 @@ export const importState = operation({
   responses: { 200: json(Imported) },
   failures: ["invalid-state", "foreign-clusters"],
   cli: { command: "emulator state import", columns: ["now", "backup_snapshot"], confirm: "yes" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [],
 });
 
@@ -204,6 +202,6 @@ export const resetState = operation({
   responses: { 204: empty() },
   failures: [],
   cli: { command: "emulator reset", confirm: "yes" },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Reset between tests" }],
 });

@@ -1,11 +1,9 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { controlPlaneBasis } from "../basis.ts";
 import { events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
-
-const ours = assumed("The control plane is part of the emulator.");
 
 /** Kinds of nodes of a trace. */
 export const traceKinds = ["request", "advance", "timer", "event", "delivery", "attempt"] as const;
@@ -66,7 +64,7 @@ export const showTrace = operation({
   },
   failures: ["no-such-trace", "malformed-ref"],
   cli: { command: "emulator trace", rows: "nodes", columns },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [
     { title: "Show why a webhook was sent six times", params: { ref: "T-1" } },
     { title: "Show the effects of a request", params: { ref: "request:12" } },
@@ -84,6 +82,6 @@ export const watchTrace = operation({
   responses: { 200: events(TraceNode) },
   failures: ["no-such-trace", "malformed-ref"],
   cli: { command: "emulator watch-trace", columns },
-  basis: ours,
+  basis: controlPlaneBasis,
   examples: [{ title: "Follow the retries of a delivery", params: { ref: "T-1" } }],
 });

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { assumed } from "../basis.ts";
+import { controlPlaneBasis } from "../basis.ts";
 import { ContractStatus } from "../contracts/shapes.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
@@ -74,7 +74,7 @@ export const wait = operation({
   responses: { 200: json(Met) },
   failures: ["no-such-contract", "no-such-webhook"],
   cli: { by: "emulator wait-for" },
-  basis: assumed("The control plane is part of the emulator."),
+  basis: controlPlaneBasis,
   examples: [
     { title: "Wait until a contract is executed", query: { contract: "T-12", contract_status: "EXECUTED" } },
     { title: "Wait for three deliveries", query: { outcome: "delivered", count: 3 } },

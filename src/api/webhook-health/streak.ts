@@ -46,7 +46,10 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
   if (failing.length === 0 || failing.length > mostNamed || since.some((one) => !failed.includes(one)))
     return { failed: since, only: undefined };
   const names = failing.map(([, own]) => nameOf(own[0]!.delivery));
-  return { failed, only: `Only ${listed(names)} ${names.length === 1 ? "fails" : "fail"}. Other deliveries arrive.` };
+  return {
+    failed,
+    only: `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}. Other deliveries arrive.`,
+  };
 }
 
 /** This many are named. */
@@ -61,11 +64,11 @@ interface Feature {
 const features: readonly Feature[] = [
   {
     of: ({ activity }) => activity,
-    words: (names) => `Only ${listed(names)} ${names.length === 1 ? "fails" : "fail"}.`,
+    words: (names) => `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}.`,
   },
   {
     of: ({ composite_id: id }) => id ?? undefined,
-    words: (ids) => `Only deliveries for ${listed(ids)} fail.`,
+    words: (ids) => `Only deliveries for ${formatNames(ids)} fail.`,
   },
   {
     // H-… (DECISIONS.md, F1).
@@ -104,7 +107,7 @@ function keepsFailing(own: readonly DeliveryAttempt[], all: readonly DeliveryAtt
 const nameOf = ({ id, activity, composite_id: contract }: Delivery): string =>
   `delivery:${id} (${activity}${contract === null ? "" : ` ${contract}`})`;
 
-const listed = (names: readonly string[]): string =>
+const formatNames = (names: readonly string[]): string =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
 /** The activity, by workspace and type. */
@@ -138,7 +141,7 @@ export function explainNoDeliveries(
   const nothing = mayBeDropped
     ? `No deliveries in the last ${describeDuration(deliveredRetentionMs)} (the retention period)`
     : "No deliveries yet";
-  const begin = `${nothing}. Subscribed to ${noDeliveriesListed(subscribed)}`;
+  const begin = `${nothing}. Subscribed to ${formatActivities(subscribed)}`;
   if (happened === undefined) return `${begin}.`;
   const isSubscribed = ({ activity }: ActivityHistory[number]) => subscribed.includes(activity);
   const mine = happened.filter(({ workspace_id }) => workspace_id === own);
@@ -172,10 +175,10 @@ export function explainNoDeliveries(
 const isFirstOfItsWorkspace = (one: ActivityHistory[number], i: number, all: ActivityHistory): boolean =>
   all.findIndex(({ workspace_id }) => workspace_id === one.workspace_id) === i;
 
-const noDeliveriesListed = (names: readonly string[]): string =>
+const formatActivities = (names: readonly string[]): string =>
   names.length === 0
     ? "no activity"
     : `${names.slice(0, named).join(", ")}${names.length > named ? ` and ${names.length - named} more` : ""}`;
 
 const numbered = (all: readonly ActivityHistory[number][]): string =>
-  noDeliveriesListed(all.map(({ count, activity }) => `${count} ${activity}`));
+  formatActivities(all.map(({ count, activity }) => `${count} ${activity}`));

@@ -1,7 +1,7 @@
 import { type OtelSettings, readOtelSettings } from "../../base/otel-settings.ts";
 import { otlpDocument } from "../../base/otlp.ts";
 import { type TraceContext, writeTraceparent } from "../../base/trace-context.ts";
-import { newSpan } from "../../base/tracing/trace-ids.ts";
+import { newSpan } from "../../base/trace-ids.ts";
 import { svcVersion } from "../../base/version.ts";
 import { explainError } from "../exit.ts";
 import type { Host } from "../host.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
 import { strictChecks } from "../../../api/strict-checks.ts";
-import { specifiedRetrySchedule } from "../../../api/webhook-retries.ts";
+import { maxRetryDelayMs, specifiedRetrySchedule } from "../../../api/webhook-retries.ts";
 import { webhookJsonForms } from "../../../base/json.ts";
 import { isOneOf } from "../../../base/object.ts";
 import { didYouMean } from "../../../base/text.ts";
@@ -253,9 +253,6 @@ function allowedReceivers(hosts: readonly string[] | undefined): readonly string
   const hint = likely === undefined ? {} : { hint: `Did you mean ${likely}?` };
   throw new UsageError(`--webhook-allow must be ${hostForms}, got "${wrong}"`, hint);
 }
-
-/** As the seed has it (src/api/shapes.ts). */
-const maxRetryDelayMs = 365 * 86_400_000;
 
 function retryScheduleIn(list: string | undefined): readonly string[] | undefined {
   const delays = list?.split(",").map((delay) => delay.trim());

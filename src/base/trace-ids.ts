@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { hash } from "../hmac.ts";
-import type { TraceContext } from "../trace-context.ts";
+import { hash } from "./hmac.ts";
+import type { TraceContext } from "./trace-context.ts";
 
 /** Something new, below another or as the beginning of a trace. */
 export const newSpan = (above?: TraceContext): TraceContext => ({
