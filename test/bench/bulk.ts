@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { defaultConcurrency } from "../../src/cli/bulk/flags.ts";
+import { defaultConcurrency } from "../../src/cli/commands/router/bulk/flags.ts";
 import { batchSize } from "../../src/cli/commands/router/mapping.ts";
 import { emailHash } from "../../src/schemes/email-hash.ts";
 import { bundled } from "./support/bundled.ts";

@@ -5,8 +5,8 @@ import type { Client } from "../../client/client.ts";
 import { readBodyText as bodyText } from "../../client/response.ts";
 import type { Context } from "../command.ts";
 import { openClient } from "../connection/http.ts";
-import { CommandFailedError } from "../failure.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
+import { CommandFailedError } from "../process/failure.ts";
 
 /** The response of an OAuth endpoint: the members of its JSON object, none if it sent something else. */
 export interface OAuthResponse {

@@ -1,7 +1,7 @@
 import { isoSeconds } from "../../base/clock.ts";
 import type { Client } from "../../client/client.ts";
 import type { Context } from "../command.ts";
-import { CommandFailedError } from "../failure.ts";
+import { CommandFailedError } from "../process/failure.ts";
 import { type Account, changeAccount, readAccounts } from "./accounts.ts";
 import {
   createOAuthError,

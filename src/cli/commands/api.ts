@@ -7,10 +7,11 @@ import { parseProblem } from "../../client/problem.ts";
 import { type BaseUrls, isIdempotent } from "../../client/request.ts";
 import { formatRequestPath, readBodyText } from "../../client/response.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { type Command, type CommandInputOf, type Context, defineCommand } from "../command.ts";
-import { maskUrlSecrets, redactHeader } from "../connection/redact.ts";
-import { UsageError } from "../failure.ts";
+import { type Command, type Context, defineCommand } from "../command.ts";
 import { readInput } from "../parse/body.ts";
+import type { CommandInputOf } from "../parse/declaration.ts";
+import { UsageError } from "../process/failure.ts";
+import { maskUrlSecrets, redactHeader } from "../process/redact.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 

@@ -1,6 +1,6 @@
 import { type Command, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../config/secrets.ts";
-import { prepareCall } from "../derived-command.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../connection/secrets.ts";
+import { prepareCall } from "../runtime/derived-command.ts";
 
 const event = "event.json";
 const form = "payload.txt";

@@ -1,8 +1,8 @@
 import { fieldsOf } from "../../base/object.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../config/secrets.ts";
-import { prepareCall } from "../derived-command.ts";
-import { UsageError } from "../failure.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../connection/secrets.ts";
+import { UsageError } from "../process/failure.ts";
+import { prepareCall } from "../runtime/derived-command.ts";
 
 const token = appSecrets.chatB;
 

@@ -16,7 +16,7 @@ const completion = defineCommand({
     { title: "PowerShell: save it as a file, and run that in $PROFILE", argv: ["completion", "powershell"] },
   ],
   async run(input, { output }) {
-    const { completionScript } = await import("../completion/scripts.ts");
+    const { completionScript } = await import("./completion-scripts.ts");
     await output.content([Buffer.from(completionScript(input.positionals.shell))]);
     return undefined;
   },

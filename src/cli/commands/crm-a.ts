@@ -1,9 +1,9 @@
 import { buildRequest } from "../../client/request.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../config/secrets.ts";
-import { prepareCall } from "../derived-command.ts";
-import { UsageError } from "../failure.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../connection/secrets.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
+import { UsageError } from "../process/failure.ts";
+import { prepareCall } from "../runtime/derived-command.ts";
 
 const clientSecret = appSecrets.crmA;
 const versions = ["v1", "v2", "v3"] as const;

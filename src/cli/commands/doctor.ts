@@ -1,6 +1,6 @@
 import { type Command, defineCommand } from "../command.ts";
-import type { CheckResult } from "../doctor/check.ts";
-import { withSpinner } from "../terminal/spinner.ts";
+import { withSpinner } from "../prompt/spinner.ts";
+import type { CheckResult } from "./doctor/check.ts";
 
 const doctor = defineCommand({
   words: ["doctor"],
@@ -21,9 +21,9 @@ const doctor = defineCommand({
   async run(_input, context) {
     const { output } = context;
     const [{ machineFindings }, { serviceFindings }, { environmentFindings }] = await Promise.all([
-      import("../doctor/machine.ts"),
-      import("../doctor/services.ts"),
-      import("../doctor/machine.ts"),
+      import("./doctor/machine.ts"),
+      import("./doctor/services.ts"),
+      import("./doctor/machine.ts"),
     ]);
     const findings = await withSpinner(context, "Running checks", async () => [
       ...(await machineFindings(context)),

@@ -1,7 +1,7 @@
 import { CheckedCall } from "../../client/checked-call.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { findUploadCandidates, upload } from "../connection/uploads.ts";
-import { UsageError } from "../failure.ts";
+import { UsageError } from "../process/failure.ts";
 
 const filesDownload = defineCommand({
   words: ["files", "download"],

@@ -1,9 +1,10 @@
 import { fieldsOf } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
-import { type Command, type CommandInput, defineCommand } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 import { describeCompletedUploads, findUploadCandidates, upload } from "../connection/uploads.ts";
-import { prepareCall } from "../derived-command.ts";
-import { PartialFailureError } from "../failure.ts";
+import type { CommandInput } from "../parse/declaration.ts";
+import { PartialFailureError } from "../process/failure.ts";
+import { prepareCall } from "../runtime/derived-command.ts";
 
 const intakeCreate = defineCommand({
   words: ["intake", "create"],

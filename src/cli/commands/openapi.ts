@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { serviceSettings } from "../settings.ts";
+import { serviceSettings } from "../connection/settings.ts";
 
 const services = ["router", "contracts", "emulator"] as const;
 
@@ -45,7 +45,7 @@ async function marked(document: object, folder: string, { host, signal }: Contex
     import("../../verify/observed/load.ts"),
     import("../../derive/observed.ts"),
     import("../../../emulator/index.ts"),
-    import("../verify/open-recorder.ts"),
+    import("./verify/open-recorder.ts"),
   ]);
   const observations = await loadObservations(resolve(host.cwd, folder), startEmulator, signal).catch(
     (cause: unknown) => {

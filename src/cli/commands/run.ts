@@ -1,7 +1,7 @@
 import { type Command, defineCommand } from "../command.ts";
-import { UsageError } from "../failure.ts";
 import { checkOutputFile } from "../output/file.ts";
 import { readDocument } from "../parse/body.ts";
+import { UsageError } from "../process/failure.ts";
 
 const run = defineCommand({
   words: ["run"],
@@ -54,7 +54,7 @@ const run = defineCommand({
     const { output, host } = context;
     if (flags.schema) {
       const [{ scenarioSchema }, { registry }] = await Promise.all([
-        import("../scenarios/schema.ts"),
+        import("./run/schema.ts"),
         import("../../api/registry.ts"),
       ]);
       const ids = registry.map(({ id }) => id).sort();
@@ -67,7 +67,7 @@ const run = defineCommand({
       await checkOutputFile(host, flags.record, "--record");
       const { seed } = flags;
       if (seed !== undefined && seed !== "demo" && seed !== "empty") await readDocument(host, seed, "--seed");
-      const { recordStory } = await import("../scenarios/record/record.ts");
+      const { recordStory } = await import("./run/record/record.ts");
       await recordStory({ path: flags.record, about: flags.about, seed }, context);
       return undefined;
     }
@@ -80,10 +80,10 @@ const run = defineCommand({
       const path = flags[name];
       if (path !== undefined) await checkOutputFile(host, path, `--${name}`, { inputs });
     }
-    const { runFiles } = await import("../scenarios/runner.ts");
+    const { runFiles } = await import("./run/runner.ts");
     const how = { jobs: flags.jobs, report: flags.report, html: flags.html, update: flags.update === true };
     if (flags.watch) {
-      const { watchFiles } = await import("../scenarios/watch.ts");
+      const { watchFiles } = await import("./run/watch.ts");
       return watchFiles(files, how, context);
     }
     return (await runFiles(files, how, context)) ? undefined : "failed";

@@ -7,7 +7,7 @@ import { pluralize } from "../../base/text.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
 import { formatTable } from "../output/text.ts";
-import type { StepResult } from "../scenarios/result.ts";
+import type { StepResult } from "./run/result.ts";
 
 const tour = defineCommand({
   words: ["tour"],
@@ -65,10 +65,10 @@ async function runTour(context: Context, onStep: (step: Step) => Promise<void>):
     await Promise.all([
       import("../../../emulator/index.ts"),
       import("../../api/registry.ts"),
-      import("../scenarios/stage.ts"),
-      import("../scenarios/parse.ts"),
-      import("../scenarios/run-scenario.ts"),
-      import("../scenarios/emulators.ts"),
+      import("./run/stage.ts"),
+      import("./run/parse.ts"),
+      import("./run/run-scenario.ts"),
+      import("./run/emulators.ts"),
     ]);
   const { host, atEnd } = context;
   const folder = await mkdtemp(join(tmpdir(), "svc-tour-"));

@@ -3,8 +3,8 @@ import { fieldsOf } from "../../base/object.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { createClient } from "../../client/client.ts";
 import { NetworkError } from "../../client/errors.ts";
-import { CommandFailedError } from "../failure.ts";
-import type { Host } from "../host.ts";
+import { CommandFailedError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 import { findNearestState, type RunningEmulator, readRunFile, resolveRunFile } from "./run-file.ts";
 
 /** Address and credentials of an emulator: of one in this process, or of one that runs elsewhere. */

@@ -1,7 +1,7 @@
 import { isHidden } from "../../api/control-roles.ts";
 import { fieldsOf } from "../../base/object.ts";
-import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
+import type { Host } from "../process/host.ts";
 import type { EmulatorAccess } from "./emulator-access.ts";
 
 /**

@@ -3,8 +3,7 @@ import { describeDuration } from "../../base/duration.ts";
 import { type CallArguments, CheckedCall, shapeProblemIn } from "../../client/checked-call.ts";
 import { requireValidValue } from "../../client/response.ts";
 import type { Context } from "../command.ts";
-import { describeDroppedEvents } from "../derived-command.ts";
-import { CommandFailedError } from "../failure.ts";
+import { CommandFailedError } from "../process/failure.ts";
 
 /** Data of one event of an operation's stream. */
 export type EventOf<O extends Operation> = ResultOf<O> extends AsyncIterable<infer One> ? One : never;
@@ -72,3 +71,7 @@ export async function pollUntil<T>(
     signal.throwIfAborted();
   }
 }
+
+/** The message about a stream of events whose reader was too slow. */
+export const describeDroppedEvents = (count: number | undefined): string =>
+  `${count ?? "Some"} dropped, because they were not read fast enough`;

@@ -1,6 +1,6 @@
 import type { Context } from "../command.ts";
-import { CommandFailedError } from "../failure.ts";
-import { readEnvironmentEmulator } from "../settings.ts";
+import { CommandFailedError } from "../process/failure.ts";
+import { readEnvironmentEmulator } from "./settings.ts";
 
 /** Whether the router that is asked is an emulator with a control plane that may be asked, too. */
 export async function isEmulator(context: Context, file?: string): Promise<boolean> {

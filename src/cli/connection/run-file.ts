@@ -5,9 +5,9 @@ import { fieldsOf } from "../../base/object.ts";
 import { resolveRealPath } from "../../files/folders.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { hasOriginMarker, markNewState } from "../../files/origin-marker.ts";
-import { CommandFailedError, UsageError } from "../failure.ts";
-import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
+import { CommandFailedError, UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 
 /** The run file next to the state of a running emulator (DECISIONS.md, E3). */
 export interface RunningEmulator {

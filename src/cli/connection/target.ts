@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import type { ServiceTarget } from "../command.ts";
-import { readProfiles } from "../config/profile.ts";
-import { CommandFailedError, UsageError } from "../failure.ts";
-import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
-import { controlTokenSetting, emulatorSetting, serviceSettings } from "../settings.ts";
+import { CommandFailedError, UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 import { noteUnused } from "./emulator-variables.ts";
+import { readProfiles } from "./profile.ts";
 import { findNearestState, noteOnce, noteStateAbove, readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
+import { controlTokenSetting, emulatorSetting, serviceSettings } from "./settings.ts";
 
 /**
  * Addresses of the services, and the credentials for them. Exit 2 if none is configured; an emulator that only this

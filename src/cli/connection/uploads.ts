@@ -6,8 +6,8 @@ import { pluralize } from "../../base/text.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { ServiceError } from "../../client/errors.ts";
 import type { Context } from "../command.ts";
-import { CommandFailedError, PartialFailureError, UsageError } from "../failure.ts";
 import { readInput, requireFile } from "../parse/body.ts";
+import { CommandFailedError, PartialFailureError, UsageError } from "../process/failure.ts";
 
 /** An upload that is done. */
 export interface UploadedFile {

@@ -1,9 +1,9 @@
 import { findNearest } from "../../base/text.ts";
-import { groupNames, loadCommands, loadDeclarations, loadParser } from "../command-tree.ts";
-import { UsageError } from "../failure.ts";
-import type { Host } from "../host.ts";
+import { groupNames, loadCommands, loadDeclarations, loadParser } from "../commands/tree.ts";
 import { readWindowWidth } from "../output/line-wrapping.ts";
 import { locateCommand } from "../parse/argv.ts";
+import { UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 import { layOutPage } from "./layout.ts";
 import { buildHelpPage, everyCommandPage, findUnknownWords, rootPage } from "./pages.ts";
 import { topicPage, topics } from "./topics.ts";

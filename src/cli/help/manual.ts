@@ -1,8 +1,8 @@
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
-import { environmentVariables } from "../config/environment.ts";
-import { exitCodes } from "../exit.ts";
 import { globalFlags } from "../parse/globals.ts";
-import { exampleLine } from "./examples.ts";
+import { environmentVariables } from "../process/environment.ts";
+import { exampleLine } from "../process/examples.ts";
+import { exitCodes } from "../process/exit.ts";
 import type { TreeGroup } from "./tree.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
-import { groupNames } from "../command-tree.ts";
-import { commandGroups } from "../groups.ts";
+import { commandGroups } from "../commands/groups.ts";
+import { groupNames } from "../commands/tree.ts";
 
 export interface TreeGroup {
   readonly name: string;

@@ -6,8 +6,8 @@ import { plainNumbers, restoreExactNumbers } from "../../base/json.ts";
 import { lookupTable } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { fsErrorReason, isFsError } from "../../files/disk.ts";
-import { UsageError } from "../failure.ts";
-import type { Host } from "../host.ts";
+import { UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 
 /** The bytes of a file, or of standard input for `-`. Throws UsageError if there is nothing to read. */
 export async function readInput(host: Host, path: string, flag: string): Promise<Buffer> {

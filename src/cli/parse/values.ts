@@ -1,6 +1,6 @@
 import { didYouMean, findNearest } from "../../base/text.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
-import { UsageError } from "../failure.ts";
+import { UsageError } from "../process/failure.ts";
 
 /** An invalid value: `must be …, got …`, after the name of its flag. */
 export class InvalidValueError extends Error {

@@ -6,7 +6,7 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
-import type { CertifyReport } from "../../../src/cli/certify/receiver/report.ts";
+import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { contentHash } from "../../../src/schemes/webhook.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { enter, person } from "../../support/cli/person.ts";

@@ -1,6 +1,6 @@
-import { loadDeclarations } from "../../../src/cli/command-tree.ts";
-import { commandGroups } from "../../../src/cli/groups.ts";
-import { writtenCommands } from "../../../src/cli/written-commands.ts";
+import { commandGroups } from "../../../src/cli/commands/groups.ts";
+import { writtenCommands } from "../../../src/cli/commands/index.ts";
+import { loadDeclarations } from "../../../src/cli/commands/tree.ts";
 import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
 

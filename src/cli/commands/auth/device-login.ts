@@ -1,7 +1,7 @@
 import { type Context, defineCommand } from "../../command.ts";
-import { InputRequiredError, UsageError } from "../../failure.ts";
-import { formatNextCommand } from "../../next-command.ts";
-import { oauthClientSetting, tokenSetting } from "../../settings.ts";
+import { oauthClientSetting, tokenSetting } from "../../connection/settings.ts";
+import { formatNextCommand } from "../../parse/next-command.ts";
+import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { issuerFlag } from "./tokens.ts";
 
 export const authDeviceLogin = defineCommand({

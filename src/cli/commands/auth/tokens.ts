@@ -1,9 +1,9 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, defineCommand } from "../../command.ts";
-import { PartialFailureError } from "../../failure.ts";
-import { formatNextCommand } from "../../next-command.ts";
+import { tokenSetting } from "../../connection/settings.ts";
 import { checkFields } from "../../output/output.ts";
-import { tokenSetting } from "../../settings.ts";
+import { formatNextCommand } from "../../parse/next-command.ts";
+import { PartialFailureError } from "../../process/failure.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
 

@@ -3,10 +3,10 @@ import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { ApiResponse } from "../../../client/response.ts";
 import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, defineCommand } from "../../command.ts";
-import { canPrompt } from "../../context.ts";
-import { type PreparedCall, prepareCall } from "../../derived-command.ts";
-import { PartialFailureError, UsageError } from "../../failure.ts";
-import { formatNextCommand } from "../../next-command.ts";
+import { formatNextCommand } from "../../parse/next-command.ts";
+import { PartialFailureError, UsageError } from "../../process/failure.ts";
+import { canPrompt } from "../../prompt/confirm.ts";
+import { type PreparedCall, prepareCall } from "../../runtime/derived-command.ts";
 
 const idempotentFlag = {
   flag: "idempotent",
@@ -79,7 +79,7 @@ export const contractsCreate = defineCommand({
     const { flags } = given;
     const isBare = flags.data === undefined && flags.set === undefined;
     const asks = isBare && canPrompt(context.host, context.globals);
-    const questions = asks ? await import("../../prompt/contract.ts") : undefined;
+    const questions = asks ? await import("./ask-contract.ts") : undefined;
     let input = questions ? await questions.askContract(given, context) : given;
     let answer: ApiResponse | undefined;
     while (answer === undefined) {

@@ -10,9 +10,9 @@ import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, defineCommand } from "../../command.ts";
-import { InputRequiredError, UsageError } from "../../failure.ts";
-import { formatNextCommand } from "../../next-command.ts";
-import { withSpinner } from "../../terminal/spinner.ts";
+import { formatNextCommand } from "../../parse/next-command.ts";
+import { InputRequiredError, UsageError } from "../../process/failure.ts";
+import { withSpinner } from "../../prompt/spinner.ts";
 import { parseActivities } from "../webhooks/registration.ts";
 import { readReceivedPayloads } from "../webhooks/saved-deliveries.ts";
 

@@ -5,11 +5,11 @@ import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import { pollUntil } from "../../connection/follow.ts";
-import { prepareCall } from "../../derived-command.ts";
-import { CommandFailedError, PartialFailureError } from "../../failure.ts";
-import { formatNextCommand } from "../../next-command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
-import { withSpinner } from "../../terminal/spinner.ts";
+import { formatNextCommand } from "../../parse/next-command.ts";
+import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
+import { withSpinner } from "../../prompt/spinner.ts";
+import { prepareCall } from "../../runtime/derived-command.ts";
 
 export const contractsSend = defineCommand({
   words: ["contracts", "send"],

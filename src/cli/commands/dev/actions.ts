@@ -1,7 +1,7 @@
 import { fieldsOf, lookupTable } from "../../../base/object.ts";
 import type { CapturedRun, Context } from "../../command.ts";
-import { formatCommandLine } from "../../help/examples.ts";
 import { dim, red, type StyledLine } from "../../output/styled.ts";
+import { formatCommandLine } from "../../process/examples.ts";
 
 /** Target of the keys of a session. */
 export interface ActionState {

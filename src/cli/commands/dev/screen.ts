@@ -4,12 +4,12 @@ import type { ResultOf } from "../../../api/operation.ts";
 import { describeDuration } from "../../../base/duration.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
-import { InterruptedError } from "../../failure.ts";
-import type { InputStream } from "../../host.ts";
 import { escapeControlCharacters } from "../../output/control-characters.ts";
 import { defaultColumns, measureWidth, readWindowWidth } from "../../output/line-wrapping.ts";
 import { type StyledLine, stripStyles } from "../../output/styled.ts";
-import { write } from "../../output/write.ts";
+import { InterruptedError } from "../../process/failure.ts";
+import type { InputStream } from "../../process/host.ts";
+import { write } from "../../process/write.ts";
 
 const separator = " | ";
 

@@ -4,9 +4,9 @@ import { type EmulatorAccess, findLocalEmulator, type LocalEmulator } from "../.
 import { mainCluster } from "../../connection/emulator-variables.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { defaultPort, stateFile } from "../../connection/run-file.ts";
-import { CommandFailedError } from "../../failure.ts";
-import type { Host } from "../../host.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
 import { openEmulator } from "../emulator/open.ts";
 import { requireTrust } from "../emulator/start/detach.ts";
 

@@ -4,11 +4,11 @@ import { MissingCredentialsError } from "../../../client/errors.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator-access.ts";
 import { collectSecrets, emulatorVariables, mainCluster } from "../../connection/emulator-variables.ts";
-import { CommandFailedError, UsageError } from "../../failure.ts";
-import type { Host } from "../../host.ts";
+import { readProfileKey, readProfileName } from "../../connection/settings.ts";
 import { formatVariables, type VariableFormat, variableFormats } from "../../output/document.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
-import { readProfileKey, readProfileName } from "../../settings.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
 
 export const emulatorEnv = defineCommand({
   words: ["emulator", "env"],

@@ -9,9 +9,6 @@ import { createClient } from "../../../client/client.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator-access.ts";
 import { collectSecrets, emulatorVariables } from "../../connection/emulator-variables.ts";
-import { CommandFailedError, UsageError } from "../../failure.ts";
-import { quoteShellWord } from "../../help/examples.ts";
-import type { Host } from "../../host.ts";
 import {
   addSummary,
   markdownCell,
@@ -20,6 +17,9 @@ import {
   printInGroup,
   shouldAnnotate,
 } from "../../output/github-actions.ts";
+import { quoteShellWord } from "../../process/examples.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
 

@@ -1,6 +1,6 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
-import { runDerivedCommand } from "../../derived-command.ts";
+import { runDerivedCommand } from "../../runtime/derived-command.ts";
 import { emulatorEnv } from "./env.ts";
 import { emulatorExec } from "./exec.ts";
 import { emulatorOpen } from "./open.ts";

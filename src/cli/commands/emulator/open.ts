@@ -4,8 +4,8 @@ import { type Context, defineCommand } from "../../command.ts";
 import { toEndedError, toStartError } from "../../connection/ended-emulator.ts";
 import { findStopInstructions, probeListener } from "../../connection/receiver.ts";
 import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/run-file.ts";
-import { CommandFailedError, UsageError } from "../../failure.ts";
-import { findBrowserCommand, isWebAddress, openBrowser } from "../../terminal/programs.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/programs.ts";
 
 /** This many processes of one store find a run file in one folder. */
 const maxProcesses = 20;

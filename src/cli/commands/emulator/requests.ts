@@ -7,10 +7,11 @@ import { fieldsOf } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { requireValidValue } from "../../../client/response.ts";
 import type { CommandSpec } from "../../../derive/command-spec.ts";
-import { type CommandInput, type Context, defineCommand } from "../../command.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
-import { type PreparedCall, prepareCall, runDerivedCommand } from "../../derived-command.ts";
+import type { CommandInput } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
+import { type PreparedCall, prepareCall, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { deliveryFlags, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
 
 type Event = EventOf<typeof watchRequests>;

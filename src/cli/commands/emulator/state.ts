@@ -5,9 +5,9 @@ import { pluralize } from "../../../base/text.ts";
 import { defineCommand } from "../../command.ts";
 import { toFlagTerms } from "../../connection/ended-emulator.ts";
 import { stateFile } from "../../connection/run-file.ts";
-import { runDerivedCommand } from "../../derived-command.ts";
-import { CommandFailedError } from "../../failure.ts";
 import { requireFile } from "../../parse/body.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import { runDerivedCommand } from "../../runtime/derived-command.ts";
 
 /** Not derived: the document is for a file and never a table, however it is printed. */
 export const emulatorStateExport = defineCommand({

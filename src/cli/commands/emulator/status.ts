@@ -4,8 +4,8 @@ import { isStaleRunFile } from "../../connection/emulator-access.ts";
 import { resolveEndedState } from "../../connection/ended-emulator.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { readRunFile, resolveRunFile, stateFile } from "../../connection/run-file.ts";
-import { CommandFailedError } from "../../failure.ts";
-import type { Host } from "../../host.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
 
 export const emulatorStatus = defineCommand({
   words: ["emulator", "status"],

@@ -3,8 +3,8 @@ import { otlpDocument } from "../../../base/otlp.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
-import { UsageError } from "../../failure.ts";
 import { outputFormatNames } from "../../parse/globals.ts";
+import { UsageError } from "../../process/failure.ts";
 import { followFlag } from "../webhooks/deliveries.ts";
 
 type Event = EventOf<typeof watchTrace>;
@@ -53,10 +53,10 @@ async function show(ref: string, file: string | undefined, context: Context) {
       2,
     );
   } else if (format === "mermaid") {
-    const { renderMermaid } = await import("../../trace/tree-lines.ts");
+    const { renderMermaid } = await import("../trace/tree-lines.ts");
     await output.print(...renderMermaid(trace));
   } else if (output.format === "table") {
-    const { formatTree } = await import("../../trace/tree-lines.ts");
+    const { formatTree } = await import("../trace/tree-lines.ts");
     await output.print(...formatTree(trace));
   } else {
     await output.show(trace, { rows: "nodes" });
@@ -71,7 +71,7 @@ async function follow(ref: string, file: string | undefined, context: Context) {
   const [{ watchTrace }, { followStream: followEvents }, { formatNode }] = await Promise.all([
     import("../../../api/emulator/traces.ts"),
     import("../../connection/follow.ts"),
-    import("../../trace/tree-lines.ts"),
+    import("../trace/tree-lines.ts"),
   ]);
   return followEvents(context, watchTrace, { params: { ref } }, file, (event: Event) => formatNode(event));
 }

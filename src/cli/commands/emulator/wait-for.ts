@@ -7,12 +7,13 @@ import { describeDuration } from "../../../base/duration.ts";
 import { isOneOf } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
-import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../failure.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
-import { withSpinner } from "../../terminal/spinner.ts";
-import type { findDisabledWebhooks } from "../../trace/webhook-reading.ts";
+import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
+import { withSpinner } from "../../prompt/spinner.ts";
+import type { findDisabledWebhooks } from "../trace/webhook-reading.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type Met = ResultOf<typeof wait>;
@@ -149,7 +150,7 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
 }
 
 async function disabledOf({ client, context }: Waiting, { deliveries }: Met): Promise<readonly Webhook[]> {
-  const { findDisabledWebhooks } = await import("../../trace/webhook-reading.ts");
+  const { findDisabledWebhooks } = await import("../trace/webhook-reading.ts");
   return findDisabledWebhooks(client, deliveries, context.signal);
 }
 

@@ -1,10 +1,11 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
-import { resolveConcurrency } from "../../bulk/flags.ts";
-import type { DamagedJob, FoundJob, StoredJob } from "../../bulk/log/jobs.ts";
-import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
-import { CommandFailedError, InputRequiredError, UsageError } from "../../failure.ts";
-import { formatCommandLine } from "../../help/examples.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
+import { formatCommandLine } from "../../process/examples.ts";
+import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
+import { resolveConcurrency } from "./bulk/flags.ts";
+import type { DamagedJob, FoundJob, StoredJob } from "./bulk/log/jobs.ts";
 
 const id = {
   name: "job",
@@ -24,8 +25,8 @@ async function jobOf(
   wanted: (job: FoundJob) => boolean = () => true,
 ): Promise<StoredJob> {
   const [{ listJobs, readJob }, { jobsFolder }] = await Promise.all([
-    import("../../bulk/log/jobs.ts"),
-    import("../../bulk/log/jobs.ts"),
+    import("./bulk/log/jobs.ts"),
+    import("./bulk/log/jobs.ts"),
   ]);
   const name = positionals.job;
   const isLast = flags.last === true;
@@ -99,7 +100,7 @@ export const jobsList = defineCommand({
   flags: [],
   examples: [{ title: "List the jobs", argv: ["router", "jobs", "list"] }],
   async run(_input, { host, output }) {
-    const { listJobs } = await import("../../bulk/log/jobs.ts");
+    const { listJobs } = await import("./bulk/log/jobs.ts");
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
     const rows = jobs.map((job) => (job.status === "damaged" ? shownDamaged(job) : toJobRow(job)));
@@ -166,7 +167,7 @@ export const jobsResume = defineCommand({
       await context.output.note(which);
       return status === "partial" ? "partial" : undefined;
     }
-    const { resumeJob } = await import("../../bulk/resume.ts");
+    const { resumeJob } = await import("./bulk/resume.ts");
     return resumeJob(folder, record, {
       input: fileOf(input),
       concurrency: resolveConcurrency(input.flags, record.concurrency),
@@ -187,7 +188,7 @@ export const jobsUndo = defineCommand({
   examples: [{ title: "The newest job", argv: ["router", "jobs", "undo", "--last"] }],
   async run(input, context) {
     const { record, folder } = await jobOf(input, context);
-    const { undoJob } = await import("../../bulk/undo.ts");
+    const { undoJob } = await import("./bulk/undo.ts");
     return undoJob(folder, record, resolveConcurrency(input.flags), context);
   },
 });
@@ -228,7 +229,7 @@ export const jobsResults = defineCommand({
   examples: [{ title: "As CSV", argv: ["router", "jobs", "results", "--last", "--format", "csv"] }],
   async run(input, context) {
     const { folder } = await jobOf(input, context);
-    const { showResults } = await import("../../bulk/log/show-results.ts");
+    const { showResults } = await import("./bulk/log/show-results.ts");
     await showResults(folder, input.flags.status, context);
     return undefined;
   },
@@ -262,7 +263,7 @@ export const jobsPrune = defineCommand({
     },
   ],
   async run({ flags }, { host, output }) {
-    const { listJobs, removeJob } = await import("../../bulk/log/jobs.ts");
+    const { listJobs, removeJob } = await import("./bulk/log/jobs.ts");
     const ageMs = parseDurationFlag(flags["older-than"] ?? defaultAge, "--older-than");
     const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
     const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);

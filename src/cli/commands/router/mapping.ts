@@ -4,15 +4,16 @@ import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { TypedFlag } from "../../../derive/command-flags.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
-import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "../../bulk/flags.ts";
-import { toIdentifier } from "../../bulk/input/identifiers.ts";
-import { type MappingJob, mappingTables } from "../../bulk/mapping-work.ts";
-import { formatOutcome, requireConfirmed } from "../../bulk/work.ts";
-import { findWork } from "../../bulk/works.ts";
-import { type Command, type CommandInputOf, type Context, defineCommand } from "../../command.ts";
-import { type CallChanges, runDerivedCommand } from "../../derived-command.ts";
-import { type FailureKind, InputRequiredError, UsageError } from "../../failure.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
+import { type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
+import { type CallChanges, runDerivedCommand } from "../../runtime/derived-command.ts";
+import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "./bulk/flags.ts";
+import { toIdentifier } from "./bulk/input/identifiers.ts";
+import { type MappingJob, mappingTables } from "./bulk/mapping-work.ts";
+import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
+import { findWork } from "./bulk/works.ts";
 
 /** Identifiers in one call: the cost of a call matters less; larger ones need memory on both sides. */
 export const batchSize = 4_000;
@@ -144,7 +145,7 @@ async function runFew(
   };
   const confirm = async (asked: CheckedCall) => {
     if (action === "unmap") return confirmRemoval({ noun, ...mappedIn(asked) }, input.flags.confirm, context);
-    const { askAboutMoves } = await import("../../bulk/moves.ts");
+    const { askAboutMoves } = await import("./bulk/moves.ts");
     const values = [fieldsOf(asked.args.body)[listField]].flat().map(String);
     return askAboutMoves(findWork(`map-${name}`)!, mappedIn(asked).cluster, values, context);
   };
@@ -159,11 +160,11 @@ async function runMapping(
   context: Context,
 ): Promise<FailureKind | undefined> {
   const work = findWork(name)!;
-  const { beginJob } = await import("../../bulk/begin.ts");
+  const { beginJob } = await import("./bulk/begin.ts");
   const { apply, column, confirm, "integration-type": integrationType } = input.flags;
   if (apply !== undefined) {
     rejectFlagsWithApply([...declared, ...derivedFlags], input);
-    const { readPlannedRequest } = await import("../../bulk/plan.ts");
+    const { readPlannedRequest } = await import("./bulk/plan.ts");
     return beginJob(await readPlannedRequest(work, file, { ...input.flags, apply }, context), context);
   }
   const { cluster } = input.flags;

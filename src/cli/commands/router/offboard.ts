@@ -2,14 +2,14 @@ import { fieldsOf } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "../../bulk/flags.ts";
-import { type EmailHashing, toIdentifier } from "../../bulk/input/identifiers.ts";
-import { offboardKinds, offboardWork } from "../../bulk/offboard-work.ts";
-import { formatOutcome, requireConfirmed } from "../../bulk/work.ts";
 import { defineCommand } from "../../command.ts";
-import { runDerivedCommand } from "../../derived-command.ts";
-import { InputRequiredError, UsageError } from "../../failure.ts";
+import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName } from "../../prompt/confirm.ts";
+import { runDerivedCommand } from "../../runtime/derived-command.ts";
+import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "./bulk/flags.ts";
+import { type EmailHashing, toIdentifier } from "./bulk/input/identifiers.ts";
+import { offboardKinds, offboardWork } from "./bulk/offboard-work.ts";
+import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
 
 /** A workspace fits in one call, and so in one transaction, unless it is huge. */
 const batchSize = 10_000;
@@ -67,7 +67,7 @@ export const routerOffboard = defineCommand({
     if (workspace !== undefined) {
       const other = flags.find(({ flag }) => !besideWorkspace.has(flag) && input.flags[flag] !== undefined);
       if (other) throw new UsageError(`--workspace cannot be used with --${other.flag}`);
-      const { offboardWorkspace } = await import("../../bulk/offboard-workspace.ts");
+      const { offboardWorkspace } = await import("./bulk/offboard-workspace.ts");
       const { verify = false, "dry-run": dryRun = false } = input.flags;
       return offboardWorkspace({ workspaceId: workspace, cluster, confirm: given, verify, dryRun }, context);
     }
@@ -81,10 +81,10 @@ export const routerOffboard = defineCommand({
         outcome: (sent) => formatOutcome(counts(sent)),
       });
     }
-    const { beginJob } = await import("../../bulk/begin.ts");
+    const { beginJob } = await import("./bulk/begin.ts");
     if (apply !== undefined) {
       rejectFlagsWithApply(flags, input);
-      const { readPlannedRequest } = await import("../../bulk/plan.ts");
+      const { readPlannedRequest } = await import("./bulk/plan.ts");
       const request = await readPlannedRequest(offboardWork, undefined, { ...input.flags, apply }, context);
       const planned = request.scope.cluster_id!;
       if (!request.dryRun)

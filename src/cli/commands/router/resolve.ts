@@ -1,11 +1,11 @@
 import { ServiceError } from "../../../client/errors.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
 import { clusterClaim } from "../../../schemes/jwt-claims.ts";
-import { hashFlag } from "../../bulk/flags.ts";
-import { type EmailHashing, emailKind, toIdentifier } from "../../bulk/input/identifiers.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/is-emulator.ts";
-import { CommandFailedError } from "../../failure.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import { hashFlag } from "./bulk/flags.ts";
+import { type EmailHashing, emailKind, toIdentifier } from "./bulk/input/identifiers.ts";
 
 /** One way in which a cluster owns the identifier. */
 interface Owner {

@@ -1,8 +1,8 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { defineCommand } from "../../command.ts";
-import { CommandFailedError, InputRequiredError } from "../../failure.ts";
 import { parseBaseUrlFlag } from "../../parse/globals.ts";
-import { openRecording } from "../../verify/open-recorder.ts";
+import { CommandFailedError, InputRequiredError } from "../../process/failure.ts";
+import { openRecording } from "./open-recorder.ts";
 
 const flags = [
   {

@@ -1,8 +1,8 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, defineCommand } from "../../command.ts";
-import { InputRequiredError, PartialFailureError } from "../../failure.ts";
-import { formatNextCommand } from "../../next-command.ts";
-import { openRecording } from "../../verify/open-recorder.ts";
+import { formatNextCommand } from "../../parse/next-command.ts";
+import { InputRequiredError, PartialFailureError } from "../../process/failure.ts";
+import { openRecording } from "./open-recorder.ts";
 
 /** One call by the usual client: errors of the address, or of the key, have the usual words. */
 async function requireService(context: Context, hasKey: boolean): Promise<void> {
@@ -42,9 +42,9 @@ export const verifyRecord = defineCommand({
     if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
     const writes = given["allow-writes"] === true;
     const [{ recordReads, readsPlan }, { Journey, journeyPlan }, { RecordCaller }] = await Promise.all([
-      import("../../verify/record-reads.ts"),
-      import("../../verify/record-journey.ts"),
-      import("../../verify/record-caller.ts"),
+      import("./record-reads.ts"),
+      import("./record-journey.ts"),
+      import("./record-caller.ts"),
     ]);
     const plan = [...readsPlan, ...(writes ? journeyPlan : [])];
     if (given.plan) {

@@ -9,12 +9,12 @@ import type { Corpus } from "../../../verify/corpus.ts";
 import type { Observations } from "../../../verify/observed/rules.ts";
 import type { VerifyReport } from "../../../verify/report.ts";
 import { type Context, defineCommand } from "../../command.ts";
-import { UsageError } from "../../failure.ts";
-import type { Host } from "../../host.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
-import { corpusProblem } from "../../verify/open-recorder.ts";
-import { describeDifference, formatReplayJUnit, formatReplayMarkdown } from "../../verify/replay-reports.ts";
+import { UsageError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
+import { corpusProblem } from "./open-recorder.ts";
+import { describeDifference, formatReplayJUnit, formatReplayMarkdown } from "./replay-reports.ts";
 import { corpusFolder } from "./scan.ts";
 
 const flags = [

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { PositionalSpec } from "../../../derive/command-spec.ts";
 import { defineCommand } from "../../command.ts";
-import { corpusProblem } from "../../verify/open-recorder.ts";
+import { corpusProblem } from "./open-recorder.ts";
 
 /** The corpus that a command reads. */
 export const corpusFolder = { name: "folder", description: "Folder of the corpus" } as const satisfies PositionalSpec;

@@ -4,14 +4,15 @@ import { type Activity, activities } from "../../../api/activities.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
-import type { CertifyPlan } from "../../certify/receiver/certify.ts";
-import { type Language, languages } from "../../certify/receiver/language.ts";
-import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
-import { stateFolder } from "../../config/environment.ts";
-import { readPrivateFile } from "../../config/private-file.ts";
-import { InputRequiredError, UsageError } from "../../failure.ts";
-import type { Host } from "../../host.ts";
+import { type Context, defineCommand } from "../../command.ts";
+import { readPrivateFile } from "../../connection/private-file.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
+import { stateFolder } from "../../process/environment.ts";
+import { InputRequiredError, UsageError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
+import type { CertifyPlan } from "../certify/receiver/certify.ts";
+import { type Language, languages } from "../certify/receiver/language.ts";
 import { givenByEnvironment, readKeyFile } from "./key.ts";
 import { parseReceiverUrl } from "./post.ts";
 import { parseActivity } from "./registration.ts";
@@ -156,7 +157,7 @@ export const webhooksCertify = defineCommand({
   async run(input, context) {
     const { output } = context;
     if (input.flags.list) {
-      const { allChecks } = await import("../../certify/receiver/checks.ts");
+      const { allChecks } = await import("../certify/receiver/checks.ts");
       const rows = allChecks.map(({ id, summary, basis, reason, requires }) => ({
         id,
         summary,
@@ -171,7 +172,7 @@ export const webhooksCertify = defineCommand({
     const given = await flagsOf(input.flags, context);
     const plan = await planOf(given, context);
     const [{ certify }, { buildChildEnvironment }] = await Promise.all([
-      import("../../certify/receiver/certify.ts"),
+      import("../certify/receiver/certify.ts"),
       import("../emulator/exec.ts"),
     ]);
     await storeLastRun(context.host, given);
@@ -188,9 +189,9 @@ async function flagsOf({ last, ...given }: CertifyFlags, { host }: Context): Pro
 /** Everything that can be wrong with the command line, before anything is started. */
 async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
   const [{ openReport, selectChecks }, { allChecks }, { guessLanguage }, { SavedDeliveries }] = await Promise.all([
-    import("../../certify/check.ts"),
-    import("../../certify/receiver/checks.ts"),
-    import("../../certify/receiver/language.ts"),
+    import("../certify/check.ts"),
+    import("../certify/receiver/checks.ts"),
+    import("../certify/receiver/language.ts"),
     import("./saved-deliveries.ts"),
   ]);
   const { host } = context;

@@ -3,8 +3,8 @@ import { pluralize, trimTrailing } from "../../../base/text.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
 import { type Context, defineCommand } from "../../command.ts";
-import { InputRequiredError } from "../../failure.ts";
 import { readInput } from "../../parse/body.ts";
+import { InputRequiredError } from "../../process/failure.ts";
 import { keyFlag, requireKey } from "./key.ts";
 import { readSignature } from "./verify.ts";
 

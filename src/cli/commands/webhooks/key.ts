@@ -1,10 +1,11 @@
 import { decodeBase64 } from "../../../base/hmac.ts";
 import { fieldsOf } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { CommandInputOf, Context } from "../../command.ts";
-import { InputRequiredError, UsageError } from "../../failure.ts";
+import type { Context } from "../../command.ts";
+import { serviceSettings, webhookKeySetting } from "../../connection/settings.ts";
 import { readText } from "../../parse/body.ts";
-import { serviceSettings, webhookKeySetting } from "../../settings.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
+import { InputRequiredError, UsageError } from "../../process/failure.ts";
 
 export const keyFlag = {
   flag: "key-file",

@@ -3,10 +3,11 @@ import { activities as allActivities } from "../../../api/activities.ts";
 import { formatSize } from "../../../base/size.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import type { Receiver } from "../../connection/receiver.ts";
-import { CommandFailedError } from "../../failure.ts";
-import { formatNextCommand } from "../../next-command.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
+import { formatNextCommand } from "../../parse/next-command.ts";
+import { CommandFailedError } from "../../process/failure.ts";
 import { forwardingFlags } from "./forwarding-flags.ts";
 import { fetchKey, keyFlag } from "./key.ts";
 import {

@@ -2,7 +2,7 @@ import type { Webhook } from "../../../api/webhook-health/health.ts";
 import { findNearest } from "../../../base/text.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Context } from "../../command.ts";
-import { CommandFailedError, UsageError } from "../../failure.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
 
 export type ControlAccess = Pick<Context, "signal"> & { readonly client: Client };
 

@@ -7,8 +7,8 @@ import type { Client } from "../../../client/client.ts";
 import { InvalidResponseError, NetworkError, ServiceError } from "../../../client/errors.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import type { Context } from "../../command.ts";
-import { UsageError } from "../../failure.ts";
-import { formatNextCommand } from "../../next-command.ts";
+import { formatNextCommand } from "../../parse/next-command.ts";
+import { UsageError } from "../../process/failure.ts";
 
 /** The activities of a repeatable flag that accepts lists: `A,B`. Throws a UsageError for unknown ones. */
 export function parseActivities(lists: readonly string[] | undefined): readonly Activity[] | undefined {
@@ -110,7 +110,7 @@ function idOf(answer: ApiResponse): number {
 /** Reports that a webhook stays, why, and how to delete it. */
 export async function reportLeft(id: number, error: unknown, context: Context): Promise<void> {
   if (error instanceof ServiceError && error.status === 404) return;
-  const { explainError } = await import("../../exit.ts");
+  const { explainError } = await import("../../process/exit.ts");
   const line = formatNextCommand(["webhooks", "delete", String(id)], context);
   await context.output.warn(`warning: Webhook ${id} was not deleted. ${explainError(error).message}`);
   await context.output.warn(`To delete it: ${line}`);

@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
-import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
-import { maskUrlSecrets } from "../../connection/redact.ts";
-import { InputRequiredError, UsageError } from "../../failure.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import { green, red } from "../../output/styled.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
+import { InputRequiredError, UsageError } from "../../process/failure.ts";
+import { maskUrlSecrets } from "../../process/redact.ts";
 import { keyFlag, resolveKey } from "./key.ts";
 import { hashBody } from "./listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost, openPoster, type Poster, parseHeader, parseReceiverUrl } from "./post.ts";

@@ -6,9 +6,9 @@ import { createFileAtomic } from "../../../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
 import type { Context } from "../../command.ts";
-import { UsageError } from "../../failure.ts";
-import type { Host } from "../../host.ts";
 import { readInput, readText } from "../../parse/body.ts";
+import { UsageError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
 
 /** One delivery as it came: its raw body, and its headers by lower-case names. */
 export interface SavedDelivery {
@@ -144,7 +144,7 @@ interface WebhookRecording {
 
 /** The corpus that is recorded in this folder; undefined: there is none. */
 export async function recordingIn(folder: string, context: Context): Promise<WebhookRecording | undefined> {
-  const { joinRecording } = await import("../../verify/open-recorder.ts");
+  const { joinRecording } = await import("../verify/open-recorder.ts");
   const recorder = await joinRecording(context, folder);
   if (!recorder) return undefined;
   return {

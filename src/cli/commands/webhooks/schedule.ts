@@ -9,7 +9,7 @@ import {
   specifiedRetrySchedule,
 } from "../../../api/webhook-retries.ts";
 import { type Context, defineCommand } from "../../command.ts";
-import { UsageError } from "../../failure.ts";
+import { UsageError } from "../../process/failure.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 type Webhook = ResultOf<typeof listControlWebhooks>[number];

@@ -1,9 +1,9 @@
 import { fieldsOf } from "../../../base/object.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { type Context, defineCommand } from "../../command.ts";
-import { prepareCall } from "../../derived-command.ts";
-import { CommandFailedError, PartialFailureError } from "../../failure.ts";
 import { explainRejectedAddress } from "../../parse/values.ts";
+import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
+import { prepareCall } from "../../runtime/derived-command.ts";
 import { requireEmulator } from "./why.ts";
 
 export const webhooksCreate = defineCommand({

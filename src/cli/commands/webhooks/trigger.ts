@@ -8,11 +8,12 @@ import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
-import { canPrompt } from "../../context.ts";
-import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../failure.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import { escapeJson } from "../../output/control-characters.ts";
 import { applyAssignments, parseAssignment, readDocument } from "../../parse/body.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
+import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
+import { canPrompt } from "../../prompt/confirm.ts";
 import { parseActivity } from "./registration.ts";
 
 type WholeDelivery = ResultOf<typeof showDelivery>;
@@ -108,7 +109,7 @@ async function objectOf(host: Context["host"], file: string | undefined, flag: s
 async function editPayload({ activity, ...changes }: Body, client: Client, context: Context): Promise<Body> {
   const [{ fireActivity }, { editText }] = await Promise.all([
     import("../../../api/emulator/activities.ts"),
-    import("../../terminal/editor.ts"),
+    import("../../prompt/editor.ts"),
   ]);
   const { signal } = context;
   const call = CheckedCall.of(fireActivity, { body: { activity, ...changes, preview: true } });

@@ -6,9 +6,10 @@ import {
   webhookSchemeNames,
   webhookSchemes,
 } from "../../../schemes/webhook-schemes.ts";
-import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
-import { CommandFailedError, InputRequiredError, UsageError } from "../../failure.ts";
+import { type Context, defineCommand } from "../../command.ts";
 import { openInput, readText, requireFile } from "../../parse/body.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
+import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { keyFlag, requireKey, toKeyError } from "./key.ts";
 import { parseHeaders, readSavedHeaders } from "./saved-deliveries.ts";
 

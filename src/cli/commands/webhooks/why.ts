@@ -1,12 +1,12 @@
 import type { Column } from "../../../api/operation.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
 import { type Context, defineCommand } from "../../command.ts";
-import { CommandFailedError } from "../../failure.ts";
-import { formatNextCommand } from "../../next-command.ts";
+import { readEnvironmentEmulator, readProfileEmulator, serviceSettings } from "../../connection/settings.ts";
 import { checkFields, listFields } from "../../output/output.ts";
 import type { StyledLine } from "../../output/styled.ts";
-import { readEnvironmentEmulator, readProfileEmulator, serviceSettings } from "../../settings.ts";
-import type { WebhookReading } from "../../trace/failing-webhook.ts";
+import { formatNextCommand } from "../../parse/next-command.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import type { WebhookReading } from "../trace/failing-webhook.ts";
 import { type ControlAccess, createMissingWebhookError, findNamedWebhooks } from "./named-webhooks.ts";
 
 /** This many are described in full to programs, and this many in all; without --all. */
@@ -40,8 +40,8 @@ export const webhooksWhy = defineCommand({
     const service = await realService(flags.file, context);
     if (service !== undefined) return showChecklist(service, context);
     const [{ buildFindings, sortWorstFirst }, { addTrace }] = await Promise.all([
-      import("../../trace/failing-webhook.ts"),
-      import("../../trace/webhook-reading.ts"),
+      import("../trace/failing-webhook.ts"),
+      import("../trace/webhook-reading.ts"),
     ]);
     const { signal, output, globals } = context;
     const asking = { client: await context.client("emulator", { file: flags.file }), signal };
@@ -66,7 +66,7 @@ const rowColumns = ["webhook.id", "webhook.title", "webhook.workspace_id", "stat
 
 /** A row for each: for spreadsheets, and for people who choose what they see. */
 async function showRows(all: readonly WebhookReading[], { output }: Context) {
-  const { buildFindings } = await import("../../trace/failing-webhook.ts");
+  const { buildFindings } = await import("../trace/failing-webhook.ts");
   await output.show(all.map(buildFindings), { columns: rowColumns });
 }
 
@@ -74,7 +74,7 @@ async function showRows(all: readonly WebhookReading[], { output }: Context) {
 async function chosen(asked: string | undefined, asking: ControlAccess): Promise<readonly WebhookReading[]> {
   const [{ listControlWebhooks }, { readDeletedWebhook, readHealth }] = await Promise.all([
     import("../../../api/emulator/webhooks.ts"),
-    import("../../trace/webhook-reading.ts"),
+    import("../trace/webhook-reading.ts"),
   ]);
   const { client, signal } = asking;
   const all: readonly Webhook[] = await client.call(listControlWebhooks, {}, { signal });
@@ -97,8 +97,8 @@ async function printForPeople(
   context: Context,
 ): Promise<void> {
   const [{ formatFindings, buildFindings }, { addTrace }, { readWindowWidth }] = await Promise.all([
-    import("../../trace/failing-webhook.ts"),
-    import("../../trace/webhook-reading.ts"),
+    import("../trace/failing-webhook.ts"),
+    import("../trace/webhook-reading.ts"),
     import("../../output/line-wrapping.ts"),
   ]);
   const { output, host } = context;

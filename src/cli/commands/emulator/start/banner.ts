@@ -3,8 +3,8 @@ import type { Emulator, EmulatorEvent } from "../../../../../emulator/index.ts";
 import { isoMillis, type WallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
 import { stateFile } from "../../../connection/run-file.ts";
-import { quoteShellWord } from "../../../help/examples.ts";
-import type { Host } from "../../../host.ts";
+import { quoteShellWord } from "../../../process/examples.ts";
+import type { Host } from "../../../process/host.ts";
 
 /** The line that scripts wait for (DECISIONS.md, L21). */
 export const readyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emulator, { pid }: Host) => ({

@@ -6,9 +6,9 @@ import { fieldsOf } from "../../../../base/object.ts";
 import { isOnThisMachine } from "../../../../files/machine.ts";
 import type { Context } from "../../../command.ts";
 import { isSameEmulator } from "../../../connection/emulator-access.ts";
-import type { Host, OutputStream } from "../../../host.ts";
 import { checkOutputFile, createForeignFileError, writeOutput } from "../../../output/file.ts";
 import { createOutput } from "../../../output/output.ts";
+import type { Host, OutputStream } from "../../../process/host.ts";
 
 /** The file that says by being there that an emulator is up. Anything but a file, such as a pipe, is only written to. */
 export interface ReadyFile {
