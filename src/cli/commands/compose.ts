@@ -2,7 +2,7 @@ import type { CommandSpec } from "../../derive/command-spec.ts";
 import { deriveSpecs } from "../../derive/specs.ts";
 import type { Command } from "../command.ts";
 import type { DeclaredCommand, ListedCommand } from "../parse/declaration.ts";
-import { writtenCommands } from "./index.ts";
+import { writtenCommand, writtenWords } from "./index.ts";
 
 /** Names of the groups that have derived commands. */
 export const derivedGroups = (): readonly string[] => Object.keys(deriveSpecs());
@@ -17,7 +17,7 @@ export function composeCommands(group: string): Promise<readonly ListedCommand[]
 }
 
 async function compose(group: string): Promise<readonly ListedCommand[]> {
-  const written = (await writtenCommands[group]?.())?.commands ?? [];
+  const written = await Promise.all(writtenWords.filter((words) => words.split(" ")[0] === group).map(writtenCommand));
   const byWords = new Map((deriveSpecs()[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
   const own = written.map((command) => {
     const words = command.words.join(" ");

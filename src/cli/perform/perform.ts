@@ -121,7 +121,7 @@ async function carriedOut(
     const whole = pickTyped(declaration, given);
     try {
       if ("operation" in declaration) return await runDerivedCommand(declaration, whole, context);
-      return await (await writtenCommand(declaration.words)).run(whole, context, declaration.spec);
+      return await (await writtenCommand(declaration.words.join(" "))).run(whole, context, declaration.spec);
     } catch (error) {
       if (!(error instanceof InputRequiredError)) {
         const known = await suggestExistingNames(error, declaration, whole);

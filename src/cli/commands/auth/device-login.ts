@@ -1,10 +1,10 @@
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { oauthClientSetting, tokenSetting } from "../../connection/settings.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { issuerFlag } from "./tokens.ts";
 
-export const authDeviceLogin = defineCommand({
+const authDeviceLogin = defineCommand({
   words: ["auth", "device-login"],
   summary: "Sign in by approving a code in a browser",
   description:
@@ -83,3 +83,5 @@ async function clientIdOf(given: string | undefined, context: Context): Promise<
     hint: "Or set SVC_OAUTH_CLIENT_ID, or run svc config set oauth_client_id ID. To create a client, run svc auth create-client.",
   });
 }
+
+export const commands: readonly Command[] = [authDeviceLogin];

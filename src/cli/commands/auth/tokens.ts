@@ -1,5 +1,5 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { tokenSetting } from "../../connection/settings.ts";
 import { checkFields } from "../../output/output.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
@@ -15,7 +15,7 @@ export const issuerFlag = {
   description: "OAuth issuer, if it is not the routing service",
 } as const satisfies FlagSpec;
 
-export const authStatus = defineCommand({
+const authStatus = defineCommand({
   words: ["auth", "status"],
   summary: "Show where you are signed in",
   description:
@@ -92,7 +92,7 @@ async function signIns(issuer: string | undefined, context: Context) {
   return { rows: [...given, ...stored], chosen };
 }
 
-export const authRefresh = defineCommand({
+const authRefresh = defineCommand({
   words: ["auth", "refresh"],
   summary: "Exchange the refresh token for new tokens now",
   description:
@@ -111,7 +111,7 @@ export const authRefresh = defineCommand({
   },
 });
 
-export const authToken = defineCommand({
+const authToken = defineCommand({
   words: ["auth", "token"],
   summary: "Print a valid access token for other programs",
   description: "Refreshes the token first if it is about to expire. Prints SVC_TOKEN unchanged if it is set.",
@@ -137,7 +137,7 @@ export const authToken = defineCommand({
   },
 });
 
-export const authLogout = defineCommand({
+const authLogout = defineCommand({
   words: ["auth", "logout"],
   summary: "Sign out, and revoke the tokens if the server can",
   positionals: [],
@@ -192,3 +192,5 @@ async function forget(address: string, context: Context): Promise<boolean | "unk
   await context.output.warn(`${address} did not confirm that the tokens are revoked.`);
   return false;
 }
+
+export const commands: readonly Command[] = [authStatus, authToken, authRefresh, authLogout];

@@ -2,7 +2,7 @@ import { fieldsOf } from "../../../base/object.ts";
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { ApiResponse } from "../../../client/response.ts";
 import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { PartialFailureError, UsageError } from "../../process/failure.ts";
 import { canPrompt } from "../../prompt/confirm.ts";
@@ -100,7 +100,7 @@ export const contractsCreate = defineCommand({
   },
 });
 
-export const contractsImportExecuted = defineCommand({
+const contractsImportExecuted = defineCommand({
   words: ["contracts", "import-executed"],
   summary: "Import a contract that was executed outside the service",
   description: "Its composite ID begins with H-.",
@@ -131,3 +131,5 @@ export const contractsImportExecuted = defineCommand({
     return undefined;
   },
 });
+
+export const commands: readonly Command[] = [contractsCreate, contractsImportExecuted];

@@ -9,7 +9,7 @@ import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
@@ -62,7 +62,7 @@ const flags = [
   },
 ] as const satisfies readonly FlagSpec[];
 
-export const contractsReconcile = defineCommand({
+const contractsReconcile = defineCommand({
   words: ["contracts", "reconcile"],
   summary: "Find webhooks that a receiver missed",
   description: `Reads the contracts that changed since a time, and lists the webhooks that the service sent for them. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shownColumns.join(", ")} do.`,
@@ -214,3 +214,5 @@ function missing(due: readonly Due[], received: readonly Buffer[]): Due[] {
 
 /** The times of a contract are whole seconds, those of payloads are not, and clocks of servers differ. */
 const nearMs = 60_000;
+
+export const commands: readonly Command[] = [contractsReconcile];

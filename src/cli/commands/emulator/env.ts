@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { isHidden } from "../../../api/control-roles.ts";
 import { MissingCredentialsError } from "../../../client/errors.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator-access.ts";
 import { collectSecrets, emulatorVariables, mainCluster } from "../../connection/emulator-variables.ts";
 import { readProfileKey, readProfileName } from "../../connection/settings.ts";
@@ -10,7 +10,7 @@ import { maskSecrets } from "../../output/github-actions.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
-export const emulatorEnv = defineCommand({
+const emulatorEnv = defineCommand({
   words: ["emulator", "env"],
   summary: "Print variables that connect a shell to the emulator",
   description:
@@ -100,3 +100,5 @@ function shellOf({ env }: Host): VariableFormat {
   if (shell === "fish" || shell === "zsh") return shell;
   return shell === "pwsh" || (shell === "" && env.PSModulePath !== undefined) ? "powershell" : "bash";
 }
+
+export const commands: readonly Command[] = [emulatorEnv];

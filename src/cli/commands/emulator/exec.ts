@@ -6,7 +6,7 @@ import type { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createClient } from "../../../client/client.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator-access.ts";
 import { collectSecrets, emulatorVariables } from "../../connection/emulator-variables.ts";
 import {
@@ -25,7 +25,7 @@ import { emulatorFlags, emulatorOptions } from "./options.ts";
 
 // On Windows npm is a batch file, which Node's own spawn refuses to start.
 
-export const emulatorExec = defineCommand({
+const emulatorExec = defineCommand({
   words: ["emulator", "exec"],
   summary: "Run a command with its own emulator",
   description:
@@ -205,3 +205,5 @@ function summary(requests: readonly LoggedRequest[], outcomes: readonly string[]
     "\n",
   ].join("");
 }
+
+export const commands: readonly Command[] = [emulatorExec];

@@ -1,6 +1,6 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { toEndedError, toStartError } from "../../connection/ended-emulator.ts";
 import { findStopInstructions, probeListener } from "../../connection/receiver.ts";
 import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/run-file.ts";
@@ -103,7 +103,7 @@ const publicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly
 const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>
   name === "StateLockedError" && file !== undefined;
 
-export const emulatorOpen = defineCommand({
+const emulatorOpen = defineCommand({
   words: ["emulator", "open"],
   summary: "Open the console of the running emulator in the browser",
   description:
@@ -194,3 +194,5 @@ async function createPortTakenError(
 
 const isAt = (url: string | undefined, address: string): boolean =>
   url !== undefined && URL.canParse(url) && new URL(url).origin === address;
+
+export const commands: readonly Command[] = [emulatorOpen];

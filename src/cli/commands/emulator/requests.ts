@@ -7,7 +7,7 @@ import { fieldsOf } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { requireValidValue } from "../../../client/response.ts";
 import type { CommandSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
@@ -106,7 +106,7 @@ function line({
 type ResendResult = ResultOf<typeof resendDelivery>;
 
 /** Reports by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
-export const deliveriesResend = defineCommand({
+const deliveriesResend = defineCommand({
   words: ["emulator", "deliveries", "resend"],
   summary: "Resend deliveries now, and show the results",
   description:
@@ -162,7 +162,7 @@ async function silently({ call: one, client }: PreparedCall<ResendResult>, { sig
 }
 
 /** Reports by its exit code whether nothing is left that has not arrived. */
-export const webhooksResend = defineCommand({
+const webhooksResend = defineCommand({
   words: ["emulator", "webhooks", "resend"],
   summary: "Resend the undelivered deliveries of a webhook",
   description:
@@ -187,3 +187,5 @@ export const webhooksResend = defineCommand({
     return "failed";
   },
 });
+
+export const commands: readonly Command[] = [emulatorRequests, emulatorDeliveries, deliveriesResend, webhooksResend];

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
 import { isoMillis, systemWallClock } from "../../../base/clock.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets } from "../../connection/emulator-variables.ts";
 import { toEndedError } from "../../connection/ended-emulator.ts";
 import { defaultPort, noteStateAbove, resolveRunFile, stateFile } from "../../connection/run-file.ts";
@@ -219,3 +219,5 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) done();
     signal.addEventListener("abort", () => done(), { once: true });
   });
+
+export const commands: readonly Command[] = [emulatorStart];

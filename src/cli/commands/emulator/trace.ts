@@ -1,7 +1,7 @@
 import type { watchTrace } from "../../../api/emulator/traces.ts";
 import { otlpDocument } from "../../../base/otlp.ts";
 import { svcVersion } from "../../../base/version.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import { outputFormatNames } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
@@ -9,7 +9,7 @@ import { followFlag } from "../webhooks/deliveries.ts";
 
 type Event = EventOf<typeof watchTrace>;
 
-export const emulatorTrace = defineCommand({
+const emulatorTrace = defineCommand({
   words: ["emulator", "trace"],
   summary: "Show what caused something, and what followed",
   description:
@@ -75,3 +75,5 @@ async function follow(ref: string, file: string | undefined, context: Context) {
   ]);
   return followEvents(context, watchTrace, { params: { ref } }, file, (event: Event) => formatNode(event));
 }
+
+export const commands: readonly Command[] = [emulatorTrace];

@@ -7,7 +7,7 @@ import { describeDuration } from "../../../base/duration.ts";
 import { isOneOf } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
@@ -58,7 +58,7 @@ const flags = [
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
-export const emulatorWaitFor = defineCommand({
+const emulatorWaitFor = defineCommand({
   words: ["emulator", "wait-for"],
   summary: "Wait for an activity, a delivery or a contract status",
   description:
@@ -222,3 +222,5 @@ const insteadOf = ({ id }: Webhook): string =>
 
 const of = ({ composite_id: contract }: Met["activities"][number] | Met["deliveries"][number]): string =>
   contract === null ? "" : ` of ${contract}`;
+
+export const commands: readonly Command[] = [emulatorWaitFor];

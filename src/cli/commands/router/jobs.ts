@@ -1,5 +1,5 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { formatCommandLine } from "../../process/examples.ts";
@@ -92,7 +92,7 @@ const fields = [
   "target",
 ];
 
-export const jobsList = defineCommand({
+const jobsList = defineCommand({
   words: ["router", "jobs", "list"],
   sendsNothing: true,
   summary: "List the bulk jobs of this machine, the newest first",
@@ -110,7 +110,7 @@ export const jobsList = defineCommand({
   },
 });
 
-export const jobsShow = defineCommand({
+const jobsShow = defineCommand({
   words: ["router", "jobs", "show"],
   sendsNothing: true,
   summary: "Show how far a bulk job is",
@@ -126,7 +126,7 @@ export const jobsShow = defineCommand({
   },
 });
 
-export const jobsResume = defineCommand({
+const jobsResume = defineCommand({
   words: ["router", "jobs", "resume"],
   summary: "Resume a bulk job that was stopped or killed",
   description: "Skips finished batches. The file must be unchanged; rows of standard input must be piped again.",
@@ -178,7 +178,7 @@ export const jobsResume = defineCommand({
   },
 });
 
-export const jobsUndo = defineCommand({
+const jobsUndo = defineCommand({
   words: ["router", "jobs", "undo"],
   summary: "Map back what a bulk job moved from other clusters",
   description:
@@ -210,7 +210,7 @@ const withoutFile = (input: JobInput): JobInput =>
 const fileOf = (input: ResumeInput): string | undefined =>
   isFileAlone(input) ? input.positionals.job : input.positionals.file;
 
-export const jobsResults = defineCommand({
+const jobsResults = defineCommand({
   words: ["router", "jobs", "results"],
   sendsNothing: true,
   summary: "Print the rows of a bulk job that failed",
@@ -237,7 +237,7 @@ export const jobsResults = defineCommand({
 
 const defaultAge = "30d";
 
-export const jobsPrune = defineCommand({
+const jobsPrune = defineCommand({
   words: ["router", "jobs", "prune"],
   sendsNothing: true,
   summary: "Remove the logs of bulk jobs that finished long ago",
@@ -284,3 +284,5 @@ export const jobsPrune = defineCommand({
     return undefined;
   },
 });
+
+export const commands: readonly Command[] = [jobsList, jobsShow, jobsResume, jobsResults, jobsUndo, jobsPrune];

@@ -216,7 +216,7 @@ async function confirmRemoval(
   return confirmYes(action, context);
 }
 
-export const mappingCommands: readonly Command[] = mappingTables.flatMap((table) => [
+export const commands: readonly Command[] = mappingTables.flatMap((table) => [
   mappingCommand(table, "map"),
   mappingCommand(table, "unmap"),
 ]);

@@ -2,7 +2,7 @@ import { fieldsOf } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { defineCommand } from "../../command.ts";
+import { type Command, defineCommand } from "../../command.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
@@ -35,7 +35,7 @@ const flags = [
 const besideWorkspace: ReadonlySet<string> = new Set(["workspace", "confirm", "verify"]);
 
 /** `router offboard`: all that is left of a workspace, from a file as a job or from the derived flags as one call. */
-export const routerOffboard = defineCommand({
+const routerOffboard = defineCommand({
   words: ["router", "offboard"],
   summary: "Delete all routing data of one workspace",
   description: [
@@ -134,3 +134,5 @@ function countsOf(body: Readonly<Record<string, unknown>>): { readonly rows: num
     distinct: sum(identifiers.map((list) => new Set(list).size)),
   };
 }
+
+export const commands: readonly Command[] = [routerOffboard];

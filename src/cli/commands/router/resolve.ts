@@ -1,7 +1,7 @@
 import { ServiceError } from "../../../client/errors.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
 import { clusterClaim } from "../../../schemes/jwt-claims.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/is-emulator.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { hashFlag } from "./bulk/flags.ts";
@@ -16,7 +16,7 @@ interface Owner {
 
 const fields = ["table", "key", "cluster_id"];
 
-export const routerResolve = defineCommand({
+const routerResolve = defineCommand({
   words: ["router", "resolve"],
   summary: "Show which cluster owns an identifier, by routing table",
   description:
@@ -103,3 +103,5 @@ async function emulatorOwners(context: Context, identifier: string, file: string
 const unique = (owners: readonly Owner[]): Owner[] => [
   ...new Map(owners.map((owner) => [fields.map((name) => owner[name as keyof Owner]).join("\0"), owner])).values(),
 ];
+
+export const commands: readonly Command[] = [routerResolve];

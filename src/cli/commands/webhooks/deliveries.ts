@@ -3,7 +3,7 @@ import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import type { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import { followStream } from "../../connection/follow.ts";
 import { findUnknownName } from "../../connection/named-things.ts";
@@ -41,7 +41,7 @@ export const deliveryFlags = [
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
-export const webhooksDeliveries = defineCommand({
+const webhooksDeliveries = defineCommand({
   words: ["webhooks", "deliveries"],
   summary: "List or follow webhook deliveries",
   description:
@@ -129,3 +129,5 @@ const scripted = ({ fault }: ListedDelivery["attempts"][number]): string =>
 
 const answerOf = (attempt: ListedDelivery["attempts"][number] | undefined): string | undefined =>
   attempt && (attempt.error?.code ?? `status ${attempt.status}`);
+
+export const commands: readonly Command[] = [webhooksDeliveries];

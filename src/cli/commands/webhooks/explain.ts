@@ -2,13 +2,13 @@ import { decodeBase64 } from "../../../base/hmac.ts";
 import { pluralize, trimTrailing } from "../../../base/text.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readInput } from "../../parse/body.ts";
 import { InputRequiredError } from "../../process/failure.ts";
 import { keyFlag, requireKey } from "./key.ts";
 import { readSignature } from "./verify.ts";
 
-export const webhooksExplain = defineCommand({
+const webhooksExplain = defineCommand({
   words: ["webhooks", "explain"],
   summary: "Explain why the signature of a webhook does not match",
   description:
@@ -141,3 +141,5 @@ async function findSigner(
   );
   return found && { id: found.id, name: found.name, cluster_id: found.cluster_id };
 }
+
+export const commands: readonly Command[] = [webhooksExplain];

@@ -3,7 +3,7 @@ import { activities as allActivities } from "../../../api/activities.ts";
 import { formatSize } from "../../../base/size.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { Receiver } from "../../connection/receiver.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
@@ -43,7 +43,7 @@ const flags = [
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
 
-export const webhooksListen = defineCommand({
+const webhooksListen = defineCommand({
   words: ["webhooks", "listen"],
   summary: "Receive, verify and forward webhooks on this machine",
   description:
@@ -233,3 +233,5 @@ function cannotListen(error: NodeJS.ErrnoException, port: number): unknown {
     cause: error,
   });
 }
+
+export const commands: readonly Command[] = [webhooksListen];

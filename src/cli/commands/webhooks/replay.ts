@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { green, red } from "../../output/styled.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -45,7 +45,7 @@ const positionals = [
 
 type ReplayInput = CommandInputOf<typeof flags, typeof positionals>;
 
-export const webhooksReplay = defineCommand({
+const webhooksReplay = defineCommand({
   words: ["webhooks", "replay"],
   summary: "Send deliveries to a receiver again, byte for byte",
   description:
@@ -174,3 +174,5 @@ async function readLoggedDeliveries(
   }
   return found;
 }
+
+export const commands: readonly Command[] = [webhooksReplay];

@@ -8,13 +8,13 @@ import {
   retryDelayMs,
   specifiedRetrySchedule,
 } from "../../../api/webhook-retries.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { UsageError } from "../../process/failure.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
-export const webhooksSchedule = defineCommand({
+const webhooksSchedule = defineCommand({
   words: ["webhooks", "schedule"],
   summary: "Show when webhooks are retried, and why",
   description:
@@ -156,3 +156,5 @@ function reasonOf({ attempts, next_attempt_at: at, put_off }: Delivery, webhook:
   const left = failuresUntilDisabled - webhook.failure_count;
   return left === 1 ? `${when}; one more failure disables the webhook` : when;
 }
+
+export const commands: readonly Command[] = [webhooksSchedule];

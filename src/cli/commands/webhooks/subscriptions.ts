@@ -1,12 +1,12 @@
 import { fieldsOf } from "../../../base/object.ts";
 import { ServiceError } from "../../../client/errors.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { explainRejectedAddress } from "../../parse/values.ts";
 import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
 import { prepareCall } from "../../runtime/derived-command.ts";
 import { requireEmulator } from "./why.ts";
 
-export const webhooksCreate = defineCommand({
+const webhooksCreate = defineCommand({
   words: ["webhooks", "create"],
   summary: "Subscribe a receiver to activities",
   description: "Warns if the emulator may not send to the address.",
@@ -56,7 +56,7 @@ const columns = [
 ] as const;
 
 /** The public API has no such list: an emulator knows, and the real service shows it in its application. */
-export const webhooksList = defineCommand({
+const webhooksList = defineCommand({
   words: ["webhooks", "list"],
   summary: "List webhooks with their status and failures",
   description:
@@ -87,3 +87,5 @@ async function emulatorClient(context: Context, file: string | undefined) {
     });
   });
 }
+
+export const commands: readonly Command[] = [webhooksCreate, webhooksList];

@@ -8,7 +8,7 @@ import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { escapeJson } from "../../output/control-characters.ts";
 import { applyAssignments, parseAssignment, readDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
@@ -138,7 +138,7 @@ function problemIn(text: string): string | undefined {
   }
 }
 
-export const webhooksTrigger = defineCommand({
+const webhooksTrigger = defineCommand({
   words: ["webhooks", "trigger"],
   summary: "Send a test webhook to all subscribers of an activity",
   description: `The contract does not change. Without an activity, all ${activities.length} activities are listed. Exits 1 if a response is not 2xx, or if there is no subscriber.`,
@@ -273,3 +273,5 @@ async function report(
     ],
   });
 }
+
+export const commands: readonly Command[] = [webhooksTrigger];

@@ -1,6 +1,6 @@
 import type { Column } from "../../../api/operation.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readEnvironmentEmulator, readProfileEmulator, serviceSettings } from "../../connection/settings.ts";
 import { checkFields, listFields } from "../../output/output.ts";
 import type { StyledLine } from "../../output/styled.ts";
@@ -17,7 +17,7 @@ const maxLines = 25;
 /** This many rows leave room for it. */
 const maxRows = 7;
 
-export const webhooksWhy = defineCommand({
+const webhooksWhy = defineCommand({
   words: ["webhooks", "why"],
   summary: "Diagnose webhooks that fail",
   description: `Reads the deliveries of the running emulator, and prints in at most ${maxLines} lines when the failures began, their common cause, the last result and the steps to fix it. Several webhooks are listed first, the worst on top. For a real service, prints a checklist. Exits 1 if a webhook fails, is disabled or was sent nothing, 0 if the last delivery of each arrived, 5 if no emulator runs.`,
@@ -211,3 +211,5 @@ async function showChecklist(service: string, context: Context): Promise<"failed
   }
   return "failed";
 }
+
+export const commands: readonly Command[] = [webhooksWhy];
