@@ -1,4 +1,6 @@
-import type { Operation } from "../../api/operation.ts";
+import { type Operation, operationAt } from "../../api/operation.ts";
+import { resources } from "../../api/resources.ts";
+import { forwardAnything } from "../../api/router/proxied.ts";
 import { trimTrailing } from "../../base/text.ts";
 import { parseJson } from "../../client/body.ts";
 import { credentialHeaders } from "../../client/credentials.ts";
@@ -129,11 +131,6 @@ function serviceOf(path: string): { service: keyof BaseUrls; auth: Operation["au
 
 /** Whether only the router's catch-all accepts it. */
 async function isCaught(method: string, path: string): Promise<boolean> {
-  const [{ resources }, { operationAt }, { forwardAnything }] = await Promise.all([
-    import("../../api/resources.ts"),
-    import("../../api/operation.ts"),
-    import("../../api/router/proxied.ts"),
-  ]);
   const own = Object.entries(resources).filter(([name]) => name.startsWith(`${forwardAnything.service.name}/`));
   const modules: readonly object[] = await Promise.all(own.map(([, load]) => load()));
   const declared = modules.flatMap((module) => Object.values(module)).filter(isOperation);

@@ -1,3 +1,4 @@
+import { mintChatBToken } from "../../api/emulator/chat-b.ts";
 import { fieldsOf } from "../../base/object.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { appSecrets, readAppSecret, secretFlag } from "../connection/secrets.ts";
@@ -48,7 +49,6 @@ const chatBMessaging = defineCommand({
 
 /** A token for the activity's serviceUrl; a body that is no activity gets one for none. */
 async function mintToken(context: Context, body: unknown): Promise<string> {
-  const { mintChatBToken } = await import("../../api/emulator/chat-b.ts");
   const client = await context.client("emulator");
   const service_url = serviceUrlOf(body);
   const answer = await client.call(

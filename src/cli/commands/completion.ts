@@ -1,4 +1,5 @@
 import { type Command, defineCommand } from "../command.ts";
+import { completionScript } from "./completion-scripts.ts";
 
 const completion = defineCommand({
   words: ["completion"],
@@ -16,7 +17,6 @@ const completion = defineCommand({
     { title: "PowerShell: save it as a file, and run that in $PROFILE", argv: ["completion", "powershell"] },
   ],
   async run(input, { output }) {
-    const { completionScript } = await import("./completion-scripts.ts");
     await output.content([Buffer.from(completionScript(input.positionals.shell))]);
     return undefined;
   },

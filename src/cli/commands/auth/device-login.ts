@@ -1,3 +1,4 @@
+import { beginSignIn, finishSignIn, signIn } from "../../auth/sign-in.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { oauthClientSetting, tokenSetting } from "../../connection/settings.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
@@ -44,7 +45,6 @@ const authDeviceLogin = defineCommand({
     if (tokenSetting(host)) {
       throw new UsageError("SVC_TOKEN is set and overrides every sign-in.", { hint: "Unset it first." });
     }
-    const { beginSignIn, finishSignIn, signIn } = await import("../../auth/sign-in.ts");
     const waits = input.flags["no-wait"] !== true;
     const request = async () => ({
       clientId: await clientIdOf(input.flags["client-id"], context),

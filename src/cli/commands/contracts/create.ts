@@ -1,3 +1,4 @@
+import { findByExternalMetadata } from "../../../api/contracts/contracts.ts";
 import { fieldsOf } from "../../../base/object.ts";
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { ApiResponse } from "../../../client/response.ts";
@@ -26,7 +27,6 @@ async function showExisting(
       hint: "Set it to the ID of the record in your system: --set external_metadata.id=ID",
     });
   }
-  const { findByExternalMetadata } = await import("../../../api/contracts/contracts.ts");
   const params = { external_metadata_id: id };
   const found = await client.call(findByExternalMetadata, { params }, { signal }).catch((error: unknown) => {
     // The response of the service without one is not documented.

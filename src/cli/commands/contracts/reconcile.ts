@@ -1,6 +1,6 @@
 import { type Activity, activities } from "../../../api/activities.ts";
-import type { showProcessMetrics } from "../../../api/contracts/contract-details.ts";
-import type { listContracts } from "../../../api/contracts/contract-list.ts";
+import { showProcessMetrics } from "../../../api/contracts/contract-details.ts";
+import { listContracts } from "../../../api/contracts/contract-list.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { parseDuration } from "../../../base/duration.ts";
 import { fieldsOf, tryParseJson } from "../../../base/object.ts";
@@ -125,7 +125,6 @@ function requireSince(text: string): void {
 async function startOf(text: string, client: Client, { signal, host }: Context): Promise<number> {
   const ms = parseDuration(text);
   if (ms === undefined) return Date.parse(text);
-  const { listContracts } = await import("../../../api/contracts/contract-list.ts");
   const { headers } = await client.send(CheckedCall.of(listContracts, { query: { limit: 1 } }), { signal });
   const now = Date.parse(headers["x-svc-time"] ?? headers.date ?? "");
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
@@ -137,10 +136,6 @@ const maxConcurrent = 4;
 
 /** Oldest contract first. */
 async function dueSince(since: number, client: Client, { signal }: Context): Promise<Due[]> {
-  const [{ listContracts }, { showProcessMetrics }] = await Promise.all([
-    import("../../../api/contracts/contract-list.ts"),
-    import("../../../api/contracts/contract-details.ts"),
-  ]);
   const contracts: Contract[] = [];
   for (let page = 1; ; page += 1) {
     const query = { "filter__last_updated_on[$gte]": new Date(since).toISOString(), page, limit: pageSize };

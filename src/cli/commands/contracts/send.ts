@@ -1,4 +1,4 @@
-import type { showContractStatus } from "../../../api/contracts/contracts.ts";
+import { showContractStatus } from "../../../api/contracts/contracts.ts";
 import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
@@ -73,7 +73,6 @@ type Ask = () => Promise<ResultOf<typeof showContractStatus>>;
 
 /** Asks for the status of a contract, each time it is called, over one client. */
 async function statusOf(id: string, client: Client, signal: AbortSignal): Promise<Ask> {
-  const { showContractStatus } = await import("../../../api/contracts/contracts.ts");
   return () => client.call(showContractStatus, { params: { composite_id: id } }, { signal });
 }
 

@@ -1,4 +1,6 @@
+import { listTemplates } from "../../../api/contracts/templates.ts";
 import type { Operation } from "../../../api/operation.ts";
+import { checkHealth } from "../../../api/router/proxied.ts";
 import { fieldsOf } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { ProxyError } from "../../../client/errors.ts";
@@ -26,10 +28,6 @@ export async function serviceFindings(context: Context): Promise<CheckResult[]> 
     const { message, hint } = explainError(target);
     return [proxyFinding(context, []), failed("services", message, "usage", hint)];
   }
-  const [{ checkHealth }, { listTemplates }] = await Promise.all([
-    import("../../../api/router/proxied.ts"),
-    import("../../../api/contracts/templates.ts"),
-  ]);
   const { baseUrls, credentials, origin } = target;
   const router = baseUrls.router === undefined ? undefined : await answerOf("router", checkHealth, context);
   const hasKey = Boolean(credentials.clientId && credentials.clientSecret);

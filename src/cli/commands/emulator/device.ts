@@ -1,3 +1,4 @@
+import { approveDevice } from "../../../api/emulator/device-grants.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 
@@ -20,7 +21,6 @@ const decides = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
     flags,
     examples: [{ title: "Use the code that a device shows", argv: ["emulator", "device", verb, "WDJB-MJHT"] }],
     async run(input, context) {
-      const { approveDevice } = await import("../../../api/emulator/device-grants.ts");
       const client = await context.client("emulator", { file: input.flags.file });
       const { cluster: clusterId, email } = input.flags;
       const answer = await client.call(

@@ -2,10 +2,12 @@ import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 import spawn from "cross-spawn";
 import type { Emulator } from "../../../../emulator/index.ts";
-import type { listRequests } from "../../../api/emulator/requests.ts";
+import { listDeliveries } from "../../../api/emulator/deliveries.ts";
+import { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createClient } from "../../../client/client.ts";
+import { createTransport } from "../../../client/transport.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator-access.ts";
 import { collectSecrets, emulatorVariables } from "../../connection/emulator-variables.ts";
@@ -152,11 +154,6 @@ type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
  */
 async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<void> {
   if (!shouldAnnotate(host.env)) return;
-  const [{ createTransport }, { listRequests }, { listDeliveries }] = await Promise.all([
-    import("../../../client/transport.ts"),
-    import("../../../api/emulator/requests.ts"),
-    import("../../../api/emulator/deliveries.ts"),
-  ]);
   const client = createClient({
     baseUrls: { emulator: emulator.routerUrl },
     credentials: { controlToken: emulator.token },

@@ -1,4 +1,5 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
+import { makeSessionCode } from "../../../api/emulator/console.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { toEndedError, toStartError } from "../../connection/ended-emulator.ts";
@@ -120,7 +121,6 @@ const emulatorOpen = defineCommand({
   async run({ flags }, context) {
     const { host, globals, output, signal } = context;
     if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
-    const { makeSessionCode } = await import("../../../api/emulator/console.ts");
     const client = await context.client("emulator", { file: flags.file });
     const { code, url: told, expires_in } = await client.call(makeSessionCode, {}, { signal });
     const { baseUrls } = await context.target("emulator", flags.file);

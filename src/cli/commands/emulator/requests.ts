@@ -1,5 +1,5 @@
 import type { resendDelivery } from "../../../api/emulator/deliveries.ts";
-import type { watchRequests } from "../../../api/emulator/requests.ts";
+import { watchRequests } from "../../../api/emulator/requests.ts";
 import type { resendToWebhook } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { type Attempt, hasSucceeded, summarizeAttemptOutcome } from "../../../api/webhook-health/attempts.ts";
@@ -8,7 +8,7 @@ import { pluralize } from "../../../base/text.ts";
 import { requireValidValue } from "../../../client/response.ts";
 import type { CommandSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import type { EventOf } from "../../connection/follow.ts";
+import { type EventOf, followStream } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { type PreparedCall, prepareCall, runDerivedCommand } from "../../runtime/derived-command.ts";
@@ -44,10 +44,6 @@ export const emulatorRequests = defineCommand({
   examples: [{ title: "As they arrive", argv: ["emulator", "requests", "--follow"] }],
   async run(input, context, spec) {
     if (!input.flags.follow) return list(spec!, input, context);
-    const [{ watchRequests }, { followStream }] = await Promise.all([
-      import("../../../api/emulator/requests.ts"),
-      import("../../connection/follow.ts"),
-    ]);
     const query = {
       ...withoutReads(input),
       ...pickGiven(input.flags, ["service", "operation", "status", "since", "reads"]),

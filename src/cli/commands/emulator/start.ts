@@ -14,6 +14,7 @@ import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions, isStateless } from "./options.ts";
+import { activityLine } from "./start/activity-lines.ts";
 import {
   createStandbyEvent,
   formatBanner,
@@ -177,7 +178,6 @@ const keepHeapSmall = (): void => setFlagsFromString("--heap-growing-percent=100
  */
 async function showActivity(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
   if (globals.quiet) return async () => {};
-  const { activityLine } = await import("./start/activity-lines.ts");
   return emulator.watch(async (events) => {
     if (output.format === "table") {
       const columns = host.stdout.isTTY ? host.stdout.columns || defaultColumns : undefined;

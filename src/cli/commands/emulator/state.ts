@@ -1,10 +1,12 @@
-import type { diffSnapshot } from "../../../api/emulator/snapshots.ts";
+import { diffSnapshot } from "../../../api/emulator/snapshots.ts";
+import { exportState } from "../../../api/emulator/state.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { lookupTable } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { toFlagTerms } from "../../connection/ended-emulator.ts";
 import { stateFile } from "../../connection/run-file.ts";
+import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { requireFile } from "../../parse/body.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
@@ -28,12 +30,10 @@ const emulatorStateExport = defineCommand({
   ],
   examples: [{ title: "To a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
   async run({ flags }, context) {
-    const { checkOutputFile, writeOutput } = await import("../../output/file.ts");
     const file = flags.output;
     const toFile = file !== undefined && file !== "-";
     const inputs = [stateFile(context.host, flags.file)];
     if (toFile) await checkOutputFile(context.host, file, "--output", { inputs });
-    const { exportState } = await import("../../../api/emulator/state.ts");
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });
     if (!toFile) {
@@ -135,7 +135,6 @@ const snapshotDiff = defineCommand({
     },
   ],
   async run({ positionals: { name, other }, flags }, context) {
-    const { diffSnapshot } = await import("../../../api/emulator/snapshots.ts");
     const { output, signal } = context;
     const client = await context.client("emulator", { file: flags.file });
     const query = { most: flags.most, ...(other !== undefined && { to: other }) };

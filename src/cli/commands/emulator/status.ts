@@ -1,3 +1,5 @@
+import { showClock } from "../../../api/emulator/clock.ts";
+import { checkReadiness, showBufferUsage, stop } from "../../../api/emulator/lifecycle.ts";
 import { NetworkError } from "../../../client/errors.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { isStaleRunFile } from "../../connection/emulator-access.ts";
@@ -15,10 +17,6 @@ const emulatorStatus = defineCommand({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the emulator" }],
   examples: [{ title: "The emulator of this folder", argv: ["emulator", "status"] }],
   async run(input, context) {
-    const [{ showBufferUsage, checkReadiness }, { showClock }] = await Promise.all([
-      import("../../../api/emulator/lifecycle.ts"),
-      import("../../../api/emulator/clock.ts"),
-    ]);
     const { signal, output } = context;
     const file = await resolveEndedState(input.flags.file, context);
     try {
@@ -75,7 +73,6 @@ const emulatorStop = defineCommand({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "The emulator of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
-    const { checkReadiness, stop } = await import("../../../api/emulator/lifecycle.ts");
     const file = await resolveEndedState(input.flags.file, context, { ends: true });
     const client = await context.client("emulator", { file }).catch(leaveOutStart);
     const { signal } = context;
@@ -120,7 +117,6 @@ const emulatorClockShow = defineCommand({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "Show the virtual time", argv: ["emulator", "clock", "show"] }],
   async run({ flags }, context) {
-    const { showClock } = await import("../../../api/emulator/clock.ts");
     const client = await context.client("emulator", { file: flags.file });
     await context.output.show(await client.call(showClock, {}, { signal: context.signal }), {
       columns: showClock.cli.columns,

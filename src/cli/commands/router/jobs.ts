@@ -5,7 +5,18 @@ import { parseDurationFlag } from "../../parse/globals.ts";
 import { formatCommandLine } from "../../process/examples.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { resolveConcurrency } from "./bulk/flags.ts";
-import type { DamagedJob, FoundJob, StoredJob } from "./bulk/log/jobs.ts";
+import {
+  type DamagedJob,
+  type FoundJob,
+  jobsFolder,
+  listJobs,
+  readJob,
+  removeJob,
+  type StoredJob,
+} from "./bulk/log/jobs.ts";
+import { showResults } from "./bulk/log/show-results.ts";
+import { resumeJob } from "./bulk/resume.ts";
+import { undoJob } from "./bulk/undo.ts";
 
 const id = {
   name: "job",
@@ -24,10 +35,6 @@ async function jobOf(
   { host }: Context,
   wanted: (job: FoundJob) => boolean = () => true,
 ): Promise<StoredJob> {
-  const [{ listJobs, readJob }, { jobsFolder }] = await Promise.all([
-    import("./bulk/log/jobs.ts"),
-    import("./bulk/log/jobs.ts"),
-  ]);
   const name = positionals.job;
   const isLast = flags.last === true;
   if (name === undefined && !isLast) throw new InputRequiredError("job", "<job> or --last is required");
@@ -100,7 +107,6 @@ const jobsList = defineCommand({
   flags: [],
   examples: [{ title: "List the jobs", argv: ["router", "jobs", "list"] }],
   async run(_input, { host, output }) {
-    const { listJobs } = await import("./bulk/log/jobs.ts");
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
     const rows = jobs.map((job) => (job.status === "damaged" ? shownDamaged(job) : toJobRow(job)));
@@ -167,7 +173,6 @@ const jobsResume = defineCommand({
       await context.output.note(which);
       return status === "partial" ? "partial" : undefined;
     }
-    const { resumeJob } = await import("./bulk/resume.ts");
     return resumeJob(folder, record, {
       input: fileOf(input),
       concurrency: resolveConcurrency(input.flags, record.concurrency),
@@ -188,7 +193,6 @@ const jobsUndo = defineCommand({
   examples: [{ title: "The newest job", argv: ["router", "jobs", "undo", "--last"] }],
   async run(input, context) {
     const { record, folder } = await jobOf(input, context);
-    const { undoJob } = await import("./bulk/undo.ts");
     return undoJob(folder, record, resolveConcurrency(input.flags), context);
   },
 });
@@ -229,7 +233,6 @@ const jobsResults = defineCommand({
   examples: [{ title: "As CSV", argv: ["router", "jobs", "results", "--last", "--format", "csv"] }],
   async run(input, context) {
     const { folder } = await jobOf(input, context);
-    const { showResults } = await import("./bulk/log/show-results.ts");
     await showResults(folder, input.flags.status, context);
     return undefined;
   },
@@ -263,7 +266,6 @@ const jobsPrune = defineCommand({
     },
   ],
   async run({ flags }, { host, output }) {
-    const { listJobs, removeJob } = await import("./bulk/log/jobs.ts");
     const ageMs = parseDurationFlag(flags["older-than"] ?? defaultAge, "--older-than");
     const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
     const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);

@@ -9,9 +9,12 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
 import { type CallChanges, runDerivedCommand } from "../../runtime/derived-command.ts";
+import { beginJob } from "./bulk/begin.ts";
 import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { toIdentifier } from "./bulk/input/identifiers.ts";
 import { type MappingJob, mappingTables } from "./bulk/mapping-work.ts";
+import { askAboutMoves } from "./bulk/moves.ts";
+import { readPlannedRequest } from "./bulk/plan.ts";
 import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
 import { findWork } from "./bulk/works.ts";
 
@@ -145,7 +148,6 @@ async function runFew(
   };
   const confirm = async (asked: CheckedCall) => {
     if (action === "unmap") return confirmRemoval({ noun, ...mappedIn(asked) }, input.flags.confirm, context);
-    const { askAboutMoves } = await import("./bulk/moves.ts");
     const values = [fieldsOf(asked.args.body)[listField]].flat().map(String);
     return askAboutMoves(findWork(`map-${name}`)!, mappedIn(asked).cluster, values, context);
   };
@@ -160,11 +162,9 @@ async function runMapping(
   context: Context,
 ): Promise<FailureKind | undefined> {
   const work = findWork(name)!;
-  const { beginJob } = await import("./bulk/begin.ts");
   const { apply, column, confirm, "integration-type": integrationType } = input.flags;
   if (apply !== undefined) {
     rejectFlagsWithApply([...declared, ...derivedFlags], input);
-    const { readPlannedRequest } = await import("./bulk/plan.ts");
     return beginJob(await readPlannedRequest(work, file, { ...input.flags, apply }, context), context);
   }
   const { cluster } = input.flags;

@@ -6,9 +6,12 @@ import { type Command, defineCommand } from "../../command.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
+import { beginJob } from "./bulk/begin.ts";
 import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { type EmailHashing, toIdentifier } from "./bulk/input/identifiers.ts";
 import { offboardKinds, offboardWork } from "./bulk/offboard-work.ts";
+import { offboardWorkspace } from "./bulk/offboard-workspace.ts";
+import { readPlannedRequest } from "./bulk/plan.ts";
 import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
 
 /** A workspace fits in one call, and so in one transaction, unless it is huge. */
@@ -67,7 +70,6 @@ const routerOffboard = defineCommand({
     if (workspace !== undefined) {
       const other = flags.find(({ flag }) => !besideWorkspace.has(flag) && input.flags[flag] !== undefined);
       if (other) throw new UsageError(`--workspace cannot be used with --${other.flag}`);
-      const { offboardWorkspace } = await import("./bulk/offboard-workspace.ts");
       const { verify = false, "dry-run": dryRun = false } = input.flags;
       return offboardWorkspace({ workspaceId: workspace, cluster, confirm: given, verify, dryRun }, context);
     }
@@ -81,10 +83,8 @@ const routerOffboard = defineCommand({
         outcome: (sent) => formatOutcome(counts(sent)),
       });
     }
-    const { beginJob } = await import("./bulk/begin.ts");
     if (apply !== undefined) {
       rejectFlagsWithApply(flags, input);
-      const { readPlannedRequest } = await import("./bulk/plan.ts");
       const request = await readPlannedRequest(offboardWork, undefined, { ...input.flags, apply }, context);
       const planned = request.scope.cluster_id!;
       if (!request.dryRun)

@@ -1,3 +1,6 @@
+import { listOwners } from "../../../api/emulator/owners.ts";
+import { listClusters } from "../../../api/router/clusters.ts";
+import { showClusterClient, showClusterEmail } from "../../../api/router/mapping-tables.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
 import { clusterClaim } from "../../../schemes/jwt-claims.ts";
@@ -52,10 +55,6 @@ const routerResolve = defineCommand({
 
 /** Results of the two public look-ups. */
 async function lookedUp(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
-  const [{ showClusterEmail }, { showClusterClient }] = await Promise.all([
-    import("../../../api/router/mapping-tables.ts"),
-    import("../../../api/router/mapping-tables.ts"),
-  ]);
   const client = await context.client("router");
   const options = { signal: context.signal };
   const isEmail = hashing === "none" || isEmailHash(identifier) || identifier.includes("@");
@@ -80,7 +79,6 @@ async function unless404<T>(ask: () => Promise<T>): Promise<T | undefined> {
 
 /** A cluster's own id, a token that begins with one, or a JWT that claims one. */
 async function namedClusters(context: Context, identifier: string): Promise<Owner[]> {
-  const { listClusters } = await import("../../../api/router/clusters.ts");
   const client = await context.client("router");
   const ids = (await client.call(listClusters, {}, { signal: context.signal })).map(({ cluster_id }) => cluster_id);
   const claimed = clusterClaim(identifier);
@@ -95,7 +93,6 @@ async function namedClusters(context: Context, identifier: string): Promise<Owne
 /** Results of the control plane, if the router is an emulator; undefined if it is not. */
 async function emulatorOwners(context: Context, identifier: string, file: string | undefined) {
   if (!(await isEmulator(context, file))) return undefined;
-  const { listOwners } = await import("../../../api/emulator/owners.ts");
   const client = await context.client("emulator", { file });
   return client.call(listOwners, { query: { identifier } }, { signal: context.signal });
 }

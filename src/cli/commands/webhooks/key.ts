@@ -1,3 +1,4 @@
+import { showHmacKey } from "../../../api/contracts/webhooks.ts";
 import { decodeBase64 } from "../../../base/hmac.ts";
 import { fieldsOf } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
@@ -82,7 +83,6 @@ export async function fetchKey(context: Context, input: KeyOptions): Promise<str
   const isGiven = input.flags["key-file"] !== undefined;
   const given = isGiven ? await resolveKey(context, input) : givenByEnvironment(context.host);
   if (given !== undefined) return given;
-  const { showHmacKey } = await import("../../../api/contracts/webhooks.ts");
   const client = await context.client("contracts", { connections: 2 });
   const { hmac_key: key } = await client.call(showHmacKey, {}, { signal: context.signal });
   return key;

@@ -4,7 +4,7 @@ import { formatSize } from "../../../base/size.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import type { Receiver } from "../../connection/receiver.ts";
+import { openReceiver, type Receiver } from "../../connection/receiver.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
@@ -119,7 +119,6 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   });
 
   let number = 0;
-  const { openReceiver } = await import("../../connection/receiver.ts");
   const receiver = await openReceiver({
     port: plan.port,
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),

@@ -1,4 +1,7 @@
 import { resolve } from "node:path";
+import { listDeliveries, showDelivery } from "../../../api/emulator/deliveries.ts";
+import { listWorkspaces } from "../../../api/emulator/state.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -150,9 +153,6 @@ async function readLoggedDeliveries(
   input: ReplayInput,
   context: Context,
 ): Promise<readonly ReplayedDelivery[]> {
-  const { listDeliveries, showDelivery } = await import("../../../api/emulator/deliveries.ts");
-  const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
-  const { listWorkspaces } = await import("../../../api/emulator/state.ts");
   const { signal } = context;
   const client = await context.client("emulator", { file: input.flags.file });
   const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } }, { signal });

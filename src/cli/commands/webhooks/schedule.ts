@@ -1,5 +1,5 @@
-import type { listDeliveries } from "../../../api/emulator/deliveries.ts";
-import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import { listDeliveries } from "../../../api/emulator/deliveries.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { filterScheduled } from "../../../api/webhook-health/attempts.ts";
 import {
@@ -101,10 +101,6 @@ function createRuleRows(start: number, workerTick: boolean) {
 
 /** Every attempt that the emulator plans, the next one first. */
 async function plannedRows(file: string | undefined, context: Context) {
-  const [{ listDeliveries }, { listControlWebhooks }] = await Promise.all([
-    import("../../../api/emulator/deliveries.ts"),
-    import("../../../api/emulator/webhooks.ts"),
-  ]);
   const { signal } = context;
   const client = await context.client("emulator", { file });
   const webhooks = await client.call(listControlWebhooks, {}, { signal });

@@ -1,5 +1,7 @@
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import { fieldsOf } from "../../../base/object.ts";
 import { ServiceError } from "../../../client/errors.ts";
+import { isOnThisMachine } from "../../../files/machine.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { explainRejectedAddress } from "../../parse/values.ts";
 import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
@@ -36,10 +38,8 @@ function withReason(error: unknown, url: unknown): unknown {
 
 /** The reason why an emulator never sends to that webhook; undefined if it does, and for a real service. */
 async function whyForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
-  const { isOnThisMachine } = await import("../../../files/machine.ts");
   if (isOnThisMachine(String(url))) return undefined;
   await requireEmulator(undefined, context);
-  const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
   const client = await context.client("emulator", {});
   const all = await client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0, timeoutMs: 2_000 });
   return all.find((one) => one.id === id && one.url === url)?.forbidden ?? undefined;
@@ -66,7 +66,6 @@ const webhooksList = defineCommand({
   examples: [{ title: "List the webhooks and their activities", argv: ["webhooks", "list"] }],
   async run({ flags }, context) {
     await requireEmulator(flags.file, context);
-    const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
     const client = await emulatorClient(context, flags.file);
     const found = await client.call(listControlWebhooks, {}, { signal: context.signal });
     await context.output.show(found, {
