@@ -8,6 +8,7 @@ import {
   loadParser,
   readLine,
 } from "./commands/tree.ts";
+import { readProfiles } from "./connection/profile.ts";
 import { renderHelp } from "./help/help.ts";
 import { annotate, shouldAnnotate } from "./output/github-actions.ts";
 import { createPrinter, escapePage, printPage } from "./output/print.ts";
@@ -147,7 +148,6 @@ async function completions(words: readonly string[], host: Host): Promise<string
     declarations: async (group) => (names.has(group) ? loadDeclarations(group) : []),
     snapshots: async () => (await import("./connection/snapshot-names.ts")).snapshotNames(host),
     profiles: async () => {
-      const { readProfiles } = await import("./connection/profile.ts");
       return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
     },
   });

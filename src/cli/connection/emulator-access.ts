@@ -3,6 +3,7 @@ import { fieldsOf } from "../../base/object.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { createClient } from "../../client/client.ts";
 import { NetworkError } from "../../client/errors.ts";
+import { processExists } from "../../files/machine.ts";
 import { CommandFailedError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { findNearestState, type RunningEmulator, readRunFile, resolveRunFile } from "./run-file.ts";
@@ -137,7 +138,6 @@ export async function isStaleRunFile(running: RunningEmulator): Promise<boolean>
 
 /** Looked up when something is wrong. */
 export async function isProcessAlive(pid: number): Promise<boolean> {
-  const { processExists } = await import("../../files/machine.ts");
   return processExists(pid);
 }
 

@@ -2,7 +2,7 @@ import { isHidden } from "../../api/control-roles.ts";
 import { fieldsOf } from "../../base/object.ts";
 import type { Output } from "../output/output.ts";
 import type { Host } from "../process/host.ts";
-import type { EmulatorAccess } from "./emulator-access.ts";
+import { asWorkspace, type EmulatorAccess, listKnownWorkspaces } from "./emulator-access.ts";
 
 /**
  * The variables that point programs at an emulator (DECISIONS.md, L21): `svc emulator exec` sets them and `svc emulator
@@ -85,7 +85,6 @@ export async function selectEnvironmentKey<Access extends EmulatorAccess>(
   const { SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret } = env;
   const isForeign = (name: string) => env[name] && !isOwn(name, env[name], access);
   if (!clientId || !clientSecret) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
-  const { asWorkspace, listKnownWorkspaces } = await import("./emulator-access.ts");
   const workspace = (await listKnownWorkspaces(access)).find(({ client_id }) => client_id === clientId);
   if (workspace === undefined) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
   const others = credentialVariables.filter((name) => name !== "SVC_CLIENT_ID" && name !== "SVC_CLIENT_SECRET");

@@ -3,6 +3,8 @@ import { lstat, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fieldsOf } from "../../base/object.ts";
 import { resolveRealPath } from "../../files/folders.ts";
+import { originalOf, readLock } from "../../files/lock.ts";
+import { isOnThisMachine } from "../../files/machine.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { hasOriginMarker, markNewState } from "../../files/origin-marker.ts";
 import type { Output } from "../output/output.ts";
@@ -65,11 +67,7 @@ async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
 }
 
 async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Promise<string | undefined> {
-  const [{ originalOf, readLock }, { isOnThisMachine }, found] = await Promise.all([
-    import("../../files/lock.ts"),
-    import("../../files/machine.ts"),
-    lstat(path).catch(() => undefined),
-  ]);
+  const found = await lstat(path).catch(() => undefined);
   if (!found?.isFile()) return "it is not a regular file";
   if (process.getuid !== undefined) {
     if (found.uid !== process.getuid()) return "it belongs to another user";

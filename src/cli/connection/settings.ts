@@ -4,8 +4,8 @@ import { didYouMean } from "../../base/text.ts";
 import { type Globals, parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import type { LocalEmulator } from "./emulator-access.ts";
-import { mainCluster } from "./emulator-variables.ts";
+import { findLocalEmulator, type LocalEmulator } from "./emulator-access.ts";
+import { mainCluster, selectEnvironmentKey } from "./emulator-variables.ts";
 import { type Profile, profilesPath, readProfiles } from "./profile.ts";
 import { findNearestState } from "./run-file.ts";
 
@@ -89,7 +89,7 @@ export async function serviceSettings({ globals, host }: Surroundings): Promise<
 /** The client is loaded only if there is a state. */
 async function runningHere(host: Host): Promise<LocalEmulator | undefined> {
   if (findNearestState(host.cwd) === undefined) return undefined;
-  return (await import("./emulator-access.ts")).findLocalEmulator(host);
+  return findLocalEmulator(host);
 }
 
 /**
@@ -100,7 +100,6 @@ async function emulatorSettings(found: LocalEmulator, host: Host): Promise<Servi
   const origin = `the emulator with the state ${relative(host.cwd, found.state)}`;
   const own = (value: string): SettingValue => ({ value, origin });
   const known = (value: string | undefined) => (value === undefined ? undefined : own(value));
-  const { selectEnvironmentKey } = await import("./emulator-variables.ts");
   const { access: here, key, unused } = await selectEnvironmentKey(found, host);
   const first = mainCluster(here);
   return {

@@ -5,8 +5,10 @@ import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
+import { isProcessAlive, isSameEmulator } from "./emulator-access.ts";
 import { noteUnused } from "./emulator-variables.ts";
 import { readProfiles } from "./profile.ts";
+import { createNoEmulatorError } from "./receiver.ts";
 import { findNearestState, noteOnce, noteStateAbove, readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
 import { controlTokenSetting, emulatorSetting, serviceSettings } from "./settings.ts";
 
@@ -74,11 +76,9 @@ export async function controlTarget(
     const { value: url, origin } = named.url;
     return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: named.token?.value } };
   }
-  if (!running) throw await (await import("./receiver.ts")).createNoEmulatorError(state, path);
-  const { isProcessAlive, isSameEmulator } = await import("./emulator-access.ts");
+  if (!running) throw await createNoEmulatorError(state, path);
   if (!(await isSameEmulator(running, { mayBeStarting: true }))) {
-    if (await isProcessAlive(running.pid))
-      throw await (await import("./receiver.ts")).createNoEmulatorError(state, path);
+    if (await isProcessAlive(running.pid)) throw await createNoEmulatorError(state, path);
     const isKept = existsSync(state);
     throw new CommandFailedError(
       "not-found",

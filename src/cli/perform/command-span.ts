@@ -3,6 +3,7 @@ import { otlpDocument } from "../../base/otlp.ts";
 import { type TraceContext, writeTraceparent } from "../../base/trace-context.ts";
 import { newSpan } from "../../base/trace-ids.ts";
 import { svcVersion } from "../../base/version.ts";
+import { openTransport } from "../connection/http.ts";
 import { buildChildVariables, readParentContext } from "../connection/trace-headers.ts";
 import { explainError } from "../process/exit.ts";
 import type { Host } from "../process/host.ts";
@@ -60,7 +61,6 @@ export class CommandSpan {
     const body = JSON.stringify(otlpDocument([span], resource, { name: "svc", version: svcVersion }));
     const limitMs = Math.min(maxExportMs, timeoutMs);
     try {
-      const { openTransport } = await import("../connection/http.ts");
       const transport = await openTransport({ env }, { timeoutMs: limitMs, maxAnswerBytes: undefined });
       const request = {
         method: "POST",

@@ -3,6 +3,7 @@ import { NetworkError, ServiceError } from "../../client/errors.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import type { Command, Context } from "../command.ts";
 import { writtenCommand } from "../commands/index.ts";
+import { findEndedHint, findRejectionHint } from "../connection/ended-emulator.ts";
 import { createOutput } from "../output/output.ts";
 import type { CommandInput, DeclaredCommand } from "../parse/declaration.ts";
 import { type Globals, readGlobals } from "../parse/globals.ts";
@@ -21,6 +22,7 @@ import type { ShutdownController } from "../process/shutdown-controller.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 import { createContext } from "../runtime/context.ts";
 import { runDerivedCommand } from "../runtime/derived-command.ts";
+import { CommandSpan } from "./command-span.ts";
 import { addNextCommand, suggestExistingNames } from "./existing-names.ts";
 import { findMissingInput } from "./missing-input.ts";
 
@@ -94,7 +96,6 @@ function outputOf(declaration: DeclaredCommand): string | undefined {
 async function performTraced(
   ...[invocation, argv, host, stopping, svc, read]: Parameters<typeof runCommandLine>
 ): Promise<number> {
-  const { CommandSpan } = await import("./command-span.ts");
   const span = CommandSpan.begin(host, invocation.declaration.words);
   if (!span) return performCommand(invocation, argv, host, stopping, svc, read);
   const env = span.variables;
@@ -139,7 +140,6 @@ async function carriedOut(
 async function withEnded(error: unknown, context: Context): Promise<unknown> {
   const isRefused = error instanceof ServiceError && error.status === 401;
   if (!isRefused && !(error instanceof NetworkError && error.code === "ECONNREFUSED")) return error;
-  const { findEndedHint, findRejectionHint } = await import("../connection/ended-emulator.ts");
   const hint = isRefused ? await findRejectionHint(error, context) : await findEndedHint(error, context);
   return hint === undefined ? error : new PartialFailureError(error, [], { hint });
 }

@@ -4,6 +4,7 @@ import { placeholders } from "../../base/urls.ts";
 import type { CallArguments } from "../../client/checked-call.ts";
 import type { ArgumentProblem } from "../../client/errors.ts";
 import type { CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
+import { readSecret } from "../connection/secrets.ts";
 import {
   applyTypedAssignments,
   openInput,
@@ -117,7 +118,6 @@ async function secretsInFiles(
     if (holds === undefined || typeof path !== "string") continue;
     if (input.flags[holds] !== undefined) throw new UsageError(`--${flag} cannot be used with --${holds}`);
     const { target } = flags.find((one) => one.flag === holds)!;
-    const { readSecret } = await import("../connection/secrets.ts");
     found.push([target!.name, await readSecret(host, path, `--${flag}`, `the value of --${holds}`)]);
   }
   return Object.fromEntries(found);

@@ -9,9 +9,14 @@ import type { Credentials } from "../../client/credentials.ts";
 import { InvalidArgumentsError, InvalidResponseError } from "../../client/errors.ts";
 import { type ApiResponse, bodyKindOf, requireValidValue } from "../../client/response.ts";
 import type { CommandSpec, Paging } from "../../derive/command-spec.ts";
+import { findBearerToken } from "../auth/tokens.ts";
 import type { Context } from "../command.ts";
 import { describeDroppedEvents } from "../connection/follow.ts";
+import { printPlan } from "../connection/http.ts";
 import { findUnknownName } from "../connection/named-things.ts";
+import { documentBytes, emptyAnswer } from "../output/document.ts";
+import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
+import { maskSecrets } from "../output/github-actions.ts";
 import { checkFields, pickFields } from "../output/output.ts";
 import type { CommandInput } from "../parse/declaration.ts";
 import { findMisspeltFields } from "../parse/suggestions.ts";
@@ -94,22 +99,20 @@ export async function prepareCall<Value = unknown>(
 
   const file = input.flags.output as string | undefined;
   if (isBinary(spec) && input.flags["dry-run"] !== true) {
-    (await import("../output/file.ts")).rejectBytesOnTerminal(context.host, file);
+    rejectBytesOnTerminal(context.host, file);
   }
   if (file !== undefined && file !== "-") {
     const inputs = [input.flags.data, input.flags.file] as (string | undefined)[];
-    await (await import("../output/file.ts")).checkOutputFile(context.host, file, "--output", { inputs });
+    await checkOutputFile(context.host, file, "--output", { inputs });
   }
   if (input.flags["dry-run"] === true) {
-    const { printPlan } = await import("../connection/http.ts");
     await printPlan(ready, contentType, context, credentials);
     return "dry-run";
   }
   await (confirm ? confirm(ready) : confirmCommand(spec, input, context));
 
   const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
-  const bearer =
-    operation.auth === "bearer" ? await (await import("../auth/tokens.ts")).findBearerToken(context) : undefined;
+  const bearer = operation.auth === "bearer" ? await findBearerToken(context) : undefined;
   const client = await context.client(service, {
     credentials: bearer === undefined ? credentials : { bearer, ...credentials },
     ...(service === "emulator" ? { file: input.flags.file as string | undefined } : {}),
@@ -158,7 +161,6 @@ const isDocument = ({ answers }: CommandSpec): boolean =>
 
 async function maskValues(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
   const fields = isObject(value) ? value : {};
-  const { maskSecrets } = await import("../output/github-actions.ts");
   await maskSecrets(
     host,
     members.map((member) => fields[member]).filter((one) => typeof one === "string"),
@@ -305,13 +307,12 @@ async function show(
     }
     case "bytes":
     case "html": {
-      const { documentBytes } = await import("../output/document.ts");
       const content =
         typeof answer.value === "string"
           ? [Buffer.from(answer.value)]
           : documentBytes(answer, { mayBeEmpty: !isDocument(spec) });
       if (file !== undefined && file !== "-") {
-        await (await import("../output/file.ts")).writeOutput(host, file, content);
+        await writeOutput(host, file, content);
         return output.note(`Wrote ${file}`);
       }
       return output.content(content, typeof answer.value === "string");
@@ -324,7 +325,7 @@ async function show(
     if (answer.value !== undefined) return output.show(answer.value, view);
     const isLacking = bodyKindOf(operation, answer.status) === "json";
     if (isLacking && spec.method === "GET") {
-      throw (await import("../output/document.ts")).emptyAnswer("JSON", answer.status);
+      throw emptyAnswer("JSON", answer.status);
     }
     if (output.format === "json") return output.show(null);
     const outcome = isLacking ? `the service answered ${answer.status} with an empty body` : "done";
