@@ -96,9 +96,8 @@ async function run(
   try {
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
     if (!chosen) return await printed(await help(argv, host));
-    const { runCommandLine } = await import("./perform/perform.ts");
-    const svc: Parameters<typeof runCommandLine>[4] = async (inner, how = {}) =>
-      (await import("./perform/run-captured.ts")).runCaptured(main, inner, host, how);
+    const { runCommandLine, runCaptured } = await import("./perform/perform.ts");
+    const svc: Parameters<typeof runCommandLine>[4] = (inner, how = {}) => runCaptured(main, inner, host, how);
     return await runCommandLine(chosen, argv, host, stopping, svc, readLine);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;

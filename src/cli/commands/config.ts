@@ -1,7 +1,15 @@
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { type Profile, readProfiles } from "../connection/profile.ts";
-import { changeProfile, removeProfile, requireKnownProfile, useProfile } from "../connection/profile-change.ts";
-import { effectiveSettings, findSetting, type Setting, withSetting } from "../connection/setting-keys.ts";
+import {
+  changeProfile,
+  effectiveSettings,
+  findSetting,
+  removeProfile,
+  requireKnownProfile,
+  type Setting,
+  useProfile,
+  withSetting,
+} from "../connection/setting-keys.ts";
 import { readVariable, serviceSettings } from "../connection/settings.ts";
 import { readText } from "../parse/body.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";

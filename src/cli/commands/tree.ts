@@ -1,4 +1,4 @@
-import type { FlagSpec } from "../../derive/command-spec.ts";
+import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
 import { addSeparator, locateCommand, normalizeArgv, runsInnerCommand, startsWithWords } from "../parse/argv.ts";
 import type { DeclaredCommand, ListedCommand, ReadLine } from "../parse/declaration.ts";
 import type { Parser } from "../parse/parser.ts";
@@ -90,4 +90,23 @@ function ledTo(words: readonly string[], commands: readonly ListedCommand[]): re
   const isOne =
     deepest !== undefined && all.every((one) => one === deepest || !startsWithWords(one.words, deepest.words));
   return isOne ? named : all;
+}
+
+export interface TreeGroup {
+  readonly name: string;
+  readonly summary: string;
+  readonly commands: readonly CommandDeclaration[];
+}
+
+/** All groups with all their commands, for manifest and manual: the only ones that need the whole tree. */
+export async function loadCommandTree(
+  declarationsOf: (group: string) => Promise<readonly CommandDeclaration[]>,
+): Promise<TreeGroup[]> {
+  return Promise.all(
+    (await groupNames()).map(async (name) => ({
+      name,
+      summary: commandGroups[name]?.summary ?? "",
+      commands: await declarationsOf(name),
+    })),
+  );
 }

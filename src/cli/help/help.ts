@@ -1,5 +1,5 @@
 import { findNearest } from "../../base/text.ts";
-import { groupNames, loadCommands, loadDeclarations, loadParser } from "../commands/tree.ts";
+import { groupNames, loadCommands, loadCommandTree, loadDeclarations, loadParser } from "../commands/tree.ts";
 import { readWindowWidth } from "../output/line-wrapping.ts";
 import { locateCommand } from "../parse/argv.ts";
 import { UsageError } from "../process/failure.ts";
@@ -7,7 +7,6 @@ import type { Host } from "../process/host.ts";
 import { layOutPage } from "./layout.ts";
 import { buildHelpPage, everyCommandPage, findUnknownWords, rootPage } from "./pages.ts";
 import { topicPage, topics } from "./topics.ts";
-import { loadCommandTree } from "./tree.ts";
 
 /** The help for a command line that requests it, names a group alone, or nothing: a page, or the whole tree as data. */
 export async function renderHelp(argv: readonly string[], host: Host): Promise<string> {

@@ -1,7 +1,8 @@
+import { PassThrough, Readable, Writable } from "node:stream";
 import { hasCollector } from "../../base/otel-settings.ts";
 import { NetworkError, ServiceError } from "../../client/errors.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
-import type { Command, Context } from "../command.ts";
+import type { CapturedRun, Command, Context, InnerRun } from "../command.ts";
 import { writtenCommand } from "../commands/index.ts";
 import { findEndedHint, findRejectionHint } from "../connection/ended-emulator.ts";
 import { createOutput } from "../output/output.ts";
@@ -197,4 +198,39 @@ async function supplementInput(
   if (positionals.length + flags.length === 0 || !canPrompt(context.host, context.globals)) throw required;
   const { askForMissing } = await import("./ask-required.ts");
   return askForMissing({ positionals, flags, body: [] }, input, context, declaration.words.join(" "));
+}
+
+type Main = (argv: readonly string[], host: Host) => Promise<number>;
+
+/** Runs another command line in this process, without a terminal, and keeps what it prints. */
+export async function runCaptured(
+  main: Main,
+  argv: readonly string[],
+  host: Host,
+  { stdin, env, cwd = host.cwd }: InnerRun,
+): Promise<CapturedRun> {
+  const [out, err] = [collector(), collector()];
+  const input = stdin === undefined ? new PassThrough().end() : Readable.from([stdin]);
+  const exit = await main(argv, {
+    ...host,
+    cwd,
+    inherits: false,
+    stdin: input,
+    stdout: out.stream,
+    writeAtOnce: undefined,
+    stderr: err.stream,
+    env: { ...host.env, ...env },
+  });
+  return { exit, out: out.text(), err: err.text() };
+}
+
+function collector(): { stream: Writable; text: () => string } {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      chunks.push(Buffer.from(chunk));
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
 }

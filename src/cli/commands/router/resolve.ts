@@ -5,7 +5,7 @@ import { ServiceError } from "../../../client/errors.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
 import { clusterClaim } from "../../../schemes/jwt-claims.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { isEmulator } from "../../connection/is-emulator.ts";
+import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { hashFlag } from "./bulk/flags.ts";
 import { type EmailHashing, emailKind, toIdentifier } from "./bulk/input/identifiers.ts";

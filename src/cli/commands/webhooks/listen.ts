@@ -8,10 +8,10 @@ import { openReceiver, type Receiver } from "../../connection/receiver.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import { forwardingFlags } from "./forwarding-flags.ts";
 import { fetchKey, keyFlag } from "./key.ts";
 import {
   formatListenedDelivery,
+  forwardingFlags,
   hashBody,
   type ListenedDelivery,
   verifyReceivedDelivery,

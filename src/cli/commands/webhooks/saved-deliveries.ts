@@ -7,7 +7,7 @@ import { createFileAtomic } from "../../../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
 import type { Context } from "../../command.ts";
-import { isEmulator } from "../../connection/is-emulator.ts";
+import { isEmulator } from "../../connection/target.ts";
 import { readInput, readText } from "../../parse/body.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";

@@ -1,7 +1,7 @@
 import { keyedTables, listOwners, lookUpOwners } from "../../../../api/emulator/owners.ts";
 import type { ServiceError } from "../../../../client/errors.ts";
 import type { Context } from "../../../command.ts";
-import { isEmulator } from "../../../connection/is-emulator.ts";
+import { isEmulator } from "../../../connection/target.ts";
 import { UsageError } from "../../../process/failure.ts";
 import { offboardKinds } from "./offboard-work.ts";
 import { runConcurrently } from "./send.ts";

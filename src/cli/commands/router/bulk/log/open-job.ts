@@ -4,8 +4,15 @@ import { AppendLog } from "../../../../../files/append-log.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../../../../files/disk.ts";
 import { startPosition } from "../../../../../files/log-line.ts";
 import { saveTornTail } from "../../../../../files/read-log.ts";
-import type { FinishedBatches } from "./finished-batches.ts";
-import { addCounts, type BatchLine, type EventLine, type LoggedState, type RowCounts, readJobLog } from "./log-file.ts";
+import {
+  addCounts,
+  type BatchLine,
+  type EventLine,
+  type FinishedBatches,
+  type LoggedState,
+  type RowCounts,
+  readJobLog,
+} from "./log-file.ts";
 import { OpenResults } from "./results.ts";
 
 type FinishedBatch = Omit<BatchLine, "low" | "results">;
