@@ -2,11 +2,10 @@ import type { ArgumentsOf, CallableOperation, Operation, ResultOf } from "../api
 import { systemWallClock, type WallClock } from "../base/clock.ts";
 import { didYouMean } from "../base/text.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
-import type { Credentials } from "./credentials.ts";
-import type { MissedEventsHandler } from "./events.ts";
 import type { ReadMode } from "./limits.ts";
 import { type Retry, type RetryRule, withRetries } from "./network-failure.ts";
-import { type BaseUrls, buildRequest, type HttpRequest, isIdempotent, type RequestOptions } from "./request.ts";
+import type { CallOptions, ClientOptions as PublishedOptions } from "./published.d.ts";
+import { buildRequest, type HttpRequest, isIdempotent } from "./request.ts";
 import { type ApiResponse, type HttpResponse, readModeOf, readResponse, requireValidValue } from "./response.ts";
 import type { Transport } from "./transport.ts";
 
@@ -19,32 +18,15 @@ export interface ExchangeObserver {
   readonly onDrift?: (operationId: string, drift: readonly string[]) => void;
 }
 
-export interface ClientOptions extends Partial<RetryRule> {
-  readonly baseUrls: BaseUrls;
+export interface ClientOptions extends Omit<PublishedOptions, "maxAnswerBytes"> {
   /** Given, so that its library is loaded by those alone who are about to send something. Closed with the client. */
   readonly transport: Transport;
-  readonly credentials?: Credentials;
-  /** Per attempt: for a response that is held in memory as a whole, else for its beginning. */
-  readonly timeoutMs?: number;
   readonly wall?: WallClock;
   readonly observer?: ExchangeObserver;
   /** Let `call` throw InvalidResponseError if a declared field is unreadable; omitted: values stay as they came. */
   readonly readable?: boolean;
   /** Headers of the trace that all calls belong to (W3C Trace Context); not sent to signed URLs, which are of others. */
   readonly tracing?: Readonly<Record<string, string>> | undefined;
-}
-
-export interface CallOptions extends RequestOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Retry a POST too: for calls whose repetition changes nothing more. */
-  readonly repeatable?: boolean | undefined;
-  readonly timeoutMs?: number | undefined;
-  /** How long a stream may be silent: 0 forever. Omitted: timeoutMs, in which it brings 1 KiB a second at least. */
-  readonly silenceMs?: number | undefined;
-  /** Called when a stream of events skipped some, which were read too slowly; by default it continues silently. */
-  readonly onMissed?: MissedEventsHandler | undefined;
-  /** Instead of the client's own. */
-  readonly retries?: number | undefined;
 }
 
 export interface SendOptions extends CallOptions {

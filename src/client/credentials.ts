@@ -1,18 +1,6 @@
 import type { CallableOperation } from "../api/operation.ts";
 import { MissingCredentialsError } from "./errors.ts";
-
-/** Credentials of a caller. Each operation uses only those that it declares. */
-export interface Credentials {
-  readonly clientId?: string | undefined;
-  readonly clientSecret?: string | undefined;
-  /** Keys by cluster id; the one of the cluster that the call names is sent. */
-  readonly clusterKeys?: Readonly<Record<string, string>> | undefined;
-  /** For calls that name no cluster, or one without a key of its own. */
-  readonly clusterKey?: string | undefined;
-  readonly basic?: { readonly username: string; readonly password: string } | undefined;
-  readonly bearer?: string | undefined;
-  readonly controlToken?: string | undefined;
-}
+import type { Credentials } from "./published.d.ts";
 
 /**
  * The headers that identify the caller of one operation. A missing cluster key is omitted, since the routing service

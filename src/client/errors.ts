@@ -1,5 +1,5 @@
 import { timeText } from "./limits.ts";
-import type { Problem } from "./problem.ts";
+import type { Problem } from "./published.d.ts";
 
 /**
  * The service rejected the request: a status that is not a success. The message is meant for the output of a test:

@@ -1,18 +1,9 @@
 import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
 import { type AnyOperation, type OperationById, type OperationId, operationById, registry } from "../api/registry.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
-import {
-  type AllOf,
-  type CallOptions,
-  type ClientOptions,
-  checkAmounts,
-  checkNames,
-  checkUrls,
-  createClient as createDeclaredClient,
-} from "./client.ts";
-import type { Credentials } from "./credentials.ts";
+import { type AllOf, checkAmounts, checkNames, checkUrls, createClient as createDeclaredClient } from "./client.ts";
 import { addOperationToError, addOperationToStreamErrors, InvalidArgumentsError } from "./errors.ts";
-import type { BaseUrls } from "./request.ts";
+import type { BaseUrls, CallOptions, ClientOptions, Credentials } from "./published.d.ts";
 import type { ApiResponse } from "./response.ts";
 import { createTransport } from "./transport.ts";
 
@@ -36,13 +27,7 @@ export interface NamedClient {
   close(): Promise<void>;
 }
 
-export interface NamedClientOptions
-  extends Omit<ClientOptions, "transport" | "wall" | "observer" | "readable" | "tracing"> {
-  /** The largest answer that is read. Default: 256 MiB where it is held in memory, 16 GiB where it is streamed. */
-  readonly maxAnswerBytes?: number | undefined;
-}
-
-const optionNames: AllOf<NamedClientOptions> = {
+const optionNames: AllOf<ClientOptions> = {
   baseUrls: true,
   credentials: true,
   timeoutMs: true,
@@ -78,7 +63,7 @@ const callNames: AllOf<CallOptions> = {
  * A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for an option that is misspelt
  * or missing.
  */
-export function createClient(options: NamedClientOptions): NamedClient {
+export function createClient(options: ClientOptions): NamedClient {
   checkNames(options, optionNames, "createClient");
   const { baseUrls, credentials, maxAnswerBytes, timeoutMs, retries, maxWaitMs } = options ?? {};
   checkNames(baseUrls, addressNames, "createClient: baseUrls");

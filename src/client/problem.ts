@@ -1,14 +1,5 @@
 import { isObject } from "../base/object.ts";
-
-/** Contents of an error response, whatever its shape (DECISIONS.md, F4, R1 and R3). */
-export interface Problem {
-  /** `SVC_PUBLIC_00039`, `invalid_grant`, `unauthorized`, … where the body carries one. */
-  readonly code: string | undefined;
-  readonly message: string;
-  readonly hint: string | undefined;
-  /** Per field: `["body.title: This field is required."]`. */
-  readonly fields: readonly string[];
-}
+import type { Problem } from "./published.d.ts";
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 /** Reads any declared form of failure body; `body` is parsed JSON, or text. */

@@ -1,5 +1,5 @@
-// The published types of svc-toolkit/client. They have no imports: `npm run build` writes out the types of the
-// operations (src/derive/operation-types.ts), so that no schema library is needed to compile against them.
+// The published types of svc-toolkit/client, which the code imports too. `npm run build` writes out those of the operations
+// (src/derive/operation-types.ts), so that no schema library is needed to compile against them.
 import type { Operations } from "./operations.d.ts";
 
 export type { Operations };

@@ -4,15 +4,8 @@ import { fieldsOf } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
 import { fillTemplate } from "../base/urls.ts";
 import type { CallArguments, CheckedCall } from "./checked-call.ts";
-import { type Credentials, credentialHeaders } from "./credentials.ts";
-
-/** Addresses of the services; a storage call has its whole signed URL instead. */
-export interface BaseUrls {
-  readonly router?: string | undefined;
-  readonly contracts?: string | undefined;
-  /** Origin of the routing service's listener: the paths of the control plane begin with `/_emulator`. */
-  readonly emulator?: string | undefined;
-}
+import { credentialHeaders } from "./credentials.ts";
+import type { BaseUrls, CallOptions, Credentials } from "./published.d.ts";
 
 export interface HttpRequest {
   readonly method: Method;
@@ -27,14 +20,7 @@ const idempotentMethods: ReadonlySet<string> = new Set(["GET", "PUT", "DELETE"])
 /** Whether a method may be sent again without doing its work twice (RFC 9110, 9.2.2). */
 export const isIdempotent = (method: string): boolean => idempotentMethods.has(method);
 
-export interface RequestOptions {
-  /** The absolute signed URL of a storage call. */
-  readonly url?: string | undefined;
-  /** Of a raw or streamed body. */
-  readonly contentType?: string | undefined;
-  /** Length of a streamed body; signed storage URLs accept no body of unknown length. */
-  readonly contentLength?: number | undefined;
-}
+export type RequestOptions = Pick<CallOptions, "url" | "contentType" | "contentLength">;
 
 /**
  * The HTTP request of one call. Pure: it reads nothing but its arguments. Without `credentials` none are in it; where

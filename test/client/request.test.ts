@@ -4,9 +4,10 @@ import * as z from "zod";
 import { empty, form, json, type Operation, operation, raw, stream } from "../../src/api/operation.ts";
 import { contracts, router, storage } from "../../src/api/services.ts";
 import { type CallArguments, CheckedCall } from "../../src/client/checked-call.ts";
-import type { Credentials } from "../../src/client/credentials.ts";
+import type { Credentials } from "../../src/client/published.d.ts";
 import { InvalidArgumentsError, MissingCredentialsError } from "../../src/client/errors.ts";
-import { type BaseUrls, buildRequest, type HttpRequest, type RequestOptions } from "../../src/client/request.ts";
+import { buildRequest, type HttpRequest, type RequestOptions } from "../../src/client/request.ts";
+import type { BaseUrls } from "../../src/client/published.d.ts";
 
 const base = { router: "https://router.example/", contracts: "https://eu.example/base" };
 const common = { summary: "Do it", failures: [], basis: "specified", examples: [], cli: { command: "x y" } } as const;
