@@ -9,7 +9,7 @@ import { commandsFile } from "../src/cli/built-commands.ts";
 import { groupNames, loadDeclarations } from "../src/cli/command-tree.ts";
 import { manualPage } from "../src/cli/help/manual.ts";
 import { loadCommandTree } from "../src/cli/help/tree.ts";
-import { operationTypes, payloadTypes } from "../src/derive/operation-types.ts";
+import { renderOperationTypes, renderPayloadTypes } from "../src/derive/operation-types.ts";
 import { bundleConsole } from "./console.ts";
 import { bundledPackages, thirdPartyText } from "./licences.ts";
 
@@ -233,8 +233,8 @@ function writeTour(folder: string): void {
 /** Twice, since a compiler takes the kind of a module from the name of its types: `.d.cts` for those who `require`. */
 function writeTypes(folder: string): void {
   for (const [name, text] of Object.entries({
-    operations: operationTypes(registry),
-    payloads: payloadTypes(webhookPayloads),
+    operations: renderOperationTypes(registry),
+    payloads: renderPayloadTypes(webhookPayloads),
   })) {
     writeFileSync(`${folder}/${name}.d.cts`, text);
     writeFileSync(`${folder}/${name}.d.ts`, `export * from "./${name}.cjs";\n`);

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type MailerEvent, mailerEvents } from "../../src/api/emulator/deliveries.ts";
 import { dictionary } from "../../src/api/shapes.ts";
-import { type Clock, isoMicros } from "../../src/base/clock.ts";
+import { type Clock, toIsoMicros } from "../../src/base/clock.ts";
 import { parseJsonObject } from "../http/bodies/fields.ts";
 import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
@@ -64,7 +64,7 @@ export const emailEventData = (
   { recipient, mode }: Pick<Email, "recipient" | "mode">,
   at: number,
 ): Readonly<Record<string, unknown>> => ({
-  email_event_data: { recipient_email: recipient, email_mode: mode, occured_at: isoMicros(at) },
+  email_event_data: { recipient_email: recipient, email_mode: mode, occured_at: toIsoMicros(at) },
 });
 
 /**

@@ -138,17 +138,17 @@ export function createTraceExport(
   { otel, deterministic = false }: EmulatorOptions,
   { store, wall, requestLog, log }: Sources,
 ): TraceExport | undefined {
-  const { settings, notes } = readOtelSettings(otel ?? {}, emulatorResource["service.name"]);
+  const { read, notes } = readOtelSettings(otel ?? {}, emulatorResource["service.name"]);
   for (const note of notes) log(note);
-  if (!settings) return undefined;
+  if (!read) return undefined;
   return exportTraces({
     store,
     wall,
     requestLog,
     deterministic,
     log,
-    resource: settings.resource,
-    collector: createCollector({ ...settings, wall }),
+    resource: read.resource,
+    collector: createCollector({ ...read, wall }),
   });
 }
 

@@ -1,4 +1,4 @@
-import { randomIds } from "../../src/base/ids.ts";
+import { createRandomIds } from "../../src/base/ids.ts";
 import { defaultSchema } from "../../src/base/postgres-url.ts";
 import type { Runner } from "../clock/runner.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
@@ -134,7 +134,7 @@ async function open(
   if (stale !== undefined) log(stale);
 
   const faults = new Faults();
-  const sessions = new Sessions(randomIds(), wall);
+  const sessions = new Sessions(createRandomIds(), wall);
   const hideControlTokens = controlTokenMask({ token, sessions });
   if (kept) faults.replaceState(kept.beside.faults);
   let opened = (_url: string) => {};
@@ -179,7 +179,7 @@ async function open(
     id: instanceId,
     readiness: () => ({ ...aboutItself, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
     process: context.process,
-    formKey: randomIds().bytes(32),
+    formKey: createRandomIds().bytes(32),
     beginning: () => createSeedWriter({ store, seed, ids, settings, clock, at: beginsAt ?? wall.now() }),
     stop: context.stop,
   };
@@ -220,7 +220,7 @@ async function open(
   closing.push(() => listeners.leave(front));
   front.open({ ...served, allowsOrigin: allowsBrowserApp(router), parts: routerParts({ router, control }, token) });
   if (standby && leadership) {
-    const key = randomIds().token(32);
+    const key = createRandomIds().token(32);
     const address = leaderAddress({ router_url: ourRouter, key }, options.host, state.clusters, clusters);
     await standby.lead(address, token);
     await leadership.publishAddress(address).catch((cause) => {
@@ -262,7 +262,7 @@ async function open(
   function inDatabase(url: string): DatabaseOptions {
     // A name for each term: a late statement of the one before is not taken for one of this.
     const candidate = {
-      instance: randomIds().uuid(),
+      instance: createRandomIds().uuid(),
       address: null,
       token: options.token,
       newToken: () => beginning.token,

@@ -1,7 +1,7 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { formatDeliveryStatus, hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
-import { maxAttempts } from "../../src/api/webhook-retries.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { getMaxAttempts } from "../../src/api/webhook-retries.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { compositeIds } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
@@ -80,7 +80,7 @@ async function* watchDeliveries(
     const [record] = await store.read((view) => toDeliveryRecords(view, [delivery], settings));
     yield {
       ...record!,
-      at: isoMillis(at),
+      at: toIsoMillis(at),
       attempt: attempt === undefined ? null : toAttemptRecord(attempt),
     };
   }
@@ -127,7 +127,7 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
   const composites = await compositeIds(view, rows);
   return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, outcome, ...row }, i) => {
     const webhook_status = receivers[i]?.status ?? ("DELETED" as const);
-    const next_attempt_at = row.next_attempt_at === null ? null : isoMillis(row.next_attempt_at);
+    const next_attempt_at = row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at);
     return {
       id,
       webhook_id,
@@ -140,8 +140,8 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
       standing: formatDeliveryStatus({ outcome, webhook_status, next_attempt_at }, row.attempts),
       next_attempt_at,
       put_off: faultRecord(row.put_off),
-      max_attempts: maxAttempts(retryScheduleOf(owners[i], settings)),
-      created_at: isoMillis(row.created_at),
+      max_attempts: getMaxAttempts(retryScheduleOf(owners[i], settings)),
+      created_at: toIsoMillis(row.created_at),
     };
   });
 }
@@ -150,8 +150,8 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
 export const toAttemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms, ...row }: Attempt) => ({
   number,
   resend,
-  planned_at: isoMillis(planned_at),
-  at: isoMillis(at),
+  planned_at: toIsoMillis(planned_at),
+  at: toIsoMillis(at),
   status,
   error,
   duration_ms,

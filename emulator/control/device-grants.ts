@@ -1,4 +1,4 @@
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { deviceApprovals, findUserByEmail } from "../cluster/identity/grants.ts";
 import { createPage, errorBanner, Html, type HtmlPage, hiddenFields, html } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
@@ -37,7 +37,7 @@ export const deviceGrantHandlers = {
         client_id: row.client_id,
         status: row.status,
         cluster_id: row.cluster_id,
-        expires_at: isoMillis(row.expires_at),
+        expires_at: toIsoMillis(row.expires_at),
         redeemed: row.redeemed,
       })),
     ),

@@ -1,7 +1,7 @@
 import type { submitProviderPage } from "../../src/api/emulator/installations.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { beginInstallation, type Installation, installations } from "../cluster/installations.ts";
 import type { ScriptedFault } from "../faults/faults.ts";
 import { allowExternalFormAction, createPage, errorBanner, type HtmlPage, hiddenFields, html } from "../http/page.ts";
@@ -134,6 +134,6 @@ export const installationHandlers = {
 
 const recordOf = ({ state: _, begun_at, ended_at, ...row }: Installation) => ({
   ...row,
-  begun_at: isoMillis(begun_at),
-  ended_at: ended_at === null ? null : isoMillis(ended_at),
+  begun_at: toIsoMillis(begun_at),
+  ended_at: ended_at === null ? null : toIsoMillis(ended_at),
 });

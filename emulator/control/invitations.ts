@@ -1,7 +1,7 @@
 import type { listInvitations } from "../../src/api/emulator/invitations.ts";
 import type { InputOf } from "../../src/api/operation.ts";
-import { isoMillis } from "../../src/base/clock.ts";
-import { addressKey } from "../../src/schemes/email-hash.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
+import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { personPath } from "../cluster/contracts/links.ts";
 import { compositeId, contracts } from "../cluster/contracts/rows.ts";
 import { toTaskRecord, userTasks } from "../cluster/intake/rows.ts";
@@ -64,7 +64,7 @@ async function matching(view: View, wanted: Wanted) {
 }
 
 function sliceOf({ email, workspace }: Wanted): Slice<"email" | "workspace"> {
-  if (email !== undefined) return { by: "email", equals: addressKey(email) };
+  if (email !== undefined) return { by: "email", equals: toAddressKey(email) };
   return workspace === undefined ? {} : { by: "workspace", equals: workspace };
 }
 
@@ -74,7 +74,7 @@ const ofSeeds = async (view: View, wanted: Wanted): Promise<readonly AnyInvitati
 const fits = (row: AnyInvitation, { cluster, workspace, email, kind, state }: Wanted): boolean =>
   (cluster === undefined || row.cluster_id === cluster) &&
   (workspace === undefined || row.workspace_id === workspace) &&
-  (email === undefined || (row.email !== null && addressKey(row.email) === addressKey(email))) &&
+  (email === undefined || (row.email !== null && toAddressKey(row.email) === toAddressKey(email))) &&
   (kind === undefined || row.kind === kind) &&
   (state === undefined || row.state === state);
 
@@ -85,7 +85,7 @@ async function record(view: View, row: AnyInvitation, world: Pick<ControlContext
     workspace_id,
     contract_id,
     link: await linkOf(view, row, world),
-    issued_at: issued_at === null ? null : isoMillis(issued_at),
+    issued_at: issued_at === null ? null : toIsoMillis(issued_at),
   };
 }
 
@@ -132,7 +132,7 @@ export const userTaskListHandlers = {
           })),
         ),
         intake_ids: row.intake_ids,
-        created_at: isoMillis(row.created_at),
+        created_at: toIsoMillis(row.created_at),
       }));
       return { items: await Promise.all(items), total: await view.count(userTasks) };
     }),

@@ -1,4 +1,4 @@
-import { hiddenFrom } from "../../src/api/control-roles.ts";
+import { formatHiddenValue } from "../../src/api/control-roles.ts";
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import * as declarations from "../../src/api/registry.ts";
 import { markObserved } from "../../src/derive/observed.ts";
@@ -101,7 +101,7 @@ export const controlClusterHandlers = {
             own_url: reachedAt,
             external,
             // With it the data of all its workspaces are routed.
-            cluster_key: caller.token.workspace === undefined ? key : hiddenFrom("a token without a workspace"),
+            cluster_key: caller.token.workspace === undefined ? key : formatHiddenValue("a token without a workspace"),
             client_id: first?.client_id ?? null,
             client_secret: first?.client_secret ?? null,
             hmac_key: first?.hmac_key ?? null,

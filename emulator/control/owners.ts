@@ -1,5 +1,5 @@
 import type { Fail, FailureCode } from "../../src/api/failures.ts";
-import { emailHash, isEmailHash } from "../../src/schemes/email-hash.ts";
+import { hashEmail, isEmailHash } from "../../src/schemes/email-hash.ts";
 import { requestDueApprovals } from "../cluster/contracts/lifecycle/approvals.ts";
 import { type LifecycleContext, transition } from "../cluster/contracts/lifecycle/transition.ts";
 import { type Contract, compositeId } from "../cluster/contracts/rows.ts";
@@ -48,7 +48,7 @@ function candidates(given: string) {
   const keys = [
     ["cluster_clients", identifier],
     ["cluster_emails", identifier],
-    ["cluster_emails", emailHash(identifier)],
+    ["cluster_emails", hashEmail(identifier)],
     ["user_codes", userCodeKey(identifier)],
     ["creator_tokens", identifier],
     ["counterparty_tokens", identifier],
@@ -56,7 +56,7 @@ function candidates(given: string) {
     ["external_integrations", identifier],
     ["external_integrations", `CHAT_B:${identifier}`],
     ["signatories", identifier],
-    ["signatories", emailHash(identifier)],
+    ["signatories", hashEmail(identifier)],
   ] as const;
   return keys.map(([table, key]) => ({ table, key }));
 }

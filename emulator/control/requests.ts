@@ -1,7 +1,7 @@
-import { type Operation, operationAt } from "../../src/api/operation.ts";
+import { findOperationAt, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { redactText } from "../../src/api/secrets.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { tryParseJson } from "../../src/base/object.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { InboxRow } from "../cluster/inbox.ts";
@@ -108,8 +108,8 @@ export function toRequestRecord(entry: LoggedRequest) {
     (operation === undefined || operation === "catch-all") && !isOwnPage(entry) && !isOfContractApi(entry);
   return {
     id: entry.id,
-    at: isoMillis(entry.at),
-    wall_at: isoMillis(entry.wallAt),
+    at: toIsoMillis(entry.at),
+    wall_at: toIsoMillis(entry.wallAt),
     listener,
     service,
     operation: operation ?? null,
@@ -136,7 +136,7 @@ const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
 
 /** The router passes calls of the contract API on to a cluster, which knows them. */
 const isOfContractApi = ({ listener, method, target }: LoggedRequest): boolean =>
-  listener === "router" && operationAt(contractApi, method, target.split("?", 1)[0]!) !== undefined;
+  listener === "router" && findOperationAt(contractApi, method, target.split("?", 1)[0]!) !== undefined;
 
 const candidates = (registry as readonly Operation[]).filter(({ id }) => id !== "catch-all");
 
@@ -160,7 +160,7 @@ export const inboxHandlers = {
 
 const inboxRecord = ({ id, at, method, target, rawHeaders, body, status }: InboxRow) => ({
   id,
-  at: isoMillis(at),
+  at: toIsoMillis(at),
   method,
   target,
   headers: pairs(rawHeaders),

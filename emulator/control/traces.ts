@@ -1,5 +1,5 @@
 import type { Fail } from "../../src/api/failures.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import type { Runner } from "../clock/runner.ts";
 import { follow } from "../http/sending/event-stream.ts";
 import { causes } from "../store/causes.ts";
@@ -23,7 +23,7 @@ export const traceHandlers = {
     return {
       ref: params.ref,
       nodes: found.nodes.map(toShownNode),
-      planned: found.planned.map(({ due, ...rest }) => ({ ...rest, due: isoMillis(due) })),
+      planned: found.planned.map(({ due, ...rest }) => ({ ...rest, due: toIsoMillis(due) })),
       more: found.more,
     };
   },

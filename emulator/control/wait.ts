@@ -1,6 +1,6 @@
 import type { wait } from "../../src/api/emulator/wait.ts";
 import type { InputOf } from "../../src/api/operation.ts";
-import { isoMillis, type WallClock } from "../../src/base/clock.ts";
+import { toIsoMillis, type WallClock } from "../../src/base/clock.ts";
 import { compositeId, compositeIds, contracts } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
@@ -51,12 +51,12 @@ export const waitHandlers = {
     );
     return {
       reached: found.reached,
-      now: isoMillis(clock.now()),
+      now: toIsoMillis(clock.now()),
       activities: events.map(({ activity, contract_id, at }, i) => ({
         activity,
         contract_id,
         composite_id: eventIds[i] ?? null,
-        at: isoMillis(at),
+        at: toIsoMillis(at),
       })),
       deliveries: made.map(({ id, webhook_id, activity, contract_id, outcome }, i) => ({
         id,

@@ -1,6 +1,6 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { hasSucceeded, isAwaitingRetry, isUndelivered } from "../../src/api/webhook-health/attempts.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
 import type { Store } from "../store/port.ts";
@@ -50,11 +50,11 @@ function webhookRecord(
     ...rest,
     workspace: owner?.name ?? "",
     custom_headers: Object.keys(custom_headers),
-    disabled_at: disabled && isoMillis(disabled.at),
+    disabled_at: disabled && toIsoMillis(disabled.at),
     disabled_by: disabled?.by ?? null,
     retry_schedule: [...retryScheduleOf(owner, settings)],
     forbidden: findForbiddenUrlReason(rest.url, receiverRules(settings))?.message ?? null,
-    created_at: isoMillis(created_at),
+    created_at: toIsoMillis(created_at),
   };
 }
 

@@ -1,6 +1,6 @@
 import { fail } from "../../src/api/failures.ts";
-import { constantTimeEqual } from "../../src/base/hmac.ts";
-import { bearerToken, parseBasic } from "../../src/schemes/http-authorization.ts";
+import { isEqualInConstantTime } from "../../src/base/hmac.ts";
+import { parseBasic, parseBearerToken } from "../../src/schemes/http-authorization.ts";
 import type { Authenticate, AuthenticationCall, Authenticators } from "../http/handler.ts";
 import { readApps } from "../world/apps.ts";
 import type { KeyHolder, RouterContext } from "./context.ts";
@@ -11,7 +11,7 @@ const clusterKey: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =
 
 /** As above; chat_a team operations also accept it as a bearer token. Other schemes of `authorization` are ignored. */
 const clusterKeyOrBearer: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
-  holderOf(headers["x-cluster-key"] ?? bearerToken(headers.authorization), call);
+  holderOf(headers["x-cluster-key"] ?? parseBearerToken(headers.authorization), call);
 
 function holderOf(key: string | undefined, { world, finding }: AuthenticationCall<RouterContext>): KeyHolder {
   if (key === undefined) {
@@ -25,7 +25,7 @@ function holderOf(key: string | undefined, { world, finding }: AuthenticationCal
 function clusterOfKey(key: string, { clusters }: RouterContext): string | undefined {
   let found: string | undefined;
   // Every key is compared, so that the time does not reveal the closest one.
-  for (const cluster of clusters) if (constantTimeEqual(key, cluster.key)) found = cluster.id;
+  for (const cluster of clusters) if (isEqualInConstantTime(key, cluster.key)) found = cluster.id;
   return found;
 }
 
@@ -33,8 +33,8 @@ function clusterOfKey(key: string, { clusters }: RouterContext): string | undefi
 const billingBasic: Authenticate<RouterContext, KeyHolder> = async ({ headers }, { world }) => {
   const { billing } = await world.store.read(readApps);
   const given = parseBasic(headers.authorization);
-  const user = constantTimeEqual(given?.user ?? "", billing.username);
-  const password = constantTimeEqual(given?.password ?? "", billing.password);
+  const user = isEqualInConstantTime(given?.user ?? "", billing.username);
+  const password = isEqualInConstantTime(given?.password ?? "", billing.password);
   return given && user && password ? {} : fail("not-authenticated");
 };
 

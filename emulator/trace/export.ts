@@ -1,6 +1,6 @@
-import { spanOf } from "../../src/api/trace-span.ts";
+import { toSpan } from "../../src/api/trace-span.ts";
 import type { WallClock } from "../../src/base/clock.ts";
-import { otlpDocument, type SpanAttributes } from "../../src/base/otlp.ts";
+import { buildOtlpDocument, type SpanAttributes } from "../../src/base/otlp.ts";
 import { pluralize } from "../../src/base/text.ts";
 import { svcVersion } from "../../src/base/version.ts";
 import type { Collector, ExportResult } from "../http/outgoing/webhook-sender.ts";
@@ -170,7 +170,7 @@ class Exporter implements TraceExport {
     this.#underWay = names.size;
     const spans = await this.#spans(names);
     const { resource } = this.#options;
-    const body = JSON.stringify(otlpDocument(spans, resource, { name: "svc", version: svcVersion }));
+    const body = JSON.stringify(buildOtlpDocument(spans, resource, { name: "svc", version: svcVersion }));
     const taken = spans.length === 0 ? 0 : await this.#deliver(body, spans.length);
     this.#underWay = 0;
     this.#sent += taken;
@@ -186,7 +186,7 @@ class Exporter implements TraceExport {
     return nodes.flatMap((node) => {
       const told = names.get(node.id);
       if (!told) return [];
-      return spanOf(toShownNode(deterministic ? { ...node, wall_at: told.wallAt } : node));
+      return toSpan(toShownNode(deterministic ? { ...node, wall_at: told.wallAt } : node));
     });
   }
 

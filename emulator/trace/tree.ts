@@ -1,7 +1,7 @@
 import type { TraceNode as ShownNode } from "../../src/api/trace-span.ts";
 import { filterScheduled } from "../../src/api/webhook-health/attempts.ts";
-import { isoMillis } from "../../src/base/clock.ts";
-import { spanId } from "../../src/base/trace-ids.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
+import { deriveSpanId } from "../../src/base/trace-ids.ts";
 import type { ScheduledEntry } from "../clock/schedule.ts";
 import { redactReceiverUrl } from "../http/request-log/redact.ts";
 import type { CauseRow } from "../store/cause.ts";
@@ -171,8 +171,8 @@ const positionOf = (id: string, trace: string, parent: Pick<CauseRow, "id" | "tr
   id,
   parent: parent?.id ?? null,
   trace,
-  span: spanId(trace, id),
-  parent_span: parent ? spanId(parent.trace, parent.id) : null,
+  span: deriveSpanId(trace, id),
+  parent_span: parent ? deriveSpanId(parent.trace, parent.id) : null,
 });
 
 const plain = {
@@ -266,6 +266,6 @@ interface Trace {
 /** A node in the control plane's form. */
 export const toShownNode = ({ at, wall_at, ...node }: TraceNode): ShownNode => ({
   ...node,
-  at: isoMillis(at),
-  wall_at: wall_at === null ? null : isoMillis(wall_at),
+  at: toIsoMillis(at),
+  wall_at: wall_at === null ? null : toIsoMillis(wall_at),
 });

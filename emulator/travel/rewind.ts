@@ -1,4 +1,4 @@
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import type { CauseRow } from "../store/cause.ts";
 import type { Commit, HistoryStart } from "../store/history.ts";
 import type { History } from "../store/port.ts";
@@ -46,7 +46,7 @@ export class RewindOutOfRangeError extends Error {
   readonly steps: number | undefined;
 
   constructor(reach: HistoryStart, steps: number | undefined) {
-    const begins = reach.at === undefined ? "" : `. It begins at ${isoMillis(reach.at)}`;
+    const begins = reach.at === undefined ? "" : `. It begins at ${toIsoMillis(reach.at)}`;
     const counted = steps === undefined ? "" : `. It has ${steps} requests and clock advances`;
     super(`The history does not reach back that far${begins}${counted}`);
     this.reach = reach;
@@ -70,7 +70,7 @@ export class RewindTargetInFutureError extends Error {
   readonly now: number;
 
   constructor(now: number) {
-    super(`Cannot rewind to the future: virtual time is ${isoMillis(now)}`);
+    super(`Cannot rewind to the future: virtual time is ${toIsoMillis(now)}`);
     this.now = now;
   }
 }

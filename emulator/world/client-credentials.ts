@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { constantTimeEqual } from "../../src/base/hmac.ts";
+import { isEqualInConstantTime } from "../../src/base/hmac.ts";
 import { parseBasic } from "../../src/schemes/http-authorization.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { rows, type View } from "../store/port.ts";
@@ -41,7 +41,7 @@ export async function authenticateClient(
   const { client_id = id, client_secret } = parameters;
   if (byBasic && (client_id !== id || client_secret !== undefined)) return "twice";
   const client = await view.get(oauthClients, id);
-  const proven = client && (client.client_secret === null || constantTimeEqual(secret, client.client_secret));
+  const proven = client && (client.client_secret === null || isEqualInConstantTime(secret, client.client_secret));
   return proven ? client : "unproven";
 }
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type ControlRole, controlRoles } from "../../src/api/control-roles.ts";
 import type { WallClock } from "../../src/base/clock.ts";
 import { hash } from "../../src/base/hmac.ts";
-import { randomIds } from "../../src/base/ids.ts";
+import { createRandomIds } from "../../src/base/ids.ts";
 import { rows, type Store, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 import { type Workspace, workspaces } from "./workspaces.ts";
@@ -90,7 +90,7 @@ export class ControlTokens {
   ): Promise<string | undefined> {
     return this.#runExclusive(async () => {
       // Never of the ids of --deterministic, which anyone can work out.
-      const token = `svc_${randomIds().token(32)}`;
+      const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashOf(token), created_at: this.#wall.now(), last_used_at: null };
       const bound = workspace && { workspace_id: workspace.id, workspace: workspace.name };
       const made = await store.transaction("tokens.create", async (tx) => {

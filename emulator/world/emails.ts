@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/emulator/deliveries.ts";
-import { addressKey } from "../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { rowNumber, rows, type Slice, type Transaction, type View } from "../store/port.ts";
 import { maxRetentionMs, maxUnauthenticatedRows } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
@@ -36,7 +36,7 @@ export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purp
   key: (row) => row.id,
   numbers: { email: (row) => row.id },
   indexes: {
-    recipient: (row) => addressKey(row.recipient),
+    recipient: (row) => toAddressKey(row.recipient),
     contract: (row) => row.contract_id ?? undefined,
     /** Both: each opened link asks, and people have many contracts, contracts many people. */
     addressee: (row) => (row.contract_id === null ? undefined : addresseeKey(String(row.contract_id), row.recipient)),
@@ -45,7 +45,7 @@ export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purp
   },
 });
 
-const addresseeKey = (contractId: string, recipient: string): string => `${contractId} ${addressKey(recipient)}`;
+const addresseeKey = (contractId: string, recipient: string): string => `${contractId} ${toAddressKey(recipient)}`;
 
 /** Anyone may report events, and this many are stored of an e-mail; they are dropped with it. */
 const maxEvents = 100;
@@ -110,7 +110,7 @@ export async function findEmail(view: View, named: EmailSelector): Promise<Email
   const fits = (row: Email): boolean =>
     (cluster_id === undefined || row.cluster_id === cluster_id) &&
     (contractId === undefined || String(row.contract_id) === contractId) &&
-    (recipient === undefined || addressKey(row.recipient) === addressKey(recipient)) &&
+    (recipient === undefined || toAddressKey(row.recipient) === toAddressKey(recipient)) &&
     (purpose === undefined || row.purpose === purpose);
   if (email_id !== undefined) {
     const row = await view.get(emails, rowNumber(email_id));
@@ -119,7 +119,7 @@ export async function findEmail(view: View, named: EmailSelector): Promise<Email
   if (recipient === undefined) return undefined;
   const slice: Slice<"recipient" | "addressee"> =
     contractId === undefined
-      ? { by: "recipient", equals: addressKey(recipient) }
+      ? { by: "recipient", equals: toAddressKey(recipient) }
       : { by: "addressee", equals: addresseeKey(contractId, recipient) };
   return (await view.list(emails, { ...slice, reverse: true })).find(fits);
 }

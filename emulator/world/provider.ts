@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Ids, randomIds, seededIds } from "../../src/base/ids.ts";
+import { createRandomIds, createSeededIds, type Ids } from "../../src/base/ids.ts";
 import { isObject } from "../../src/base/object.ts";
 import { stringAt } from "../http/bodies/fields.ts";
 import { rows, type Store, type Transaction } from "../store/port.ts";
@@ -125,9 +125,15 @@ export type IdPosition = z.infer<typeof IdPosition>;
 /** `seed`: start of the sequence, with --deterministic; undefined: ids are random. */
 export function renewableIds(seed: string | undefined): RenewableIds {
   if (seed === undefined) {
-    return { ...randomIds(), restart() {}, newSequence: async () => undefined, place: () => undefined, goTo() {} };
+    return {
+      ...createRandomIds(),
+      restart() {},
+      newSequence: async () => undefined,
+      place: () => undefined,
+      goTo() {},
+    };
   }
-  const begin = (sequence: number, drawn = 0) => seededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawn);
+  const begin = (sequence: number, drawn = 0) => createSeededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawn);
   let sequence = 0;
   let ids = begin(0);
   const goTo = (place: IdPosition | undefined) => {

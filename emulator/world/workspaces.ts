@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { retrySchedule } from "../../src/api/shapes.ts";
-import { addressKey } from "../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { rows, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 
@@ -173,7 +173,7 @@ export const users = rows<User, "workspace" | "email">({
   schema: User,
   key: id,
   refersTo: ({ workspace_id }) => ({ workspace_id: { collection: "workspaces", key: workspace_id } }),
-  indexes: { ...byWorkspace, email: (row) => addressKey(row.email) },
+  indexes: { ...byWorkspace, email: (row) => toAddressKey(row.email) },
 });
 export const roles = rows<Role, "workspace">({ name: "roles", schema: Role, key: id, indexes: byWorkspace });
 export const entities = rows<Entity, "workspace">({ name: "entities", schema: Entity, key: id, indexes: byWorkspace });

@@ -22,13 +22,13 @@ interface Common<Data> {
 }
 
 type Words<Data> = string | ((data: Data) => string);
-const say = <Data>(words: Words<Data>, data: Data): string => (typeof words === "string" ? words : words(data));
+const formatWords = <Data>(words: Words<Data>, data: Data): string => (typeof words === "string" ? words : words(data));
 
 /** Shape A, `{"detail": "<sentence>"}` (DECISIONS.md, F4, R3). */
 export const detail = <Data = void>({ says, ...rest }: Common<Data> & { says: Words<Data> }): Failure<Data> => ({
   ...rest,
   shape: "detail",
-  body: (data) => ({ detail: say(says, data) }),
+  body: (data) => ({ detail: formatWords(says, data) }),
 });
 
 /** Shape B, `{"detail", "status_code", "code", "message"}`, where `detail` equals `message`. */
@@ -40,7 +40,7 @@ export const domain = <Data = void>({
   ...rest,
   shape: "domain",
   body: (data) => {
-    const message = say(says, data);
+    const message = formatWords(says, data);
     return { detail: message, status_code: rest.status, code, message };
   },
 });
@@ -53,7 +53,7 @@ export const field = <Data = void>({
 }: Common<Data> & { says: Words<Data>; field: Words<Data> }): Failure<Data> => ({
   ...rest,
   shape: "fields",
-  body: (data) => ({ [say(name, data)]: [say(says, data)] }),
+  body: (data) => ({ [formatWords(name, data)]: [formatWords(says, data)] }),
 });
 
 /** RFC 6749 section 5.2: `{"error": "<code>", "error_description"?: "<sentence>"}`, never cached. */
@@ -64,7 +64,7 @@ export const oauth = <Data = void>({
 }: Common<Data> & { error: string; says?: Words<Data> }): Failure<Data> => ({
   ...rest,
   shape: "oauth",
-  body: (data) => (says === undefined ? { error } : { error, error_description: say(says, data) }),
+  body: (data) => (says === undefined ? { error } : { error, error_description: formatWords(says, data) }),
   headers: (data) => ({ "cache-control": "no-store", ...rest.headers?.(data) }),
 });
 
@@ -78,6 +78,6 @@ export const control = <Data = void>({
   ...rest,
   shape: "control",
   body: (data) => ({
-    error: { code, message: say(says, data), ...(hint === undefined ? {} : { hint: say(hint, data) }) },
+    error: { code, message: formatWords(says, data), ...(hint === undefined ? {} : { hint: formatWords(hint, data) }) },
   }),
 });

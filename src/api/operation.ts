@@ -136,7 +136,7 @@ export interface Operation {
   /** The parameter at the end of the path takes slashes as well, sent as `%2F` or plain. */
   readonly lastTakesSlashes?: true;
   readonly auth: Auth;
-  /** Of the control plane alone: the required role, if its method does not imply it (`roleOf`). */
+  /** Of the control plane alone: the required role, if its method does not imply it (`getRequiredRole`). */
   readonly role?: ControlRole;
   readonly request: RequestShape;
   readonly responses: Readonly<Record<number, ResponseBody>>;
@@ -160,7 +160,11 @@ export interface Operation {
  * The role that an operation of the control plane needs: the declared one; else "read" for reads, and "operate" for the
  * rest. Undefined: anyone may call it.
  */
-export const roleOf = ({ auth, method, role }: Pick<Operation, "auth" | "method" | "role">): ControlRole | undefined =>
+export const getRequiredRole = ({
+  auth,
+  method,
+  role,
+}: Pick<Operation, "auth" | "method" | "role">): ControlRole | undefined =>
   auth === "control-token" ? (role ?? (method === "GET" ? "read" : "operate")) : undefined;
 
 interface Schema {
@@ -250,10 +254,10 @@ export type ResultOf<O extends Operation> = AnswerOf<O["responses"][keyof O["res
 type Route = Pick<Operation, "method" | "path" | "lastTakesSlashes">;
 
 /** The first of these operations that accepts a request of this method and path, as it is sent: without its query. */
-export const operationAt = <One extends Route>(operations: readonly One[], method: string, path: string) =>
-  operations.find((one) => [one.method].flat().some((own) => own === method) && fits(one, path.split("/")));
+export const findOperationAt = <One extends Route>(operations: readonly One[], method: string, path: string) =>
+  operations.find((one) => [one.method].flat().some((own) => own === method) && matchesPath(one, path.split("/")));
 
-function fits({ path, lastTakesSlashes }: Route, given: readonly string[]): boolean {
+function matchesPath({ path, lastTakesSlashes }: Route, given: readonly string[]): boolean {
   const declared = path.split("/");
   if (lastTakesSlashes ? given.length < declared.length : given.length !== declared.length) return false;
   return declared.every((segment, at) => (segment.startsWith("{") ? given[at] !== "" : segment === given[at]));
@@ -271,12 +275,12 @@ const framing = ["connection", "content-length", "keep-alive", "te", "trailer", 
 /** Headers of a scripted response. */
 export const responseHeaders = dictionary(z.string()).superRefine((given, context) => {
   for (const [name, value] of Object.entries(given)) {
-    const message = problemOf(name, value);
+    const message = findHeaderProblem(name, value);
     if (message !== undefined) context.addIssue({ code: "custom", message, path: [name] });
   }
 });
 
-function problemOf(name: string, value: string): string | undefined {
+function findHeaderProblem(name: string, value: string): string | undefined {
   if (!isHeaderName(name)) return "must be letters, digits and !#$%&'*+-.^_`|~";
   if (framing.includes(name.toLowerCase())) return "is set by the emulator";
   return isHeaderValue(value) ? undefined : "must be ISO-8859-1 without control characters";

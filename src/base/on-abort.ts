@@ -1,6 +1,6 @@
 interface Waiting {
   readonly acts: Set<() => void>;
-  readonly tellAll: () => void;
+  readonly notifyAll: () => void;
 }
 
 /**
@@ -16,24 +16,24 @@ const waiting = new WeakMap<AbortSignal, Waiting>();
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   const all = waiting.get(signal) ?? listenTo(signal);
   // The same function may wait twice.
-  const one = () => act();
-  all.acts.add(one);
+  const listener = () => act();
+  all.acts.add(listener);
   return () => {
-    all.acts.delete(one);
+    all.acts.delete(listener);
     if (all.acts.size > 0 || waiting.get(signal) !== all) return;
     waiting.delete(signal);
-    signal.removeEventListener("abort", all.tellAll);
+    signal.removeEventListener("abort", all.notifyAll);
   };
 }
 
 function listenTo(signal: AbortSignal): Waiting {
   const acts = new Set<() => void>();
-  const tellAll = () => {
+  const notifyAll = () => {
     waiting.delete(signal);
     for (const act of [...acts]) act();
   };
-  signal.addEventListener("abort", tellAll, { once: true });
-  const all = { acts, tellAll };
+  signal.addEventListener("abort", notifyAll, { once: true });
+  const all = { acts, notifyAll };
   waiting.set(signal, all);
   return all;
 }

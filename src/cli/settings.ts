@@ -1,6 +1,6 @@
 import { relative } from "node:path";
-import { fieldsOf, tryParseJson } from "../base/object.ts";
-import { didYouMean } from "../base/text.ts";
+import { toFields, tryParseJson } from "../base/object.ts";
+import { formatSuggestion } from "../base/text.ts";
 import { type Profile, profilesPath, readProfiles } from "./config/profile.ts";
 import type { LocalEmulator } from "./connection/emulator-access.ts";
 import { mainCluster } from "./connection/emulator-variables.ts";
@@ -217,7 +217,7 @@ async function chosenProfile(surroundings: Surroundings): Promise<ChosenProfile 
   if (profile) return { name, profile };
   const known = Object.keys(profiles);
   throw new UsageError(`Profile "${name.value}" not found.`, {
-    hint: known.length > 0 ? didYouMean(name.value, known) : `Profiles are stored in ${profilesPath(env)}.`,
+    hint: known.length > 0 ? formatSuggestion(name.value, known) : `Profiles are stored in ${profilesPath(env)}.`,
   });
 }
 
@@ -247,7 +247,7 @@ function keysOfEnvironment(host: Pick<Host, "env">): Record<string, SettingValue
   if (!text) return {};
   const entries = tryParseJson(text.value);
   if (!Array.isArray(entries)) throw new UsageError("SVC_CLUSTERS must be a JSON array of clusters.");
-  const keys = entries.map(fieldsOf).flatMap(({ id, cluster_key: value }) => {
+  const keys = entries.map(toFields).flatMap(({ id, cluster_key: value }) => {
     if (typeof id !== "string" || typeof value !== "string" || id === "" || value === "") return [];
     return [[id, { value, origin: text.origin }] as const];
   });

@@ -1,13 +1,13 @@
 import type { ArgumentsOf, CallableOperation, Operation, ResultOf } from "../api/operation.ts";
 import { systemWallClock, type WallClock } from "../base/clock.ts";
-import { didYouMean } from "../base/text.ts";
+import { formatSuggestion } from "../base/text.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import type { Credentials } from "./credentials.ts";
 import type { MissedEventsHandler } from "./events.ts";
 import type { ReadMode } from "./limits.ts";
 import { type Retry, type RetryRule, withRetries } from "./network-failure.ts";
 import { type BaseUrls, buildRequest, type HttpRequest, isIdempotent, type RequestOptions } from "./request.ts";
-import { type ApiResponse, type HttpResponse, readModeOf, readResponse, requireValidValue } from "./response.ts";
+import { type ApiResponse, getReadMode, type HttpResponse, readResponse, requireValidValue } from "./response.ts";
 import type { Transport } from "./transport.ts";
 
 /** Called with every exchange; default: none. */
@@ -68,7 +68,7 @@ export interface Client {
   call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
   /** The same with status, headers and drift. */
   send(call: CheckedCall, options?: SendOptions): Promise<ApiResponse>;
-  /** Sends a request as it is, with retries, and checks nothing. Without `reading` the response is read whole. */
+  /** Sends a request as it is, with retries, and checks nothing. Without `chooseReadMode` the response is read whole. */
   exchange(request: HttpRequest, options?: CallOptions, reading?: (status: number) => ReadMode): Promise<HttpResponse>;
   close(): Promise<void>;
 }
@@ -91,7 +91,7 @@ export function createClient(options: ClientOptions): Client {
   };
 
   const { tracing } = options;
-  const traced = (request: HttpRequest): HttpRequest =>
+  const addTraceHeaders = (request: HttpRequest): HttpRequest =>
     tracing === undefined ? request : { ...request, headers: { ...tracing, ...request.headers } };
 
   async function exchange(
@@ -100,7 +100,7 @@ export function createClient(options: ClientOptions): Client {
     reading?: (status: number) => ReadMode,
   ): Promise<HttpResponse> {
     const repeatable = isRepeatable(request.method, call);
-    const attempt = async () => {
+    const sendOnce = async () => {
       const startedAt = wall.monotonicNow();
       observer.onRequest?.(request);
       const response = await transport.send(request, {
@@ -115,7 +115,7 @@ export function createClient(options: ClientOptions): Client {
     };
     // A stream can be read once only.
     const retries = isReadOnce(request.body) ? 0 : (call.retries ?? rule.retries);
-    return withRetries(attempt, { ...rule, retries }, pauses, {
+    return withRetries(sendOnce, { ...rule, retries }, pauses, {
       signal: call.signal,
       repeatable,
       onRetry: (retry) => observer.onRetry?.(request, retry),
@@ -125,10 +125,10 @@ export function createClient(options: ClientOptions): Client {
   async function send(call: CheckedCall, how: SendOptions = {}): Promise<ApiResponse> {
     const { operation } = call;
     const built = buildRequest(call, baseUrls, credentials, how);
-    const request = operation.service.name === "storage" ? built : traced(built);
-    const reading = (status: number) => readModeOf(operation, status);
+    const request = operation.service.name === "storage" ? built : addTraceHeaders(built);
+    const chooseReadMode = (status: number) => getReadMode(operation, status);
     const timeoutMs = how.timeoutMs ?? options.timeoutMs ?? operation.longestMs;
-    const response = await exchange(request, { ...how, timeoutMs }, reading);
+    const response = await exchange(request, { ...how, timeoutMs }, chooseReadMode);
     const repeatable = isRepeatable(request.method, how);
     const declaration = response.status < 400 ? await how.declaration?.(response.headers) : undefined;
     const answer = await readResponse(declaration ?? operation, request, response, { ...how, repeatable });
@@ -137,10 +137,10 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return {
-    exchange: (request, ...rest) => exchange(traced(request), ...rest),
+    exchange: (request, ...rest) => exchange(addTraceHeaders(request), ...rest),
     send,
     async call(operation, ...[args, how]) {
-      const answer = await send(CheckedCall.of(operation, args as CallArguments | undefined), how);
+      const answer = await send(CheckedCall.check(operation, args as CallArguments | undefined), how);
       return (options.readable ? requireValidValue(answer) : answer.value) as ResultOf<typeof operation>;
     },
     close() {
@@ -162,7 +162,8 @@ export type AllOf<T> = Readonly<Record<keyof T, true>>;
 export function checkNames<T extends object>(given: T | undefined, known: AllOf<T>, place: string): void {
   const names = Object.keys(known);
   const wrong = Object.keys(given ?? {}).find((name) => !names.includes(name));
-  if (wrong !== undefined) throw new TypeError(`${place}: unknown option "${wrong}". ${didYouMean(wrong, names)}`);
+  if (wrong !== undefined)
+    throw new TypeError(`${place}: unknown option "${wrong}". ${formatSuggestion(wrong, names)}`);
 }
 
 /** Rejects base URLs of which none says where a service is. Throws a TypeError. */

@@ -18,7 +18,7 @@ export interface Credentials {
  * The headers that identify the caller of one operation. A missing cluster key is omitted, since the routing service
  * may accept that (DECISIONS.md, R6); everything else that is missing throws MissingCredentialsError.
  */
-export function credentialHeaders(
+export function buildCredentialHeaders(
   operation: Pick<CallableOperation, "auth" | "service">,
   clusterId: string | undefined,
   credentials: Credentials,

@@ -1,5 +1,11 @@
 import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
-import { type AnyOperation, type OperationById, type OperationId, operationById, registry } from "../api/registry.ts";
+import {
+  type AnyOperation,
+  getOperationById,
+  type OperationById,
+  type OperationId,
+  registry,
+} from "../api/registry.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import {
   type AllOf,
@@ -89,7 +95,7 @@ export function createClient(options: NamedClientOptions): NamedClient {
   let isClosed = false;
 
   async function send(id: string, given: unknown, call: CallOptions | undefined): Promise<ApiResponse> {
-    const operation: Operation = operationById(id);
+    const operation: Operation = getOperationById(id);
     const args = given as CallArguments | undefined;
     checkNames(args, argumentNames, id);
     checkNames(call, callNames, `${id}: the options of a request`);
@@ -99,11 +105,11 @@ export function createClient(options: NamedClientOptions): NamedClient {
       if (call?.url === undefined) throw new TypeError(`${id} requires the option url: the signed URL`);
     } else if (baseUrls[service] === undefined)
       throw new TypeError(`${id} requires the option baseUrls.${service} of createClient`);
-    const checked = CheckedCall.of(operation, args);
-    const closed = () => new Error(`${id}: the client is closed. Send requests before client.close()`);
-    if (isClosed) throw closed();
+    const checked = CheckedCall.check(operation, args);
+    const createClosedError = () => new Error(`${id}: the client is closed. Send requests before client.close()`);
+    if (isClosed) throw createClosedError();
     const answer = await client.send(checked, call).catch((error: unknown) => {
-      throw isClosed ? closed() : addOperationToError(id, error);
+      throw isClosed ? createClosedError() : addOperationToError(id, error);
     });
     return isPieces(answer.value) ? { ...answer, value: addOperationToStreamErrors(id, answer.value) } : answer;
   }

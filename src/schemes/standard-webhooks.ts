@@ -1,4 +1,4 @@
-import { type Bytes, constantTimeEqual, hmac } from "../base/hmac.ts";
+import { type Bytes, computeHmac, isEqualInConstantTime } from "../base/hmac.ts";
 import { decodeKey } from "./key-text.ts";
 import type { StandardWebhookHeaders } from "./published.d.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
@@ -20,7 +20,7 @@ interface Message {
 export const standardWebhookHeaders = (message: Message): StandardWebhookHeaders => ({
   "webhook-id": message.id,
   "webhook-timestamp": message.timestamp,
-  "webhook-signature": signature(message),
+  "webhook-signature": computeSignature(message),
 });
 
 /** Verifies the three headers; one `v1` signature of the list must hold, others (`v1a`) are skipped. */
@@ -32,13 +32,13 @@ export function verifyStandardWebhook(
   const ageSeconds = Math.floor(received.nowMs / 1_000) - Number(timestamp);
   if (!/^\d+$/.test(timestamp) || Math.abs(ageSeconds) > standardWebhookToleranceSeconds)
     return createInvalidVerdict("stale");
-  const expected = signature({ ...received, id, timestamp });
-  return signatures.split(" ").some((given) => constantTimeEqual(given, expected))
+  const expected = computeSignature({ ...received, id, timestamp });
+  return signatures.split(" ").some((given) => isEqualInConstantTime(given, expected))
     ? validVerdict
     : createInvalidVerdict("mismatch");
 }
 
-function signature({ secret, id, timestamp, body }: Message): string {
+function computeSignature({ secret, id, timestamp, body }: Message): string {
   const key = decodeKey(secret?.replace(/^whsec_/, ""), "The webhook secret");
-  return `v1,${hmac("sha256", key, `${id}.${timestamp}.`, body).toString("base64")}`;
+  return `v1,${computeHmac("sha256", key, `${id}.${timestamp}.`, body).toString("base64")}`;
 }

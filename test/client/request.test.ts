@@ -46,7 +46,7 @@ const requestOf = (
   urls: BaseUrls,
   credentials: Credentials,
   options?: RequestOptions,
-): HttpRequest => buildRequest(CheckedCall.of(declared, args), urls, credentials, options);
+): HttpRequest => buildRequest(CheckedCall.check(declared, args), urls, credentials, options);
 
 describe("the request of a call", () => {
   it("puts every argument in its place, percent-encoded", () => {

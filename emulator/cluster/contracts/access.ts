@@ -5,7 +5,7 @@ import { contractPermissions, type userScoping } from "../../../src/api/contract
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
 import type { Clock } from "../../../src/base/clock.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { reply } from "../../http/reply.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
@@ -120,7 +120,7 @@ const concerns = async (view: View, row: Contract, user: User): Promise<boolean>
   row.business_user_id === user.id ||
   row.reviews.some((each) => isFor(user, each.reviewer_user_id, each.reviewer_role_id)) ||
   row.approvals.some((each) => isFor(user, each.approver_user_id, each.approver_role_id)) ||
-  row.signatories.some((each) => addressKey(each.email) === addressKey(user.email)) ||
+  row.signatories.some((each) => toAddressKey(each.email) === toAddressKey(user.email)) ||
   (await accessOf(view, row)).some((each) => isFor(user, each.user_id, each.role_id));
 
 /** Whether something is this user's, by themselves or by a role of theirs. */

@@ -2,8 +2,8 @@ import type * as z from "zod";
 import type { Recipient } from "../../../src/api/contracts/contracts.ts";
 import type { RefusalOf } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
-import { isoSeconds } from "../../../src/base/clock.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { emitCounterpartyChanges } from "../counterparties/rows.ts";
@@ -55,8 +55,8 @@ export const contractHandlers = {
   "contracts.recipient-link": ({ params, query }, { store, cluster, caller, fail }) =>
     store.read(async (view) => {
       const row = await requireContractNumber(view, caller, params.contract_id, fail);
-      const email = addressKey(query.recipient_email);
-      const signatory = row.signatories.find((each) => addressKey(each.email) === email);
+      const email = toAddressKey(query.recipient_email);
+      const signatory = row.signatories.find((each) => toAddressKey(each.email) === email);
       if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
       return { link: `${cluster.url}${await personPath(view, row, email)}` };
     }),
@@ -102,15 +102,15 @@ async function recipientOf(
       },
       recipient_order: signatory.sign_order ?? position,
       note: signatory.note,
-      created: isoSeconds(signatory.created_at),
+      created: toIsoSeconds(signatory.created_at),
       title: signatory.title,
       is_sent_for_signature: sent_at !== null,
-      last_sent_for_signature_at: sent_at === null ? null : isoSeconds(sent_at),
+      last_sent_for_signature_at: sent_at === null ? null : toIsoSeconds(sent_at),
     },
     recipient_action: action && {
       is_success: action.is_success,
       action_notes: action.notes,
-      timestamp: isoSeconds(action.at),
+      timestamp: toIsoSeconds(action.at),
     },
     status: action ? "COMPLETED" : sent_at === null ? "PENDING" : "IN_PROGRESS",
   };

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { showProcessMetrics } from "../../../src/api/contracts/contract-details.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
-import { isoSeconds } from "../../../src/base/clock.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
 import { type ContractType, contractTypes, templates } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
@@ -116,7 +116,7 @@ const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => (
   contract_executed_datetime: timeOf(row.executed_at),
   contract_signed_by_signatory_list: row.signatories.flatMap(({ is_counterparty, email, action }) =>
     action?.is_success
-      ? [{ is_creator_party: !is_counterparty, signed_datetime: isoSeconds(action.at), signatory_email: email }]
+      ? [{ is_creator_party: !is_counterparty, signed_datetime: toIsoSeconds(action.at), signatory_email: email }]
       : [],
   ),
   contract_turns: { no_of_turns: row.reviews.filter((review) => review.by === "counterparty").length },
@@ -126,7 +126,7 @@ const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => (
 export const metricsDiffer = (before: Contract, after: Contract): boolean =>
   JSON.stringify(processMetrics(before)) !== JSON.stringify(processMetrics(after));
 
-const timeOf = (at: number | null): string | null => (at === null ? null : isoSeconds(at));
+const timeOf = (at: number | null): string | null => (at === null ? null : toIsoSeconds(at));
 
 /** DECISIONS.md, F6 */
 const foundAtMost = 50;
@@ -189,11 +189,11 @@ export const intakeFormHandlers = {
       const at = clock.now();
       const { data: before = {}, created_at = at } = row.intake_form ?? {};
       const data = { ...before, ...body };
-      if (isDeepStrictEqual(data, before)) return { data, created: isoSeconds(created_at) };
+      if (isDeepStrictEqual(data, before)) return { data, created: toIsoSeconds(created_at) };
       const intake_form = { data, created_at: at };
       const after = storeContractChange(tx, row, at, { intake_form });
       await emitContractEvent(tx, { clock, by: performer(caller), at }, "CONTRACT_DATA_UPDATED", after);
-      return { data, created: isoSeconds(at) };
+      return { data, created: toIsoSeconds(at) };
     }),
 
   "intake-form.responses": ({ params, query }, { store, caller, fail }) =>
@@ -206,7 +206,7 @@ export const intakeFormHandlers = {
       const respondent = { created_by: creator.name, org_name: caller.workspace.name };
       return {
         questionnaire_response_data: answers ?? {},
-        respondents: created === undefined ? [] : [{ created_at: isoSeconds(created), ...respondent }],
+        respondents: created === undefined ? [] : [{ created_at: toIsoSeconds(created), ...respondent }],
       };
     }),
 } satisfies ClusterHandlers;

@@ -1,5 +1,5 @@
-import { constantTimeEqual, hmacText } from "../../../src/base/hmac.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { computeHmacText, isEqualInConstantTime } from "../../../src/base/hmac.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
 import { type Contract, compositeId } from "./rows.ts";
@@ -28,7 +28,7 @@ export const personQuery = async (view: View, contract: Contract, email: string)
 
 /** Whether that is the key of this person's links. */
 export const isPersonsKey = async (view: View, contract: Contract, email: string, given: string): Promise<boolean> =>
-  constantTimeEqual(given, (await keyMaker(view, contract))("link", addressKey(email)));
+  isEqualInConstantTime(given, (await keyMaker(view, contract))("link", toAddressKey(email)));
 
 /** Binds a form of a person's page to the state that the page showed them. */
 export const recipientCsrfToken = async (
@@ -36,12 +36,12 @@ export const recipientCsrfToken = async (
   contract: Contract,
   email: string,
   shown: string,
-): Promise<string> => (await keyMaker(view, contract))("form", addressKey(email), shown);
+): Promise<string> => (await keyMaker(view, contract))("form", toAddressKey(email), shown);
 
 type KeyMaker = (...about: readonly string[]) => string;
 
 function queryOf(email: string, keyFor: KeyMaker): string {
-  const person = addressKey(email);
+  const person = toAddressKey(email);
   return String(new URLSearchParams({ person, key: keyFor("link", person) }));
 }
 
@@ -49,11 +49,11 @@ function queryOf(email: string, keyFor: KeyMaker): string {
 async function keyMaker(view: View, { id, cluster_id, created_at }: Contract): Promise<KeyMaker> {
   const cluster = await view.get(clusterRows, cluster_id);
   if (!cluster) throw new Error(`A contract refers to cluster ${cluster_id}, which does not exist`);
-  return (...about) => hmacText("sha256", cluster.key, JSON.stringify([id, created_at, ...about]));
+  return (...about) => computeHmacText("sha256", cluster.key, JSON.stringify([id, created_at, ...about]));
 }
 
 export const partyOfContact = (
   { counterparties }: Contract,
   email: string,
 ): Contract["counterparties"][number] | undefined =>
-  counterparties.find(({ poc }) => poc && addressKey(poc.email) === addressKey(email));
+  counterparties.find(({ poc }) => poc && toAddressKey(poc.email) === toAddressKey(email));

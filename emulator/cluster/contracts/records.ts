@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { CreatedContract, ListedContract, NumberedContract } from "../../../src/api/contracts/shapes.ts";
-import { isoMicros, isoSeconds } from "../../../src/base/clock.ts";
+import { toIsoMicros, toIsoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
 import type { ContractFacts, Performer } from "../../webhooks/emit.ts";
 import { contractTypes, entities, users } from "../../world/workspaces.ts";
@@ -50,7 +50,7 @@ async function recordOf(view: View, { cluster }: Where, row: Contract) {
   const type = await view.get(contractTypes, row.contract_type_id);
   return {
     id: compositeId(row),
-    created: isoSeconds(row.created_at),
+    created: toIsoSeconds(row.created_at),
     contract_name: row.name,
     // DECISIONS.md, C25
     contract_link: `${cluster.url}${contractPath(row)}`,
@@ -79,7 +79,7 @@ export async function contractFacts(view: View, row: Contract): Promise<Contract
     contract_kind: row.kind,
     business_user: await personOf(view, row.business_user_id),
     legal_user: await personOf(view, row.created_by),
-    created_at: isoMicros(row.created_at),
+    created_at: toIsoMicros(row.created_at),
     counterparties: row.counterparties.map((party) => ({
       type: party.is_individual ? "Individual" : "Organization",
       ...(party.is_individual ? {} : { organization_name: party.name }),

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { createCounterparty, showCounterparty } from "../../../src/api/contracts/counterparties.ts";
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { Workspace } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { renameParty } from "../contracts/parties.ts";
@@ -116,9 +116,9 @@ function filterOf(query: Readonly<Record<string, unknown>>): ((row: Counterparty
   const email = query.filter__client_email_address;
   const custom = Object.entries(query).filter(([name]) => name.startsWith(customFilter));
   if (email === undefined && custom.length === 0) return undefined;
-  const address = addressKey(String(email));
+  const address = toAddressKey(String(email));
   return (row) =>
-    (email === undefined || row.contacts.some((contact) => addressKey(contact.email) === address)) &&
+    (email === undefined || row.contacts.some((contact) => toAddressKey(contact.email) === address)) &&
     custom.every(([name, value]) => {
       const field = name.slice(customFilter.length);
       return Object.hasOwn(row.custom_fields, field) && String(row.custom_fields[field]) === String(value);

@@ -1,4 +1,4 @@
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { Transaction } from "../../store/port.ts";
 import { createAddress, type NewAddress } from "./contacts.ts";
 import { type Contact, type Counterparty, type CounterpartyChange, counterparties, nameKey } from "./rows.ts";
@@ -52,7 +52,7 @@ class GrowingCounterparty {
     this.#tx = tx;
     this.#row = row;
     this.#isNew = isNew;
-    this.#addresses = new Set(row.contacts.map(({ email }) => addressKey(email)));
+    this.#addresses = new Set(row.contacts.map(({ email }) => toAddressKey(email)));
   }
 
   get id(): number {
@@ -61,7 +61,7 @@ class GrowingCounterparty {
 
   /** Does nothing if it has a contact of that address. */
   add(contact: NonNullable<CounterpartyInput["contact"]>): void {
-    const address = addressKey(contact.email);
+    const address = toAddressKey(contact.email);
     if (this.#addresses.has(address)) return;
     const is_primary = this.#addresses.size === 0;
     this.#addresses.add(address);

@@ -1,5 +1,5 @@
-import { isoSeconds } from "../../../src/base/clock.ts";
-import { writtenJson } from "../../../src/base/json.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
+import { toExactJson } from "../../../src/base/json.ts";
 import type { ReportFinding } from "../../http/handler.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { View } from "../../store/port.ts";
@@ -90,7 +90,7 @@ async function sheetOf(view: View, row: Contract): Promise<Sheet> {
       ["Parties", parties.join(" and ")],
       ...answerRows(template?.attributes ?? [], row.contract_data),
       ...row.signatories.map(({ name, title, action }) => {
-        const signed = action?.is_success ? `signed ${isoSeconds(action.at)}` : "not signed";
+        const signed = action?.is_success ? `signed ${toIsoSeconds(action.at)}` : "not signed";
         return ["Signature", `${name}${title ? `, ${title}` : ""}: ${signed}`] as const;
       }),
     ],
@@ -115,4 +115,4 @@ function answerRows(questions: readonly Question[], answers: Readonly<Record<str
   return Object.entries(answers).map(([variable, answer]) => [labels.get(variable) ?? variable, textOf(answer)]);
 }
 
-const textOf = (answer: unknown): string => (typeof answer === "string" ? answer : writtenJson(answer));
+const textOf = (answer: unknown): string => (typeof answer === "string" ? answer : toExactJson(answer));

@@ -1,7 +1,7 @@
 import type { showContent } from "../../../src/api/contracts/documents.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
-import { isoSeconds } from "../../../src/base/clock.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { decodeFileBase64 } from "../../../src/base/hmac.ts";
 import { concatBody } from "../../http/bodies/decode.ts";
 import type { Handlers, ReportFinding } from "../../http/handler.ts";
@@ -58,7 +58,7 @@ const contentOf: Handlers<"documents.content", ClusterContext, AuthenticatedMemb
     ...about,
     ...textIn(text_format, reading.lines),
     extraction_status: "completed" as const,
-    last_updated: isoSeconds(version?.uploaded_at ?? row.updated_at),
+    last_updated: toIsoSeconds(version?.uploaded_at ?? row.updated_at),
   };
 };
 
@@ -153,7 +153,7 @@ export const documentHandlers = {
       const { name, file_name } = body;
       const document = { id: tx.next("supporting_document"), name, file_name, blob, created_at: at };
       storeContractChange(tx, row, at, { supporting_documents: [...row.supporting_documents, document] });
-      return { id: document.id, name, created: isoSeconds(at) };
+      return { id: document.id, name, created: toIsoSeconds(at) };
     });
   },
 } satisfies ClusterHandlers;

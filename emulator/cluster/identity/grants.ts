@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 
@@ -95,7 +95,7 @@ export const accessTokenLifetimeSeconds = 3_600;
 
 /** The active user of a cluster with that address. */
 export async function findUserByEmail(view: View, clusterId: string, email: string): Promise<User | undefined> {
-  for (const user of await view.list(users, { by: "email", equals: addressKey(email) })) {
+  for (const user of await view.list(users, { by: "email", equals: toAddressKey(email) })) {
     if (user.is_active && (await isOf(view, clusterId, user))) return user;
   }
   return undefined;
@@ -104,7 +104,7 @@ export async function findUserByEmail(view: View, clusterId: string, email: stri
 /** The workspaces of a cluster in which that person is active. */
 export async function listWorkspacesOfEmail(view: View, clusterId: string, email: string): Promise<readonly number[]> {
   const found: number[] = [];
-  for (const user of await view.list(users, { by: "email", equals: addressKey(email) })) {
+  for (const user of await view.list(users, { by: "email", equals: toAddressKey(email) })) {
     if (user.is_active && (await isOf(view, clusterId, user))) found.push(user.workspace_id);
   }
   return found;

@@ -1,5 +1,5 @@
 import { isOneOf } from "../../../src/base/object.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { allowExternalFormAction, createPage, type Html, hiddenFields, html } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
@@ -82,7 +82,7 @@ interface Person {
  */
 async function accountFor(tx: Transaction, world: ClusterContext, { email, name }: Person): Promise<User | undefined> {
   const at = world.clock.now();
-  const known = await tx.list(users, { by: "email", equals: addressKey(email) });
+  const known = await tx.list(users, { by: "email", equals: toAddressKey(email) });
   for (const { id } of known) {
     const [open] = (await tx.list(invitations, { by: "user", equals: id })).filter(({ state }) => state === "PENDING");
     if (open?.cluster_id === world.cluster.id) return acceptInvitation(tx, open, at);
@@ -162,7 +162,7 @@ export async function createUnknownUserPage(
 ): Promise<Passthrough> {
   const { svc_user = "" } = parameters;
   const problem = `Cluster ${clusterId} has no active user ${svc_user}.`;
-  for (const user of await view.list(users, { by: "email", equals: addressKey(svc_user) })) {
+  for (const user of await view.list(users, { by: "email", equals: toAddressKey(svc_user) })) {
     const person = await personOf(view, user);
     if (!person) continue;
     const { cluster_id } = person;

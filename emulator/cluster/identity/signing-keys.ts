@@ -1,7 +1,7 @@
 import { checkPrime, generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { seededIds } from "../../../src/base/ids.ts";
+import { createSeededIds } from "../../../src/base/ids.ts";
 import { rows } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 
@@ -63,7 +63,7 @@ const primeBytes = 128;
 
 /** The same RSA key of 2048 bits for the same seed; node:crypto draws its keys from the machine alone. */
 export async function seededPrivateJwk(seed: string): Promise<PrivateJwk> {
-  const ids = seededIds(seed);
+  const ids = createSeededIds(seed);
   const one = await nextPrime(ids.bytes(primeBytes));
   const other = await nextPrime(ids.bytes(primeBytes));
   const [p, q] = one > other ? [one, other] : [other, one];

@@ -1,6 +1,6 @@
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { codeChallenge } from "../../../src/schemes/pkce.ts";
+import { computeCodeChallenge } from "../../../src/schemes/pkce.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { noStoreHeaders, Passthrough } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
@@ -86,7 +86,9 @@ function pkceProblem(challenge: string | null, verifier: string | undefined): Pa
     return verifier === undefined ? undefined : invalid("The authorization request had no code_challenge");
   }
   if (verifier === undefined) return createOAuthError("invalid_request", "code_verifier is missing");
-  return constantTimeEqual(codeChallenge(verifier), challenge) ? undefined : invalid("code_verifier does not match");
+  return isEqualInConstantTime(computeCodeChallenge(verifier), challenge)
+    ? undefined
+    : invalid("code_verifier does not match");
 }
 
 /** The token is exchanged for a new one; a second use means that it was stolen (RFC 9700, 4.14). */

@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
-import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 import {
@@ -97,7 +97,7 @@ export async function verifyIdTokenSubject(
   { store, settings }: SigningContext,
   token: string,
 ): Promise<string | undefined> {
-  const cluster = clusterClaim(token);
+  const cluster = readClusterClaim(token);
   const key = cluster === undefined ? undefined : await store.read((view) => view.get(signingKeys, cluster));
   if (!key) return undefined;
   const { kty, n, e } = key.jwk;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Assignee, type IntakeRecord, type Task, taskCategories } from "../../../src/api/contracts/intake.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
-import { isoSeconds } from "../../../src/base/clock.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { reply } from "../../http/reply.ts";
 import { rowNumber, rows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
@@ -68,13 +68,13 @@ export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<t
     description: row.description,
     status: row.status,
     priority: row.priority,
-    due_date: row.due_at === null ? null : isoSeconds(row.due_at),
+    due_date: row.due_at === null ? null : toIsoSeconds(row.due_at),
     metadata: row.metadata,
     public_id: row.public_id,
     reference_id: intakeReference(row),
     created_by: await toOrgUser(view, row.created_by),
-    created_at: isoSeconds(row.created_at),
-    modified_at: isoSeconds(row.modified_at),
+    created_at: toIsoSeconds(row.created_at),
+    modified_at: toIsoSeconds(row.modified_at),
     frozen_workflow: {
       id: row.frozen_workflow_id,
       workflow_id: workflow.id,
@@ -166,7 +166,7 @@ export const userTasks = rows<UserTask, "intake">({
 
 /** A task as intakes show it; no public route completes one. */
 export function toTaskRecord(row: UserTask, now: number): z.infer<typeof Task> {
-  const due = row.due_at === null ? null : isoSeconds(row.due_at);
+  const due = row.due_at === null ? null : toIsoSeconds(row.due_at);
   return {
     id: row.id,
     title: row.title,

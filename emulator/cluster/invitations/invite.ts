@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { hmacText } from "../../../src/base/hmac.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { computeHmacText } from "../../../src/base/hmac.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type Transaction } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { sendEmail } from "../../world/emails.ts";
@@ -52,7 +52,7 @@ export async function inviteCounterparties(
   const workspace = await tx.get(workspaces, workspace_id);
   for (const { email, name } of people) {
     // The same person is invited to the same contract by the same token, which cannot be forged.
-    const mark = hmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${addressKey(email)}`);
+    const mark = computeHmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${toAddressKey(email)}`);
     const token = `counterparty-${mark.slice(0, 24)}`;
     tokens.set(email, token);
     if (await tx.get(invitations, token)) continue;
@@ -135,7 +135,7 @@ export const invitations = rows<Invitation, "open" | "user" | "contract" | "emai
     open: (row) => (row.state === "PENDING" ? row.workspace_id : undefined),
     user: (row) => row.user_id ?? undefined,
     contract: (row) => row.contract_id ?? undefined,
-    email: (row) => addressKey(row.email),
+    email: (row) => toAddressKey(row.email),
     workspace: (row) => row.workspace_id,
   },
 });

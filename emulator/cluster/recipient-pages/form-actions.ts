@@ -1,8 +1,8 @@
 import type { Failure } from "../../../src/api/failure.ts";
 import { DeclaredFailureError, fail, failures } from "../../../src/api/failures.ts";
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { type Html, html } from "../../http/page.ts";
 import type { Transaction } from "../../store/port.ts";
 import { addComment } from "../contracts/comments.ts";
@@ -92,7 +92,7 @@ export async function perform(
   const { for: work, act: carryOut } = acts[act]!;
   const turn = mine.find((each) => work === undefined || each.work === work);
   if (!turn) return { status: 409, words: "It is not your turn for this action." };
-  if (!constantTimeEqual(form_token, token)) {
+  if (!isEqualInConstantTime(form_token, token)) {
     return {
       status: 409,
       words:
@@ -135,7 +135,7 @@ export function describeCompletedAction(
   act: string | null,
 ): Html | undefined {
   const [last] = contract.signatories
-    .filter((each) => addressKey(each.email) === addressKey(email))
+    .filter((each) => toAddressKey(each.email) === toAddressKey(email))
     .flatMap(({ action }) => action ?? [])
     .toSorted((a, b) => b.at - a.at);
   if (hasTurn || !last) return act === null || words[act] === undefined ? undefined : html`${words[act]}`;

@@ -1,4 +1,4 @@
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import type { User } from "../../world/workspaces.ts";
 import { isPersonsKey } from "../contracts/links.ts";
@@ -42,17 +42,17 @@ export async function openLink(
   if (email === null && key === null) return { contract, person: undefined };
   if (email === null || key === null || !(await isPersonsKey(view, contract, email, key))) return "not-theirs";
   const member = await findMemberByEmail(view, contract.workspace_id, email);
-  return { contract, person: { name: nameOn(contract, email, member), email: addressKey(email) } };
+  return { contract, person: { name: nameOn(contract, email, member), email: toAddressKey(email) } };
 }
 
 /** The person's name in the contract, else in the workspace. */
 function nameOn({ signatories, counterparties }: Contract, email: string, member: User | undefined): string {
-  const is = (other: string) => addressKey(other) === addressKey(email);
+  const is = (other: string) => toAddressKey(other) === toAddressKey(email);
   const contact = counterparties.find(({ poc }) => poc && is(poc.email))?.poc;
   return (
     signatories.find((each) => is(each.email))?.name ??
     (contact && fullName(contact)) ??
     member?.name ??
-    addressKey(email)
+    toAddressKey(email)
   );
 }

@@ -1,4 +1,4 @@
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { type Html, html } from "../../http/page.ts";
 import type { View } from "../../store/port.ts";
 import { emails } from "../../world/emails.ts";
@@ -38,7 +38,7 @@ export async function listPendingActions(view: View, contract: Contract): Promis
 
 /** Turns of one person. */
 export const filterActionsFor = (turns: readonly PendingAction[], email: string): readonly PendingAction[] =>
-  turns.filter((turn) => addressKey(turn.email) === addressKey(email));
+  turns.filter((turn) => toAddressKey(turn.email) === toAddressKey(email));
 
 async function approvalTurns(view: View, contract: Contract): Promise<PendingAction[]> {
   const turns: PendingAction[] = [];
@@ -87,7 +87,7 @@ export async function findMembers(
 export function uniquePeople<Person extends NamedPerson>(people: readonly Person[]): readonly Person[] {
   const known = new Map<string, Person>();
   for (const person of people) {
-    if (!known.has(addressKey(person.email))) known.set(addressKey(person.email), person);
+    if (!known.has(toAddressKey(person.email))) known.set(toAddressKey(person.email), person);
   }
   return [...known.values()];
 }
@@ -105,7 +105,7 @@ interface Participant {
 }
 
 function signedAt({ signatories }: Contract, email: string): number | null {
-  const own = signatories.find((each) => addressKey(each.email) === addressKey(email));
+  const own = signatories.find((each) => toAddressKey(each.email) === toAddressKey(email));
   return own?.action?.is_success ? own.action.at : null;
 }
 

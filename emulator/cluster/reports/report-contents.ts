@@ -1,5 +1,5 @@
 import type { Clock, WallClock } from "../../../src/base/clock.ts";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { JobHandler, JobHandlers } from "../../clock/job-handler.ts";
 import { causeOf, dequeue, enqueue, type ScheduledEntry, schedule } from "../../clock/schedule.ts";
 import type { Slice, Transaction, View } from "../../store/port.ts";
@@ -52,7 +52,7 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
   "report-signatories": async (view, id) => {
     const contract = await view.get(contracts, id);
     if (!contract) return undefined;
-    const hashes = contract.signatories.map(({ email }) => emailHash(email));
+    const hashes = contract.signatories.map(({ email }) => hashEmail(email));
     const tokens = await tokensOf(view, { by: "contract", equals: contract.id });
     return {
       cluster_id: contract.cluster_id,
@@ -76,7 +76,7 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
     const workspace = user && (await view.get(workspaces, user.workspace_id));
     if (!workspace) return undefined;
     const { cluster_id, client_id, acting_user_id } = workspace;
-    const hash = emailHash(user.email);
+    const hash = hashEmail(user.email);
     const { open, over } = await tokensOf(view, { by: "user", equals: user.id });
     const client = { client_ids: [client_id], cluster_id };
     return {

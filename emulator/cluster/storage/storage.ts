@@ -1,6 +1,6 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { putObject } from "../../../src/api/storage.ts";
-import { isoSeconds } from "../../../src/base/clock.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
 import { verifySignedUrl } from "../../../src/schemes/signed-url.ts";
 import type { Call, Handlers } from "../../http/handler.ts";
@@ -88,8 +88,8 @@ async function requireSigned(method: "GET" | "PUT", key: string, world: StorageC
   if (verdict.reason === "mismatch") return fail("storage-signature-mismatch", idsOf(world));
   return fail("storage-expired", {
     lifetimeSeconds: verdict.expiresSeconds,
-    expires: isoSeconds(verdict.expiresAtMs),
-    now: isoSeconds(nowMs),
+    expires: toIsoSeconds(verdict.expiresAtMs),
+    now: toIsoSeconds(nowMs),
     ...idsOf(world),
   });
 }
@@ -167,7 +167,7 @@ export const fileHandlers = {
           file_id: object.key,
           filename: object.filename,
           upload_url: url,
-          expires_at: isoSeconds(expiresAtMs),
+          expires_at: toIsoSeconds(expiresAtMs),
         });
       }
       return { files };

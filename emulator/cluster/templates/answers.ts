@@ -1,4 +1,4 @@
-import { computable } from "../../../src/base/json.ts";
+import { toComputable } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
 import type { ReportFinding } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
@@ -19,7 +19,7 @@ export function validateAnswers(
   const problems = new Map<string, readonly string[]>();
   for (const question of questions) {
     const { variable, required } = question;
-    const answer = Object.hasOwn(answers, variable) ? computable(answers[variable]) : undefined;
+    const answer = Object.hasOwn(answers, variable) ? toComputable(answers[variable]) : undefined;
     if (answer === undefined || answer === null || answer === "") {
       const left = partial && !Object.hasOwn(answers, variable);
       if (required && !left) problems.set(variable, ["Field required"]);

@@ -1,7 +1,7 @@
 import { type Fail, fail } from "../../../src/api/failures.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import { type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
@@ -35,7 +35,7 @@ async function memberOf(view: View, clusterId: string, headers: Headers): Promis
   // A key opens the cluster of its workspace alone.
   const workspace = found.find((row) => row.cluster_id === clusterId);
   // Compared even without a counterpart, so that the time does not reveal which ids exist.
-  const matches = constantTimeEqual(secret, workspace?.client_secret ?? "");
+  const matches = isEqualInConstantTime(secret, workspace?.client_secret ?? "");
   if (!workspace || !matches) return fail("wrong-credentials");
 
   const email = headers["user-email"];
@@ -44,7 +44,7 @@ async function memberOf(view: View, clusterId: string, headers: Headers): Promis
 }
 
 async function activeMember(view: View, workspace: Workspace, email: string): Promise<User> {
-  const found = await view.list(users, { by: "email", equals: addressKey(email) });
+  const found = await view.list(users, { by: "email", equals: toAddressKey(email) });
   return found.find((row) => row.workspace_id === workspace.id && row.is_active) ?? fail("permission-denied");
 }
 

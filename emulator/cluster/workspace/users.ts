@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { OrgUser } from "../../../src/api/contracts/shapes.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { roles, type User, users, type Workspace } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
@@ -73,14 +73,14 @@ export const outsiders = rows<z.infer<typeof Outsider>, never, string>({
   indexes: {},
 });
 
-const outsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${addressKey(email)}`;
+const outsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${toAddressKey(email)}`;
 
 /** The next id of a person: no member has it, whom seeds number as they like, and no outsider (DECISIONS.md, C13). */
 export const nextPersonId = (tx: Transaction): Promise<number> => freeId(tx, users, "person");
 
 /** The member of a workspace with that address, active or not. */
 export async function findMemberByEmail(view: View, workspaceId: number, email: string): Promise<User | undefined> {
-  const named = await view.list(users, { by: "email", equals: addressKey(email) });
+  const named = await view.list(users, { by: "email", equals: toAddressKey(email) });
   return named.find((user) => user.workspace_id === workspaceId);
 }
 
@@ -94,6 +94,6 @@ export async function personId(view: View, workspaceId: number, email: string): 
 export async function assignPersonIds(tx: Transaction, workspaceId: number, emails: Iterable<string>): Promise<void> {
   for (const email of emails) {
     if ((await personId(tx, workspaceId, email)) !== undefined) continue;
-    tx.put(outsiders, { id: await nextPersonId(tx), workspace_id: workspaceId, email: addressKey(email) });
+    tx.put(outsiders, { id: await nextPersonId(tx), workspace_id: workspaceId, email: toAddressKey(email) });
   }
 }

@@ -1,4 +1,4 @@
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import {
   type ContractType,
@@ -56,7 +56,7 @@ export async function findPrimaryEntity(view: View, workspace: Workspace): Promi
 
 /** An active user of the workspace by address. */
 export async function findUser(view: View, workspace: Workspace, email: string): Promise<User | undefined> {
-  const named = await view.list(users, { by: "email", equals: addressKey(email) });
+  const named = await view.list(users, { by: "email", equals: toAddressKey(email) });
   return named.find((user) => user.workspace_id === workspace.id && user.is_active);
 }
 

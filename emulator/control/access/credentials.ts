@@ -1,8 +1,8 @@
 import { isAllowed } from "../../../src/api/control-roles.ts";
 import { fail } from "../../../src/api/failures.ts";
-import { roleOf } from "../../../src/api/operation.ts";
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
-import { bearerToken } from "../../../src/schemes/http-authorization.ts";
+import { getRequiredRole } from "../../../src/api/operation.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
+import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import type { Authenticators } from "../../http/handler.ts";
 import { type ControlTokens, findCookie, localToken } from "../../world/control-tokens.ts";
 
@@ -32,12 +32,12 @@ const local: Bearer = { name: localToken, role: "admin", hash: undefined };
 export const controlAuthenticators = (known: KnownCaller) =>
   ({
     "control-token": async ({ headers }, { operation, line }): Promise<ControlCaller> => {
-      const given = bearerToken(headers.authorization);
+      const given = parseBearerToken(headers.authorization);
       if (given === undefined) return fail("no-control-token");
       const caller = (await callerOf(given, headers.cookie, known)) ?? fail("unknown-control-token");
       line.setCaller(caller.token.name);
       const { name: token, role } = caller.token;
-      const needs = roleOf(operation);
+      const needs = getRequiredRole(operation);
       if (needs !== undefined && !isAllowed(role, needs)) return fail("role-needed", { token, role, needs });
       return caller;
     },
@@ -48,7 +48,7 @@ async function callerOf(
   cookies: string | undefined,
   { token, tokens, sessions }: KnownCaller,
 ): Promise<ControlCaller | undefined> {
-  if (constantTimeEqual(given, token)) return { token: local, session: undefined };
+  if (isEqualInConstantTime(given, token)) return { token: local, session: undefined };
   const opener = sessions.openerOf(given, findCookie(consoleCookieName(given), cookies) ?? "");
   if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: given } : undefined;
   const found = await tokens.use(given);

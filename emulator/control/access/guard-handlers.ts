@@ -1,4 +1,4 @@
-import { hiddenFrom } from "../../../src/api/control-roles.ts";
+import { formatHiddenValue } from "../../../src/api/control-roles.ts";
 import { fail } from "../../../src/api/failures.ts";
 import { redactText, redactUrl } from "../../../src/api/secrets.ts";
 import type { Call } from "../../http/handler.ts";
@@ -71,7 +71,7 @@ const isAboutCaller = (id: string): boolean => id.startsWith("sessions.");
 const scopeCall = (call: ControlCall, workspace: number): ControlCall =>
   Object.create(call, { store: { value: new WorkspaceStore(call.store, call.request.cause, workspace) } });
 
-const hiddenSecret = hiddenFrom("the role operate");
+const hiddenSecret = formatHiddenValue("the role operate");
 
 /** Fields of the control plane that hold secrets, alone or in lists: keys, tokens, codes, and links that act as a person. */
 const isSecret = (name: string): boolean =>

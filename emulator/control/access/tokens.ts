@@ -1,5 +1,5 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { reply } from "../../http/reply.ts";
 import type { Store } from "../../store/port.ts";
 import { type Workspace, workspaces } from "../../world/workspaces.ts";
@@ -24,8 +24,8 @@ export const tokenHandlers = {
       name,
       role,
       ...(workspace !== undefined && { workspace }),
-      created_at: isoMillis(created_at),
-      last_used_at: last_used_at === null ? null : isoMillis(last_used_at),
+      created_at: toIsoMillis(created_at),
+      last_used_at: last_used_at === null ? null : toIsoMillis(last_used_at),
     })),
 
   "tokens.revoke": async ({ params: { name } }, { tokens, store, fail }) => {

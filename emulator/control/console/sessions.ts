@@ -1,5 +1,5 @@
 import type { WallClock } from "../../../src/base/clock.ts";
-import { constantTimeEqual, hash } from "../../../src/base/hmac.ts";
+import { hash, isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import type { Bearer } from "../access/bearer.ts";
 
@@ -77,7 +77,7 @@ export class Sessions {
   /** The token that a session was opened with; undefined if there is no such session, or that is not its key. */
   openerOf(token: string, key: string): Bearer | undefined {
     const found = this.#open(token);
-    return found && constantTimeEqual(nameOf(key), found.key) ? found.opener : undefined;
+    return found && isEqualInConstantTime(nameOf(key), found.key) ? found.opener : undefined;
   }
 
   /** Until when a session continues, milliseconds of the monotonic clock; undefined if it does not. */

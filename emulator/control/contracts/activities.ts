@@ -2,7 +2,7 @@ import type { Activity } from "../../../src/api/activities.ts";
 import type { fireActivity } from "../../../src/api/emulator/activities.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { draftFromTemplate } from "../../cluster/contracts/creation/template-contract.ts";
 import { createActivityDataPerPerson } from "../../cluster/contracts/lifecycle/email-events.ts";
 import { contractFacts } from "../../cluster/contracts/records.ts";
@@ -159,8 +159,8 @@ export const activityListHandlers = {
         workspace: owners[i]?.name ?? "",
         activity: group[0]!.activity,
         count: group.length,
-        first_at: isoMillis(group[0]!.at),
-        last_at: isoMillis(group.at(-1)!.at),
+        first_at: toIsoMillis(group[0]!.at),
+        last_at: toIsoMillis(group.at(-1)!.at),
       }));
     }),
 } satisfies ControlHandlers;

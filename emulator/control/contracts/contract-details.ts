@@ -1,4 +1,4 @@
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { accessOf } from "../../cluster/contracts/access.ts";
 import { isOpen, replaceEntity } from "../../cluster/contracts/parties.ts";
 import { type Contract, compositeId, contracts, type Review } from "../../cluster/contracts/rows.ts";
@@ -15,9 +15,9 @@ export const contractDetailHandlers = {
         ...recordOf(row),
         cluster_id: row.cluster_id,
         workspace_id: row.workspace_id,
-        created_at: isoMillis(row.created_at),
-        updated_at: isoMillis(row.updated_at),
-        deleted_at: row.deleted_at === null ? null : isoMillis(row.deleted_at),
+        created_at: toIsoMillis(row.created_at),
+        updated_at: toIsoMillis(row.updated_at),
+        deleted_at: row.deleted_at === null ? null : toIsoMillis(row.deleted_at),
       })),
       total: await view.count(contracts),
     })),
@@ -39,7 +39,7 @@ export const contractDetailHandlers = {
           email,
           link: `${url}${path}`,
           turn: [...turn],
-          signed_at: signedAt === null ? null : isoMillis(signedAt),
+          signed_at: signedAt === null ? null : toIsoMillis(signedAt),
         })),
       };
     }),
@@ -70,8 +70,8 @@ async function reviewRecord(view: View, review: Review) {
     by,
     ...(await findNames(view, reviewer_user_id, reviewer_role_id)),
     description,
-    requested_at: isoMillis(requested_at),
-    completed_at: completed_at === null ? null : isoMillis(completed_at),
+    requested_at: toIsoMillis(requested_at),
+    completed_at: completed_at === null ? null : toIsoMillis(completed_at),
   };
 }
 
@@ -81,7 +81,7 @@ const accessRecords = async (view: View, row: Contract) =>
       ...(await findNames(view, user_id, role_id)),
       permission_name,
       note,
-      invited_at: isoMillis(invited_at),
+      invited_at: toIsoMillis(invited_at),
     })),
   );
 

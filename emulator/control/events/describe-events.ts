@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { followEvents } from "../../../src/api/emulator/console.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
 import { type DeviceGrant, deviceGrants, formatUserCode } from "../../router/device/rows.ts";
 import type { RowChange } from "../../store/port.ts";
@@ -25,23 +25,23 @@ type World = Pick<ControlContext, "store" | "clock" | "runner" | "faults" | "sna
 export async function describeEvents(world: World, all: readonly ActivityItem[]): Promise<readonly EventDescription[]> {
   const out: EventDescription[] = [];
   for (const news of all) {
-    if (news === "state") out.push({ at: isoMillis(world.clock.now()), event: "state", ref: null });
+    if (news === "state") out.push({ at: toIsoMillis(world.clock.now()), event: "state", ref: null });
     else if (typeof news === "string") continue;
     else if ("request" in news) out.push(requestEvent(news.request));
-    else out.push(...(await describeRowEvents(world, news.rows, isoMillis(news.at))));
+    else out.push(...(await describeRowEvents(world, news.rows, toIsoMillis(news.at))));
   }
   return [...out, ...(await presentEvents(world, new Set(all)))];
 }
 
 const requestEvent = (request: Parameters<typeof toRequestRecord>[0]): EventDescription => ({
-  at: isoMillis(request.at),
+  at: toIsoMillis(request.at),
   event: "request",
   ref: `request:${request.id}`,
   request: toRequestRecord(request),
 });
 
 async function presentEvents(world: World, news: ReadonlySet<ActivityItem>): Promise<readonly EventDescription[]> {
-  const at = isoMillis(world.clock.now());
+  const at = toIsoMillis(world.clock.now());
   const out: EventDescription[] = [];
   if (news.has("clock")) out.push({ at, event: "clock", ref: null, clock: toClockRecord(await world.runner.status()) });
   if (news.has("faults")) out.push({ at, event: "faults", ref: null, faults: world.faults.list().map(toFaultRecord) });
@@ -148,7 +148,7 @@ const deviceEvent = (
     client_id,
     status,
     cluster_id,
-    expires_at: isoMillis(expires_at),
+    expires_at: toIsoMillis(expires_at),
     redeemed,
   },
 });

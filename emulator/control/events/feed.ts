@@ -1,4 +1,4 @@
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { nextTurn } from "../../../src/base/timing.ts";
 import { EventFrames } from "../../http/reply.ts";
 import type { ControlContext } from "../context.ts";
@@ -158,7 +158,7 @@ export class Feed implements FollowableEvents {
   }
 
   #mark(event: "begin" | "resync"): EventFrames {
-    const at = isoMillis(this.#world.clock.now());
+    const at = toIsoMillis(this.#world.clock.now());
     return new EventFrames(frame(`${this.#run}-${this.#ring.last}`, { at, event, ref: null }));
   }
 

@@ -1,4 +1,4 @@
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { pluralize } from "../../../src/base/text.ts";
 import type { Collection, Rows, Store } from "../../store/port.ts";
 import { parseTraceRef } from "../../trace/gather.ts";
@@ -43,7 +43,7 @@ export const snapshotHandlers = {
     const { backupSnapshot, dropped } = await snapshots.restore(name).catch(rejectSnapshotError(fail));
     return {
       name,
-      now: isoMillis(clock.now()),
+      now: toIsoMillis(clock.now()),
       backup_snapshot: backupSnapshot ?? null,
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
     };
@@ -52,16 +52,16 @@ export const snapshotHandlers = {
   "snapshots.rewind": async ({ body }, { snapshots, clock, fail }) => {
     const { backupSnapshot, undone, dropped } = await snapshots.rewind(targetIn(body)).catch((error) => {
       if (error instanceof HistoryUnavailableError) fail("no-history");
-      if (error instanceof RewindTargetInFutureError) fail("not-behind", { now: isoMillis(error.now) });
+      if (error instanceof RewindTargetInFutureError) fail("not-behind", { now: toIsoMillis(error.now) });
       if (error instanceof RewindOutOfRangeError) {
         const { steps, reach } = error;
-        const at = reach.at === undefined ? undefined : isoMillis(reach.at);
+        const at = reach.at === undefined ? undefined : toIsoMillis(reach.at);
         fail("beyond-history", { lacks: lackingOf(body, steps), reach: at, steps, isOfCause: isOfCause(body) });
       }
       throw error;
     });
     return {
-      now: isoMillis(clock.now()),
+      now: toIsoMillis(clock.now()),
       backup_snapshot: backupSnapshot ?? null,
       undone,
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
@@ -118,7 +118,7 @@ export const rejectSnapshotError =
 
 export const toSnapshotRecord = ({ name, at, savedAt, bytes, file }: SnapshotInfo) => ({
   name,
-  at: at === undefined ? null : isoMillis(at),
+  at: at === undefined ? null : toIsoMillis(at),
   saved_at: savedAt ?? null,
   bytes,
   file: file ?? null,

@@ -1,4 +1,4 @@
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
 import { JsonPieces } from "../../http/reply.ts";
 import { formatVersion } from "../../store/file/document.ts";
@@ -27,7 +27,7 @@ export const stateHandlers = {
       throw error;
     }
     const { backupSnapshot } = await snapshots.replace(next);
-    return { now: isoMillis(clock.now()), backup_snapshot: backupSnapshot ?? null };
+    return { now: toIsoMillis(clock.now()), backup_snapshot: backupSnapshot ?? null };
   },
 
   "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {

@@ -1,4 +1,4 @@
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { contracts } from "../../cluster/contracts/rows.ts";
 import { deviceApprovals } from "../../cluster/identity/grants.ts";
 import { installations } from "../../cluster/installations.ts";
@@ -25,7 +25,7 @@ export async function readWorkspaceRouting(view: View, workspace: Workspace): Pr
   const neighborIds = new Set(neighbors.map((one) => one.id));
   const all = await view.list(users);
   const hashesOf = (isOf: (workspaceId: number) => boolean) =>
-    all.flatMap(({ workspace_id, email }) => (isOf(workspace_id) ? emailHash(email) : []));
+    all.flatMap(({ workspace_id, email }) => (isOf(workspace_id) ? hashEmail(email) : []));
   const teams = (await view.list(installations)).flatMap(({ app, cluster_id: cluster, workspace_id, account }) =>
     app === "chat_a" && cluster === cluster_id && account ? [{ workspace_id, team: account.id }] : [],
   );
@@ -79,7 +79,7 @@ async function signatoriesOf(view: View, cluster: string, isOwn: (workspaceId: n
   const others = new Set<string>();
   for (const contract of await view.list(contracts)) {
     if (contract.cluster_id !== cluster) continue;
-    for (const { email } of contract.signatories) (isOwn(contract.workspace_id) ? own : others).add(emailHash(email));
+    for (const { email } of contract.signatories) (isOwn(contract.workspace_id) ? own : others).add(hashEmail(email));
   }
   const found: string[] = [];
   for (const hash of own) {

@@ -1,4 +1,4 @@
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { type Invitation, invitations } from "../../cluster/invitations/invite.ts";
 import { addWorkspace } from "../../cluster/workspace/new-workspace.ts";
 import { reply } from "../../http/reply.ts";
@@ -35,7 +35,7 @@ export const workspaceHandlers = {
       const founding = { name, industry: null, use_case: null, owner };
       const row = await addWorkspace(tx, { cluster, ids, standardSet: () => set }, founding);
       tx.map(mappingTables.cluster_clients, cluster.id, [row.client_id]);
-      tx.map(mappingTables.cluster_emails, cluster.id, [emailHash(email)]);
+      tx.map(mappingTables.cluster_emails, cluster.id, [hashEmail(email)]);
       return row;
     });
     return reply(201, await store.read((view) => workspaceRecord(view, made)));

@@ -1,6 +1,6 @@
 import { redeemDeviceCode } from "../../../src/api/router/device-grant.ts";
 import { showDiscovery } from "../../../src/api/router/oidc.ts";
-import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import { withTarget } from "../../http/outgoing/forward.ts";
 import { noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
 import { authenticateClient, basicChallenge, duplicateClientAuthMessage } from "../../world/client-credentials.ts";
@@ -104,7 +104,7 @@ const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
   const [, token = call.fail("no-access-token")] =
     /^bearer\s+(\S.*)$/i.exec(call.request.headers.authorization ?? "") ?? [];
   const prefix = findClusterByPrefix(call.clusters, token)?.id;
-  const claim = clusterClaim(prefix === undefined ? token : token.slice(prefix.length + 1));
+  const claim = readClusterClaim(prefix === undefined ? token : token.slice(prefix.length + 1));
   const owner = call.clusters.find(({ id }) => id === claim) ?? call.fail("invalid-token");
   return forwardToOne(call, owner);
 };

@@ -1,5 +1,5 @@
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
-import { bearerToken } from "../../../src/schemes/http-authorization.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
+import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import { type ForwardableRequest, withoutHeaders } from "../../http/outgoing/forward.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { RouterCall } from "../context.ts";
@@ -27,7 +27,8 @@ export async function withOwnCredentials(call: Sender, to: Cluster | "several"):
   return withoutHeaders(request, omitted);
 }
 
-const isKeyOf = (key: string, to: Cluster | "several"): boolean => to !== "several" && constantTimeEqual(key, to.key);
+const isKeyOf = (key: string, to: Cluster | "several"): boolean =>
+  to !== "several" && isEqualInConstantTime(key, to.key);
 
 /** A client that is mapped to no cluster may be of the one that the request names otherwise. */
 async function mayHaveClient({ store }: Sender, clientId = "", to: Cluster | "several"): Promise<boolean> {
@@ -43,6 +44,6 @@ function mayHaveAuthorization(
   to: Cluster | "several",
 ): boolean {
   if (hideControlTokens(authorization) !== authorization) return false;
-  const token = bearerToken(authorization) ?? "";
-  return isKeyOf(token, to) || !clusters.some(({ key }) => constantTimeEqual(token, key));
+  const token = parseBearerToken(authorization) ?? "";
+  return isKeyOf(token, to) || !clusters.some(({ key }) => isEqualInConstantTime(token, key));
 }

@@ -1,4 +1,4 @@
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { parseRequestTarget } from "../../http/routing/path.ts";
 import { invitationKindOf } from "../../world/workspaces.ts";
 import type { ForwardCall, RouterHandlers } from "../context.ts";
@@ -33,7 +33,7 @@ export const proxiedHandlers = {
   "proxied.oauth-callback": ({ query }, call) => proxy(call, stateOf(query)),
   "proxied.oauth-signup": (_, call) => proxy(call, ...identifiersOf(call.request)),
   "proxied.oauth-signup-callback": ({ query }, call) => proxy(call, stateOf(query)),
-  "proxied.login-v2": ({ body }, call) => proxy(call, { table: "cluster_emails", key: emailHash(body.email) }),
+  "proxied.login-v2": ({ body }, call) => proxy(call, { table: "cluster_emails", key: hashEmail(body.email) }),
   "proxied.captcha-config": (_, call) => forwardToAll(call, call.clusters),
   "mailer.webhook": ({ body: { Metadata } }, call) =>
     proxy(

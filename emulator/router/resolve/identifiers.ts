@@ -1,6 +1,6 @@
-import { emailHash } from "../../../src/schemes/email-hash.ts";
-import { bearerToken } from "../../../src/schemes/http-authorization.ts";
-import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
+import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import { parseForm, parseJsonObject, queryOf, stringAt } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Cluster } from "../../world/clusters.ts";
@@ -34,7 +34,7 @@ export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "header
   };
 
   yield* named("cluster", "cluster_id", "x-cluster-id");
-  const bearer = bearerToken(headers.authorization);
+  const bearer = parseBearerToken(headers.authorization);
   if (bearer !== undefined) yield* ownersOfToken(bearer);
   for (const token of values("id_token_hint")) yield* ownersOfToken(token);
   if (headers["client-id"]) yield { table: "cluster_clients", key: headers["client-id"] };
@@ -43,7 +43,7 @@ export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "header
   yield* named("cluster_emails", "email_hash");
   yield* listed("cluster_emails", "email_hash_list");
   for (const address of [...values("email"), ...values("login_hint")]) {
-    yield { table: "cluster_emails", key: emailHash(address) };
+    yield { table: "cluster_emails", key: hashEmail(address) };
   }
   for (const code of [...values("user_code"), ...values.list("user_codes")]) {
     yield { table: "user_codes", key: userCodeKey(code) };
@@ -69,7 +69,7 @@ export function* identifiersOf(request: Pick<ReceivedRequest, "target" | "header
 /** A token of the form `{cluster_id}_…`, or a JWT with the claim `cluster`. */
 function* ownersOfToken(token: string): Generator<Identifier> {
   yield { table: "prefix", key: token };
-  const claim = clusterClaim(token);
+  const claim = readClusterClaim(token);
   if (claim !== undefined) yield { table: "cluster", key: claim };
 }
 

@@ -1,6 +1,6 @@
 import type { InputOf } from "../../../src/api/operation.ts";
 import type * as declared from "../../../src/api/router/trial.ts";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { ForwardableRequest } from "../../http/outgoing/forward.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Cluster } from "../../world/clusters.ts";
@@ -45,7 +45,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
       // The address may have been mapped during the request to the cluster.
       if (await isEmailTaken(tx, call, signup)) return null;
       if (client_id !== null) tx.map(mappingTables.cluster_clients, cluster.id, [client_id]);
-      tx.map(mappingTables.cluster_emails, cluster.id, [emailHash(signup.email)]);
+      tx.map(mappingTables.cluster_emails, cluster.id, [hashEmail(signup.email)]);
       tx.map(mappingTables.creator_tokens, cluster.id, creator_tokens);
       return { cluster_id: cluster.id, workspace_id };
     },

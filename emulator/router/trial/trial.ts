@@ -1,5 +1,5 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import type { Transaction } from "../../store/port.ts";
 import { evictOldest } from "../../store/retention.ts";
 import { readApps } from "../../world/apps.ts";
@@ -23,7 +23,7 @@ async function checkCaptcha(call: RouterCall<"captcha-failed">, given: string): 
   const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
   const passes = captcha.test_addresses.includes(caller)
     ? given !== "" && given !== "fail"
-    : constantTimeEqual(given, captcha.captcha_token);
+    : isEqualInConstantTime(given, captcha.captcha_token);
   if (!passes) call.fail("captcha-failed");
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSecretName, redactText } from "../../../src/api/secrets.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { nextTurn } from "../../../src/base/timing.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
 import type { AnyRows, Collection, ConsistentContents, Mapping, Store } from "../../store/port.ts";
@@ -188,7 +188,7 @@ const times = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
  */
 function shownIn(collection: string, path: string, value: unknown): unknown {
   if (isInner(value)) return cut(redactTokens(redactText(JSON.stringify(value))));
-  if (typeof value === "number") return times.test(path) && value > 1e11 ? isoMillis(value) : value;
+  if (typeof value === "number") return times.test(path) && value > 1e11 ? toIsoMillis(value) : value;
   if (typeof value !== "string") return value;
   if (isSecretName(path) && !harmless.has(`${collection} ${path.replace(/\[\d+\]/g, "")}`)) return "[redacted]";
   return cut(/^https?:/.test(value) ? redactReceiverUrl(value) : redactTokens(redactText(value)));

@@ -1,5 +1,5 @@
 import { isSecretName } from "../../../src/api/secrets.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import type { ScheduledEntry } from "../../clock/schedule.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
@@ -172,19 +172,20 @@ const words = lookupTable<Words>({
       "outcome",
       ({ activity, webhook_id }) => `${activity} to webhook ${webhook_id}`,
     );
-    const next = change.after && row.next_attempt_at !== null ? `, planned for ${isoMillis(row.next_attempt_at)}` : "";
+    const next =
+      change.after && row.next_attempt_at !== null ? `, planned for ${toIsoMillis(row.next_attempt_at)}` : "";
     return `delivery ${row.id}: ${what}${next}`;
   },
   webhook_attempts(change) {
     const { delivery_id, number, status, error, at } = either<Attempt>(change);
-    const answer = `${status ?? error?.code} at ${isoMillis(at)}`;
+    const answer = `${status ?? error?.code} at ${toIsoMillis(at)}`;
     return `attempt ${number} of delivery ${delivery_id}: ${change.after ? answer : "removed"}`;
   },
   schedule(change, { does }) {
     const { kind, ref, due } = either<ScheduledEntry>(change);
     const what = kind === "deliver" ? `next attempt of delivery ${ref}` : `${does(kind) ?? kind} (${kind} ${ref})`;
     if (!change.after) return `schedule: ${what} removed`;
-    return `schedule: ${what} is ${change.before ? "rescheduled to" : "due at"} ${isoMillis(due)}`;
+    return `schedule: ${what} is ${change.before ? "rescheduled to" : "due at"} ${toIsoMillis(due)}`;
   },
   invitations(change, names) {
     const { email, contract_id } = either<Invitation>(change);

@@ -29,7 +29,7 @@ export function formatAttemptLabel(attempt: Numbered, delivery: Attempted<Number
 }
 
 /** The scripted fault behind a failed attempt: the receiver got something unintended, or nothing. */
-export const causingFaultOf = ({ fault }: Pick<Attempt, "fault">): string | undefined =>
+export const getCausingFault = ({ fault }: Pick<Attempt, "fault">): string | undefined =>
   fault !== null && fault.effect in blamed ? fault.effect : undefined;
 
 /** Effects that may make an attempt fail; those that only come later do not. */
@@ -43,16 +43,16 @@ const blamed = lookupTable({
 /** Result of an attempt, in a sentence. */
 export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
-  const effect = causingFaultOf(attempt);
+  const effect = getCausingFault(attempt);
   if (effect === "drop") return `A scripted fault ${blamed.drop} (drop).`;
-  const brought = status !== null ? `The receiver responded ${status}` : withoutPeriod(error?.message ?? "No response");
+  const brought = status !== null ? `The receiver responded ${status}` : trimPeriod(error?.message ?? "No response");
   return effect === undefined ? `${brought}.` : `${brought}; a scripted fault ${blamed[effect]} (${effect}).`;
 }
 
 /** The same in a few words: `answered 401 (fault: tamper)`, `connection refused`. */
 export function summarizeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
-  const effect = causingFaultOf(attempt);
+  const effect = getCausingFault(attempt);
   const brought = status === null ? (error?.code ?? "no response").replaceAll("_", " ") : `responded ${status}`;
   return effect === undefined ? brought : `${brought} (fault: ${effect})`;
 }
@@ -82,7 +82,7 @@ export const wasSentUnaltered = ({ fault }: Pick<Attempt, "fault">): boolean =>
   fault === null || !["drop", "tamper", "wrong_key"].includes(fault.effect);
 
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-const withoutPeriod = (text: string): string => text.replace(/\.$/, "");
+const trimPeriod = (text: string): string => text.replace(/\.$/, "");
 
 /** Data that decide the outcome of a delivery. */
 interface Undecided {

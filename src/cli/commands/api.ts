@@ -1,7 +1,7 @@
 import type { Operation } from "../../api/operation.ts";
 import { trimTrailing } from "../../base/text.ts";
 import { parseJson } from "../../client/body.ts";
-import { credentialHeaders } from "../../client/credentials.ts";
+import { buildCredentialHeaders } from "../../client/credentials.ts";
 import { leavesOutcomeUnknown, ServiceError } from "../../client/errors.ts";
 import { parseProblem } from "../../client/problem.ts";
 import { type BaseUrls, isIdempotent } from "../../client/request.ts";
@@ -67,7 +67,7 @@ const api = defineCommand({
       headers: {
         accept: "*/*",
         ...(body ? { "content-type": input.flags["content-type"] ?? "application/json" } : {}),
-        ...credentialHeaders({ auth, service: { name: service } }, undefined, credentials),
+        ...buildCredentialHeaders({ auth, service: { name: service } }, undefined, credentials),
         ...headersOf(input),
       },
       body,
@@ -128,7 +128,7 @@ function serviceOf(path: string): { service: keyof BaseUrls; auth: Operation["au
 
 /** Whether only the router's catch-all accepts it. */
 async function isCaught(method: string, path: string): Promise<boolean> {
-  const [{ resources }, { operationAt }, { forwardAnything }] = await Promise.all([
+  const [{ resources }, { findOperationAt }, { forwardAnything }] = await Promise.all([
     import("../../api/resources.ts"),
     import("../../api/operation.ts"),
     import("../../api/router/proxied.ts"),
@@ -137,7 +137,7 @@ async function isCaught(method: string, path: string): Promise<boolean> {
   const modules: readonly object[] = await Promise.all(own.map(([, load]) => load()));
   const declared = modules.flatMap((module) => Object.values(module)).filter(isOperation);
   const others = declared.filter(({ id }) => id !== forwardAnything.id);
-  return operationAt(others, method, path.split("?", 1)[0]!) === undefined;
+  return findOperationAt(others, method, path.split("?", 1)[0]!) === undefined;
 }
 
 const isOperation = (value: unknown): value is Operation =>

@@ -38,7 +38,9 @@ const filesDownload = defineCommand({
       { signal },
     );
     const { documentBytes } = await import("../output/document.ts");
-    const content = documentBytes(await client.send(CheckedCall.of(getObject), { url, signal }), { mayBeEmpty: true });
+    const content = documentBytes(await client.send(CheckedCall.check(getObject), { url, signal }), {
+      mayBeEmpty: true,
+    });
     if (!toFile) {
       await context.output.content(content);
       return undefined;

@@ -1,4 +1,4 @@
-import { didYouMean } from "../../base/text.ts";
+import { formatSuggestion } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readProfileName } from "../settings.ts";
@@ -61,7 +61,7 @@ function refuseMissing({ profiles }: ProfileFile, name: string): void {
   throw new UsageError(`Profile "${name}" not found.`, {
     hint:
       known.length > 0
-        ? didYouMean(name, known)
+        ? formatSuggestion(name, known)
         : "To create a profile, run svc config set router_url URL --profile NAME.",
   });
 }

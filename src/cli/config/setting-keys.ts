@@ -1,4 +1,4 @@
-import { didYouMean } from "../../base/text.ts";
+import { formatSuggestion } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { parseProxy } from "../connection/proxies.ts";
 import { UsageError } from "../failure.ts";
@@ -51,7 +51,7 @@ export function findSetting(key: string): Setting {
   if (known) return known;
   if (clusterKey.test(key)) return setting(key, "Key of one cluster, for x-cluster-key", asGiven, true);
   throw new UsageError(`Setting "${key}" not found.`, {
-    hint: didYouMean(key, [...settings.map((one) => one.key), "cluster_keys.CLUSTER"]),
+    hint: formatSuggestion(key, [...settings.map((one) => one.key), "cluster_keys.CLUSTER"]),
   });
 }
 

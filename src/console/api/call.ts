@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 import { fillTemplate } from "../../base/urls.ts";
 import {
   type OperationId,
@@ -32,7 +32,7 @@ export async function callOperation<Id extends OperationId>(
   const { params, query, body } = (input ?? {}) as UntypedInput;
   // The page lies next to the control plane, wherever a proxy puts them.
   const beside = path.replace("/_emulator/", "../");
-  const target = fillTemplate(beside, fieldsOf(params) as Record<string, string | number>) + queryOf(query);
+  const target = fillTemplate(beside, toFields(params) as Record<string, string | number>) + queryOf(query);
   const response = await trackSlowness(
     fetch(target, {
       method,

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 import type { OperationOutline, UntypedInput } from "./operations.ts";
 import { CallError } from "./problem.ts";
 
@@ -56,7 +56,7 @@ async function exchangeCode(): Promise<void> {
     return;
   }
   signInError.value = undefined;
-  const { token, role: given } = fieldsOf(body);
+  const { token, role: given } = toFields(body);
   // Other tabs read it once they are told of the token.
   localStorage.setItem(rolePlace, String(given));
   localStorage.setItem(place, String(token));
@@ -71,10 +71,10 @@ function applySession(token: string | null): void {
 /** The command that does the same as a call, as a POSIX shell reads it: `svc emulator clock advance --by PT5M`. */
 export function formatApiCommand(outline: OperationOutline, input: UntypedInput = {}): string {
   const { command, positionals, flags, confirmed } = outline;
-  const params = fieldsOf(input.params);
+  const params = toFields(input.params);
   const words = positionals.map((name) => quoteShellWord(String(params[name] ?? "")));
   const given = (["query", "body"] as const).flatMap((place) =>
-    Object.entries(fieldsOf(input[place])).flatMap(([name, value]) =>
+    Object.entries(toFields(input[place])).flatMap(([name, value]) =>
       value === undefined ? [] : flagWords(flags[`${place}.${name}`], name, value),
     ),
   );

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { isoSeconds } from "../../base/clock.ts";
+import { toIsoSeconds } from "../../base/clock.ts";
 import { connection } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { formatDate, formatTime } from "../format.ts";
@@ -155,7 +155,7 @@ function Panel(props: {
   readonly leave: () => void;
 }) {
   const { from, message, close, leave } = props;
-  const typed = useSignal(isoSeconds(from + 3_600_000).slice(0, 16));
+  const typed = useSignal(toIsoSeconds(from + 3_600_000).slice(0, 16));
   const form = useRef<HTMLFormElement>(null);
   // Not after it is drawn: on a slow machine keys and the pointer come before that.
   useLayoutEffect(() => {
@@ -187,7 +187,7 @@ function Panel(props: {
         <input
           type="datetime-local"
           value={typed.value}
-          min={isoSeconds(from).slice(0, 16)}
+          min={toIsoSeconds(from).slice(0, 16)}
           onInput={({ currentTarget }) => {
             typed.value = currentTarget.value;
           }}

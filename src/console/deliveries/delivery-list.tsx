@@ -1,4 +1,4 @@
-import { isoSeconds } from "../../base/clock.ts";
+import { toIsoSeconds } from "../../base/clock.ts";
 import { formatTime, pluralize, toWords } from "../format.ts";
 import { Command } from "../parts/copy.tsx";
 import { Name, State, VirtualTime } from "../parts/labels.tsx";
@@ -46,7 +46,7 @@ function partOf(
       (webhook === null || String(webhook_id) === webhook) &&
       (at === null ||
         [...attempts.map((attempt) => attempt.at), next ?? created_at, created_at].some(
-          (moment) => isoSeconds(Date.parse(moment)) === at,
+          (moment) => toIsoSeconds(Date.parse(moment)) === at,
         )),
   };
 }

@@ -11,7 +11,7 @@ import {
 } from "../../api/webhook-health/attempts.ts";
 import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health/causes.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
-import { retryDelayMs } from "../../api/webhook-retries.ts";
+import { getRetryDelayMs } from "../../api/webhook-retries.ts";
 import { formatElapsed, formatTime, pluralize, toWords } from "../format.ts";
 import { type Tone, toneOf } from "../parts/names.ts";
 import type { ActionOutcome } from "../state/act.ts";
@@ -86,7 +86,7 @@ export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined
         describeFailure(last),
         isDisabled || !webhook
           ? `Failed ${times(made)}. The attempt at ${formatTime(next ?? delivery.created_at)} ${skipped}.`
-          : `${capitalize(formatAttemptNumber(made, delivery))} failed. The next attempt is ${formatElapsed(retryDelayMs(webhook.retry_schedule, made) ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
+          : `${capitalize(formatAttemptNumber(made, delivery))} failed. The next attempt is ${formatElapsed(getRetryDelayMs(webhook.retry_schedule, made) ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
       ]
         .join(" ")
         .trim();

@@ -109,7 +109,7 @@ export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
         const facts = {
           deliveries: deliveriesByWebhook.value.get(webhook.id) ?? [],
           faults: faults.value,
-          at: formatTime,
+          formatTime,
         };
         return [webhook.id, assessWebhook(webhook, facts)];
       }),

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { type ActivityHistory, explainNoDeliveries } from "../../api/webhook-health/streak.ts";
 import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
-import { isoSeconds } from "../../base/clock.ts";
+import { toIsoSeconds } from "../../base/clock.ts";
 import { formatTime, pluralize } from "../format.ts";
 import { Icon, Name, State } from "../parts/labels.tsx";
 
@@ -99,7 +99,9 @@ export function TrackRow({
 }
 
 const explainEmpty = (webhook: Webhook | undefined, happened: ActivityHistory | undefined): string =>
-  webhook ? explainNoDeliveries(webhook, happened, { at: formatTime, now: nowSeconds.value }) : "nothing was sent";
+  webhook
+    ? explainNoDeliveries(webhook, happened, { formatTime: formatTime, now: nowSeconds.value })
+    : "nothing was sent";
 
 function WebhookState({ webhook }: { readonly webhook: Webhook }) {
   const { status, failure_count: failures } = webhook;
@@ -135,7 +137,7 @@ function MarkButton(props: { readonly mark: Mark; readonly isStop: boolean; read
         navigate(
           more === undefined
             ? withTrace(`delivery:${delivery}`)
-            : hrefOfPart("deliveries", { webhook: String(mark.webhook), at: isoSeconds(mark.at) }),
+            : hrefOfPart("deliveries", { webhook: String(mark.webhook), at: toIsoSeconds(mark.at) }),
         );
       }}
     >

@@ -1,5 +1,5 @@
 import { filterScheduled, formatAttemptNumber, hasSucceeded } from "../../api/webhook-health/attempts.ts";
-import { failuresUntilDisabled, retryDelayMs } from "../../api/webhook-retries.ts";
+import { failuresUntilDisabled, getRetryDelayMs } from "../../api/webhook-retries.ts";
 import { formatAttemptName } from "../deliveries/explain.ts";
 import { formatElapsed } from "../format.ts";
 import type { Tone } from "../parts/names.ts";
@@ -117,7 +117,7 @@ function toPlannedMarks(delivery: Delivery, webhook: Webhook | undefined, isSupp
   if (isSkipped || !isSupposing) return out;
   let at = first;
   for (let number = made + 2; number <= made + failuresUntilDisabled - (webhook?.failure_count ?? 0); number += 1) {
-    const delay = webhook && retryDelayMs(webhook.retry_schedule, number - 1);
+    const delay = webhook && getRetryDelayMs(webhook.retry_schedule, number - 1);
     if (delay === undefined) break;
     at += delay;
     out.push(mark(number, at, "supposed", "if all earlier attempts fail,"));

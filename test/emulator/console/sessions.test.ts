@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Sessions } from "../../../emulator/control/console/sessions.ts";
-import { seededIds } from "../../../src/base/ids.ts";
+import { createSeededIds } from "../../../src/base/ids.ts";
 import { browserSession } from "../../support/console.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
 import { unknownToken } from "../../support/refused.ts";
@@ -80,7 +80,7 @@ describe("a session of the console", () => {
 
   it("is given within a minute of the wall", async () => {
     const wall = new StandingWall();
-    const sessions = new Sessions(seededIds("sessions"), wall);
+    const sessions = new Sessions(createSeededIds("sessions"), wall);
     const [late, inTime] = [sessions.createCode(owner), sessions.createCode(owner)];
     await wall.pass(59_999);
     const { token, key } = sessions.begin(inTime)!;
@@ -171,7 +171,7 @@ describe("a session of the console", () => {
   });
 
   it("is one of fifty of its token: who signs in beyond that ends the oldest, and no one else's", () => {
-    const sessions = new Sessions(seededIds("sessions"), new StandingWall());
+    const sessions = new Sessions(createSeededIds("sessions"), new StandingWall());
     const reader = { name: "reader", role: "read", hash: "h" } as const;
     const admin = sessions.begin(sessions.createCode(owner))!;
     const waiting = sessions.createCode(owner);
@@ -186,7 +186,7 @@ describe("a session of the console", () => {
 
   it("ends after twelve hours of the wall", async () => {
     const wall = new StandingWall();
-    const sessions = new Sessions(seededIds("sessions"), wall);
+    const sessions = new Sessions(createSeededIds("sessions"), wall);
     const { token, key } = sessions.begin(sessions.createCode(owner))!;
     await wall.pass(12 * 3_600_000 - 1);
     const before = sessions.openerOf(token, key);

@@ -2,7 +2,7 @@ import type { listApprovals, requestApprovals } from "../../../../src/api/contra
 import type { RefusalOf } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../../../src/api/operation.ts";
-import { isoSeconds } from "../../../../src/base/clock.ts";
+import { toIsoSeconds } from "../../../../src/base/clock.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import type { Performer } from "../../../webhooks/emit.ts";
 import { roles, type Workspace } from "../../../world/workspaces.ts";
@@ -98,7 +98,7 @@ async function approvalRecord(
       approval_type: "AD_HOC",
       ...(approval.approver_user_id !== null && { org_user: await personRecord(view, approval.approver_user_id) }),
       sent_for_approval: sent,
-      ...(sent && { last_sent_at: isoSeconds(approval.created_at) }),
+      ...(sent && { last_sent_at: toIsoSeconds(approval.created_at) }),
       notes: approval.notes,
       created_by_org_user: await personRecord(view, approval.created_by),
       status: approval.status,
@@ -106,7 +106,7 @@ async function approvalRecord(
     approval_actions: approval.actions.map(({ status, notes, at }, index) => ({
       status,
       ...(notes !== null && { notes }),
-      created: isoSeconds(at),
+      created: toIsoSeconds(at),
       latest: index === approval.actions.length - 1,
     })),
   };

@@ -1,6 +1,6 @@
 import { type RefusalOf, triggers } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
-import { addressKey } from "../../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
 import { reply } from "../../../http/reply.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import { roles, users, type Workspace } from "../../../world/workspaces.ts";
@@ -68,8 +68,8 @@ function whoActs(
   if (email === undefined) {
     return findNextSignatories(contract.signatories)[0] ?? forbidden();
   }
-  const address = addressKey(email);
-  const theirs = contract.signatories.filter((each) => addressKey(each.email) === address);
+  const address = toAddressKey(email);
+  const theirs = contract.signatories.filter((each) => toAddressKey(each.email) === address);
   const signatory = theirs.find((each) => each.action === null);
   if (!signatory) {
     const turn = [...new Set(findNextSignatories(contract.signatories).map((each) => each.email))];
@@ -138,8 +138,8 @@ export const executionHandlers = {
       if (row.status !== "SIGN") {
         return fail("forbidden-move", { status: row.status, words: "sent for signature again" });
       }
-      const address = addressKey(body.email_id);
-      const theirs = row.signatories.filter(({ email }) => addressKey(email) === address);
+      const address = toAddressKey(body.email_id);
+      const theirs = row.signatories.filter(({ email }) => toAddressKey(email) === address);
       const signatory = theirs.find((each) => each.action === null);
       if (!signatory) return fail(theirs.length ? "already-signed" : "not-a-signatory", { email: body.email_id });
 

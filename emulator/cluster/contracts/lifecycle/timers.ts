@@ -1,5 +1,5 @@
 import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
-import { addressKey } from "../../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
 import { contractKey, endContractEntries, enqueue } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emails, sendEmail } from "../../../world/emails.ts";
@@ -83,11 +83,11 @@ async function expectReports(tx: Transaction, contract: Contract, at: number): P
   const [purpose, since] =
     status === "SIGN" ? ["signing", sent_for_signature_at] : ["redlining", sent_to_counterparty_at];
   if (since === null || (status !== "SIGN" && status !== "REDLINING")) return;
-  const waiting = new Set(signatories.flatMap(({ email, action }) => (action === null ? addressKey(email) : [])));
+  const waiting = new Set(signatories.flatMap(({ email, action }) => (action === null ? toAddressKey(email) : [])));
   const newest = new Map<string, number>();
   for (const email of await tx.list(emails, { by: "contract", equals: contract.id })) {
     if (email.purpose !== purpose || email.sent_at < since) continue;
-    const person = addressKey(email.recipient);
+    const person = toAddressKey(email.recipient);
     newest.delete(person);
     if (!hasDeliveryOutcome(email) && (purpose === "redlining" || waiting.has(person))) newest.set(person, email.id);
   }

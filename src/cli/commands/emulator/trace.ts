@@ -1,5 +1,5 @@
 import type { watchTrace } from "../../../api/emulator/traces.ts";
-import { otlpDocument } from "../../../base/otlp.ts";
+import { buildOtlpDocument } from "../../../base/otlp.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
@@ -47,9 +47,9 @@ async function show(ref: string, file: string | undefined, context: Context) {
   const format = formatOf(context);
   const trace = await client.call(showTrace, { params: { ref } }, { signal });
   if (format === "otlp") {
-    const { emulatorResource, spanOf } = await import("../../../api/trace-span.ts");
+    const { emulatorResource, toSpan } = await import("../../../api/trace-span.ts");
     await output.document(
-      otlpDocument(trace.nodes.map(spanOf), emulatorResource, { name: "svc", version: svcVersion }),
+      buildOtlpDocument(trace.nodes.map(toSpan), emulatorResource, { name: "svc", version: svcVersion }),
       2,
     );
   } else if (format === "mermaid") {

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../../client/errors.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
-import { clusterClaim } from "../../../schemes/jwt-claims.ts";
+import { readClusterClaim } from "../../../schemes/jwt-claims.ts";
 import { hashFlag } from "../../bulk/flags.ts";
 import { type EmailHashing, emailKind, toIdentifier } from "../../bulk/input/identifiers.ts";
 import { type Context, defineCommand } from "../../command.ts";
@@ -83,7 +83,7 @@ async function namedClusters(context: Context, identifier: string): Promise<Owne
   const { listClusters } = await import("../../../api/router/clusters.ts");
   const client = await context.client("router");
   const ids = (await client.call(listClusters, {}, { signal: context.signal })).map(({ cluster_id }) => cluster_id);
-  const claimed = clusterClaim(identifier);
+  const claimed = readClusterClaim(identifier);
   const prefix = ids.filter((id) => identifier.startsWith(`${id}_`)).sort((a, b) => b.length - a.length)[0];
   return [
     ...(ids.includes(identifier) ? [{ table: "clusters", key: identifier, cluster_id: identifier }] : []),

@@ -1,4 +1,4 @@
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import { compareContentHash, contentHash, contentHashHeader } from "../../../schemes/webhook.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { toKeyError } from "./key.ts";
@@ -78,7 +78,7 @@ export function formatListenedDelivery(listened: ListenedDelivery): StyledLine[]
 
 function payload(body: Buffer): Readonly<Record<string, unknown>> {
   try {
-    return fieldsOf(JSON.parse(body.toString("utf8")));
+    return toFields(JSON.parse(body.toString("utf8")));
   } catch {
     return {};
   }

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
@@ -170,7 +170,7 @@ async function serviceTime(context: Context): Promise<number> {
   if (!(await isEmulator(context))) return context.host.wall.now();
   const client = await context.client("emulator");
   const { showClock } = await import("../../../api/emulator/clock.ts");
-  const { now } = fieldsOf(await client.call(showClock, {}));
+  const { now } = toFields(await client.call(showClock, {}));
   const time = Date.parse(String(now));
   return Number.isNaN(time) ? context.host.wall.now() : time;
 }

@@ -108,7 +108,7 @@ class SubscriptionWatch {
     const { followEvents } = await import("../../../api/emulator/console.ts");
     const onMissed = () => void this.#check().catch(() => {});
     try {
-      const call = CheckedCall.of(followEvents);
+      const call = CheckedCall.check(followEvents);
       const stream = await this.#emulator.client.send(call, {
         signal: this.#signal,
         silenceMs: 0,

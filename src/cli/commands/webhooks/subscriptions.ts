@@ -1,4 +1,4 @@
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import { prepareCall } from "../../derived-command.ts";
@@ -18,9 +18,9 @@ export const webhooksCreate = defineCommand({
     const prepared = await prepareCall(spec!, input, context);
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send().catch((error: unknown) => {
-      throw withReason(error, fieldsOf(prepared.call.args.body).url);
+      throw withReason(error, toFields(prepared.call.args.body).url);
     });
-    const { id, url } = fieldsOf(value);
+    const { id, url } = toFields(value);
     const why = await whyForbidden(id, url, context).catch(() => undefined);
     if (why) await context.output.warn(`warning: the emulator will not send to this address: ${why}`);
     return undefined;

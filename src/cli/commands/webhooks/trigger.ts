@@ -111,7 +111,7 @@ async function editPayload({ activity, ...changes }: Body, client: Client, conte
     import("../../terminal/editor.ts"),
   ]);
   const { signal } = context;
-  const call = CheckedCall.of(fireActivity, { body: { activity, ...changes, preview: true } });
+  const call = CheckedCall.check(fireActivity, { body: { activity, ...changes, preview: true } });
   const preview = requireValidValue((await client.send(call, { signal, exactNumbers: true })) as ApiResponse<Preview>);
   const shown = escapeJson(stringifyExact(preview.payload, 2));
   const text = await editText(shown, `${activity}.json`, context, problemIn);
@@ -184,7 +184,7 @@ export const webhooksTrigger = defineCommand({
     const { fireActivity } = await import("../../../api/emulator/activities.ts");
     if (input.flags["dry-run"]) {
       const { printPlan } = await import("../../connection/http.ts");
-      await printPlan(CheckedCall.of(fireActivity, { body: usual }), undefined, context);
+      await printPlan(CheckedCall.check(fireActivity, { body: usual }), undefined, context);
       return undefined;
     }
     const { showDelivery } = await import("../../../api/emulator/deliveries.ts");

@@ -18,7 +18,7 @@ import { sendEmail } from "../../../../emulator/world/emails.ts";
 import { defaultSettings } from "../../../../emulator/world/settings.ts";
 import { users, workspaces } from "../../../../emulator/world/workspaces.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { seededIds } from "../../../../src/base/ids.ts";
+import { createSeededIds } from "../../../../src/base/ids.ts";
 
 const at = Date.parse("2031-01-02T03:04:05Z");
 
@@ -26,7 +26,7 @@ const at = Date.parse("2031-01-02T03:04:05Z");
 async function waiting() {
   const store = openMemoryStore({ collections, wall: systemWallClock });
   const entry = await store.transaction("prepare", async (tx): Promise<ScheduledEntry> => {
-    applySeed(tx, parseSeed(namedSeeds.demo), seededIds("test"));
+    applySeed(tx, parseSeed(namedSeeds.demo), createSeededIds("test"));
     const workspace = (await tx.get(workspaces, 1))!;
     const user = (await tx.get(users, 11))!;
     const given = { name: "NDA", kind: "TEMPLATE_CONTRACT", contract_type_id: 301 } as const;

@@ -21,7 +21,7 @@ import { StoreFailedError } from "../../../../emulator/store/port.ts";
 import { defaultSettings } from "../../../../emulator/world/settings.ts";
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { randomIds } from "../../../../src/base/ids.ts";
+import { createRandomIds } from "../../../../src/base/ids.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 
@@ -65,7 +65,7 @@ async function signedPut(putBlob: Blobs["put"]) {
     store: openMemoryStore({ collections: [storedObjects, storageKeys], wall: systemWallClock }),
     clock: { now: () => 1_000 },
     wall: systemWallClock,
-    ids: randomIds(),
+    ids: createRandomIds(),
     settings: defaultSettings,
     cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: false },
     blobs: { ...memoryBlobs(), put: putBlob },
