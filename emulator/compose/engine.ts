@@ -11,7 +11,7 @@ import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { contractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { createRouterClient, isReport } from "../cluster/reports/report.ts";
 import { reportJobHandlers } from "../cluster/reports/report-contents.ts";
-import { type Faults, outgoingFaults } from "../faults/faults.ts";
+import { type Faults, interceptOutgoing } from "../faults/faults.ts";
 import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import { createForwarder, type Forwarder } from "../http/outgoing/forward.ts";
 import { createCollector, createWebhookSender } from "../http/outgoing/webhook-sender.ts";
@@ -23,7 +23,7 @@ import type { Store } from "../store/port.ts";
 import { exportTraces, type TraceExport } from "../trace/export.ts";
 import { deliveryJobHandlers } from "../webhooks/deliver.ts";
 import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
-import { receiverRules, type Settings } from "../world/settings.ts";
+import { getReceiverRules, type Settings } from "../world/settings.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
 
 interface Setup {
@@ -59,7 +59,7 @@ export function startEngine(setup: Setup): Engine {
   closing.push(() => forwarder.close());
   const outgoing = createWebhookSender({
     wall,
-    ...receiverRules(settings),
+    ...getReceiverRules(settings),
     connectTimeoutMs: settings.webhookConnectTimeoutMs,
     responseTimeoutMs: settings.webhookResponseTimeoutMs,
   });
@@ -83,7 +83,7 @@ export function startEngine(setup: Setup): Engine {
         wall,
         settings,
         outgoing,
-        intervene: outgoingFaults(faults),
+        intervene: interceptOutgoing(faults),
         news: setup.deliveries,
       }),
     },

@@ -25,12 +25,12 @@ export const clockHandlers = {
 
   "clock.advance": async ({ body }, { runner, clock, request, fail }) => {
     try {
-      const { from, to, ran, next_due, ...rest } = await runner.advance(targetOf(body), request.cause);
+      const { from, to, ran, next_due, ...rest } = await runner.advance(toTarget(body), request.cause);
       return {
         from: toIsoMillis(from),
         to: toIsoMillis(to),
         ran: ran.map(({ at, kind, ref, outcome }) => ({ at: toIsoMillis(at), kind, ref, outcome })),
-        next_due: isoOrNull(next_due),
+        next_due: toIsoOrNull(next_due),
         ...rest,
       };
     } catch (error) {
@@ -43,7 +43,7 @@ export const clockHandlers = {
   },
 } satisfies ControlHandlers;
 
-function targetOf({ by, to, next }: InputOf<typeof advanceClock>["body"]): AdvanceTargetMs {
+function toTarget({ by, to, next }: InputOf<typeof advanceClock>["body"]): AdvanceTargetMs {
   if (by !== undefined) return { by: parseDuration(by) ?? 0 };
   if (to !== undefined) return { to: Date.parse(to) };
   return next ? { next } : { untilIdle: true };
@@ -52,7 +52,7 @@ function targetOf({ by, to, next }: InputOf<typeof advanceClock>["body"]): Advan
 export const toClockRecord = ({ now, next_due, ...rest }: ClockStatus) => ({
   now: toIsoMillis(now),
   ...rest,
-  next_due: isoOrNull(next_due),
+  next_due: toIsoOrNull(next_due),
 });
 
-const isoOrNull = (ms: number | null): string | null => (ms === null ? null : toIsoMillis(ms));
+const toIsoOrNull = (ms: number | null): string | null => (ms === null ? null : toIsoMillis(ms));

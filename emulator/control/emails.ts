@@ -4,7 +4,7 @@ import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { contracts } from "../cluster/contracts/rows.ts";
 import { blackholeMails } from "../router/apps/mailer.ts";
 import type { Slice, View } from "../store/port.ts";
-import { type Email, emails, formatEmailLink, metadataOf, purgeEmails } from "../world/emails.ts";
+import { buildMetadata, type Email, emails, formatEmailLink, purgeEmails } from "../world/emails.ts";
 import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
@@ -13,7 +13,7 @@ export const emailHandlers = {
     const now = world.clock.now();
     await world.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
     return world.store.read(async (view) => {
-      const { rows, total } = await matching(view, wanted, { limit, offset });
+      const { rows, total } = await listMatching(view, wanted, { limit, offset });
       return { items: await toEmailRecords(view, rows, world), total };
     });
   },
@@ -37,7 +37,11 @@ interface Wanted {
 }
 
 /** Newest first: by the index that usually finds the fewest, the rest compared. */
-async function matching(view: View, { contract, recipient, purpose }: Wanted, page: { limit: number; offset: number }) {
+async function listMatching(
+  view: View,
+  { contract, recipient, purpose }: Wanted,
+  page: { limit: number; offset: number },
+) {
   const number = contract?.replace(/^[TH]-/, "");
   const slices: (Slice<"recipient" | "contract" | "purpose"> | undefined)[] = [
     recipient === undefined ? undefined : { by: "recipient", equals: toAddressKey(recipient) },
@@ -72,7 +76,7 @@ export async function toEmailRecords(
       ...composeEmail(row, about[i]?.name ?? `contract ${row.contract_id}`, senders[i]?.name ?? "The service"),
       sent_at: toIsoMillis(sent_at),
       link: formatEmailLink(row, settings, clusters),
-      metadata: metadataOf(row),
+      metadata: buildMetadata(row),
       events: events.map((event) => ({ ...event, at: toIsoMillis(event.at) })),
     };
   });

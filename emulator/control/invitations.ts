@@ -21,8 +21,8 @@ import type { ControlContext, ControlHandlers } from "./context.ts";
 export const invitationHandlers = {
   "invitations.list": ({ query }, world) =>
     world.store.read(async (view) => {
-      const { rows, total } = await matching(view, query);
-      return { items: await Promise.all(rows.map((row) => record(view, row, world))), total };
+      const { rows, total } = await listMatching(view, query);
+      return { items: await Promise.all(rows.map((row) => toInvitationRecord(view, row, world))), total };
     }),
 
   "invitations.accept": ({ params: { token } }, world) =>
@@ -40,17 +40,17 @@ export const invitationHandlers = {
       }
       if (state !== "PENDING") return fail("invitation-over", { email });
       await acceptInvitation(tx, invitation, clock.now());
-      return record(tx, { ...invitation, state: "ACCEPTED" }, world);
+      return toInvitationRecord(tx, { ...invitation, state: "ACCEPTED" }, world);
     }),
 } satisfies ControlHandlers;
 
 type Wanted = InputOf<typeof listInvitations>["query"];
 
 /** Issued ones, newest first, then those of seeds; no more are read than the page shows, if an index knows them. */
-async function matching(view: View, wanted: Wanted) {
+async function listMatching(view: View, wanted: Wanted) {
   const { limit, offset, ...compared } = wanted;
-  const slice = sliceOf(wanted);
-  const seeded = await ofSeeds(view, wanted);
+  const slice = selectSlice(wanted);
+  const seeded = await listSeeded(view, wanted);
   const isIndexed = Object.values(compared).filter((value) => value !== undefined).length === (slice.by ? 1 : 0);
   if (isIndexed) {
     const issued = await view.count(invitations, slice);
@@ -59,38 +59,42 @@ async function matching(view: View, wanted: Wanted) {
     return { rows: [...rows, ...seeded.slice(passed, passed + limit - rows.length)], total: issued + seeded.length };
   }
   const issued = await view.list(invitations, { ...slice, reverse: true });
-  const all = [...issued.filter((row) => fits(row, wanted)), ...seeded];
+  const all = [...issued.filter((row) => matchesQuery(row, wanted)), ...seeded];
   return { rows: all.slice(offset, offset + limit), total: all.length };
 }
 
-function sliceOf({ email, workspace }: Wanted): Slice<"email" | "workspace"> {
+function selectSlice({ email, workspace }: Wanted): Slice<"email" | "workspace"> {
   if (email !== undefined) return { by: "email", equals: toAddressKey(email) };
   return workspace === undefined ? {} : { by: "workspace", equals: workspace };
 }
 
-const ofSeeds = async (view: View, wanted: Wanted): Promise<readonly AnyInvitation[]> =>
-  (await view.list(workspaces)).flatMap(seededInvitations).filter((row) => fits(row, wanted));
+const listSeeded = async (view: View, wanted: Wanted): Promise<readonly AnyInvitation[]> =>
+  (await view.list(workspaces)).flatMap(seededInvitations).filter((row) => matchesQuery(row, wanted));
 
-const fits = (row: AnyInvitation, { cluster, workspace, email, kind, state }: Wanted): boolean =>
+const matchesQuery = (row: AnyInvitation, { cluster, workspace, email, kind, state }: Wanted): boolean =>
   (cluster === undefined || row.cluster_id === cluster) &&
   (workspace === undefined || row.workspace_id === workspace) &&
   (email === undefined || (row.email !== null && toAddressKey(row.email) === toAddressKey(email))) &&
   (kind === undefined || row.kind === kind) &&
   (state === undefined || row.state === state);
 
-async function record(view: View, row: AnyInvitation, world: Pick<ControlContext, "settings" | "clusters">) {
+async function toInvitationRecord(
+  view: View,
+  row: AnyInvitation,
+  world: Pick<ControlContext, "settings" | "clusters">,
+) {
   const { workspace_id, contract_id, issued_at } = row;
   return {
     ...sharedFields(row),
     workspace_id,
     contract_id,
-    link: await linkOf(view, row, world),
+    link: await buildLink(view, row, world),
     issued_at: issued_at === null ? null : toIsoMillis(issued_at),
   };
 }
 
 /** Time of its e-mail. */
-async function linkOf(
+async function buildLink(
   view: View,
   row: AnyInvitation,
   { settings, clusters }: Pick<ControlContext, "settings" | "clusters">,

@@ -16,7 +16,7 @@ import type { ControlHandlers } from "./context.ts";
 export const traceHandlers = {
   "traces.show": async ({ params }, world) => {
     const { store, clock, runner, fail } = world;
-    const ref = named(params.ref, fail);
+    const ref = parseRef(params.ref, fail);
     requireOwn(ref, params.ref, world);
     await dropExpired(store, clock.now());
     const found = (await look(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
@@ -30,16 +30,16 @@ export const traceHandlers = {
 
   "traces.watch": async ({ params }, world) => {
     const { store, runner, fail } = world;
-    const ref = named(params.ref, fail);
+    const ref = parseRef(params.ref, fail);
     requireOwn(ref, params.ref, world);
     if (!(await look(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
     // After a reset nothing is stored of it any more.
-    const shownNow = async () => (await look(store, runner, ref))?.nodes.map(toShownNode) ?? [];
-    return streamWhileAllowed(world, (signal) => changes(store, signal, shownNow));
+    const readShownNodes = async () => (await look(store, runner, ref))?.nodes.map(toShownNode) ?? [];
+    return streamWhileAllowed(world, (signal) => watchChanges(store, signal, readShownNodes));
   },
 } satisfies ControlHandlers;
 
-const named = (ref: string, fail: Fail<"malformed-ref">): TraceRef =>
+const parseRef = (ref: string, fail: Fail<"malformed-ref">): TraceRef =>
   parseTraceRef(ref) ?? fail("malformed-ref", { ref });
 
 /** Causes of one workspace are hidden from others. Requests, timers and clock advances belong to none. */
@@ -60,7 +60,7 @@ async function look(store: Store, runner: Runner, ref: TraceRef) {
 }
 
 /** Existing entries, then new and changed ones, until the signal is aborted. */
-function changes<Node extends { readonly id: string }>(
+function watchChanges<Node extends { readonly id: string }>(
   store: Store,
   signal: AbortSignal,
   look: () => Promise<readonly Node[]>,

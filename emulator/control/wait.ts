@@ -38,12 +38,12 @@ export const waitHandlers = {
     const awaited = { ...query, contract_id: named?.id };
     const look = (view: View): Promise<WaitState> =>
       awaited.contract_status
-        ? statusReached(view, awaited.contract_id!, awaited.contract_status)
+        ? checkStatus(view, awaited.contract_id!, awaited.contract_status)
         : awaited.outcome
-          ? deliveriesReached(view, awaited)
-          : eventsReached(view, awaited);
+          ? checkDeliveries(view, awaited)
+          : checkEvents(view, awaited);
     const { signal, hasEnded, release } = watchAccess(world);
-    const found = await until(store, wall, look, query.timeout_ms, signal).finally(release);
+    const found = await waitUntil(store, wall, look, query.timeout_ms, signal).finally(release);
     if (hasEnded()) fail("unknown-control-token");
     const { events = [], deliveries: made = [] } = found;
     const [eventIds, deliveryIds] = await store.read((view) =>
@@ -77,7 +77,7 @@ const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
 /** Checks again after every change, until it is enough, the time is over or the caller goes away. */
-async function until(
+async function waitUntil(
   store: Store,
   wall: WallClock,
   look: (view: View) => Promise<WaitState>,
@@ -87,11 +87,11 @@ async function until(
   let isOver = false;
   let hasChanged = false;
   let wake = () => {};
-  const change = () => {
+  const noteChange = () => {
     hasChanged = true;
     wake();
   };
-  const unwatch = [webhookEvents, deliveries, contracts].map((rows) => store.watch(rows, change));
+  const unwatch = [webhookEvents, deliveries, contracts].map((rows) => store.watch(rows, noteChange));
   const end = new AbortController();
   void wall.sleep(timeoutMs, AbortSignal.any([end.signal, gone])).then(() => {
     isOver = true;
@@ -114,7 +114,7 @@ async function until(
   }
 }
 
-async function eventsReached(view: View, { activity, contract_id, since, count }: ContractNamed): Promise<WaitState> {
+async function checkEvents(view: View, { activity, contract_id, since, count }: ContractNamed): Promise<WaitState> {
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const slice =
     contract_id === undefined
@@ -127,7 +127,7 @@ async function eventsReached(view: View, { activity, contract_id, since, count }
   return { reached: false, events: near.slice(0, nearAtMost) };
 }
 
-async function deliveriesReached(view: View, awaited: ContractNamed): Promise<WaitState> {
+async function checkDeliveries(view: View, awaited: ContractNamed): Promise<WaitState> {
   const { activity, outcome, webhook, contract_id, since, count } = awaited;
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const filter = { activity, webhook_id: webhook, contract_id };
@@ -138,7 +138,7 @@ async function deliveriesReached(view: View, awaited: ContractNamed): Promise<Wa
   return { reached: false, deliveries: near.items.map(({ delivery }) => delivery) };
 }
 
-async function statusReached(view: View, contractId: number, wanted: Status): Promise<WaitState> {
+async function checkStatus(view: View, contractId: number, wanted: Status): Promise<WaitState> {
   const row = await view.get(contracts, contractId);
   // Deleted while it was waited for: it has no status any more.
   if (!row || row.deleted_at !== null) return { reached: false };

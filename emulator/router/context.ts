@@ -19,7 +19,7 @@ export interface RouterContext extends HandlerContext {
   /** The issuer of chat_b, if the seed names one. */
   readonly issuerKeys: IssuerKeys;
   /** Whether several answers are ranked by seed order instead of by who is first (DECISIONS.md, R13). */
-  inSeedOrder(): boolean;
+  isInSeedOrder(): boolean;
   /** Whether a user of any workspace has that address, that of the signup with this token aside. */
   hasAccount(view: View, signup: { readonly email: string; readonly token?: string | undefined }): Promise<boolean>;
 }

@@ -100,7 +100,7 @@ class Exporter implements TraceExport {
     this.#answers = new PendingResponses(requestLog, (name, answered) => this.#enqueue(name, answered));
     this.#unfollow = store.watchRows([causes, webhookEvents, deliveries, attempts], (changes) => {
       if (changes === undefined) return this.#answers.forget();
-      for (const change of changes) this.#add(nameOf(change));
+      for (const change of changes) this.#add(getRowName(change));
     });
     this.#running = this.#run();
   }
@@ -168,17 +168,17 @@ class Exporter implements TraceExport {
       this.#queue.delete(name);
     }
     this.#underWay = names.size;
-    const spans = await this.#spans(names);
+    const spans = await this.#gatherSpans(names);
     const { resource } = this.#options;
     const body = JSON.stringify(buildOtlpDocument(spans, resource, { name: "svc", version: svcVersion }));
-    const taken = spans.length === 0 ? 0 : await this.#deliver(body, spans.length);
+    const taken = spans.length === 0 ? 0 : await this.#deliverSpans(body, spans.length);
     this.#underWay = 0;
     this.#sent += taken;
     this.#dropped += names.size - taken;
   }
 
   /** Existing nodes: a reset may have removed the rest. */
-  async #spans(names: ReadonlyMap<string, Told>) {
+  async #gatherSpans(names: ReadonlyMap<string, Told>) {
     const { store, deterministic } = this.#options;
     const rows = await store.read((view) => gatherNamed(view, names.keys())).catch(() => undefined);
     if (!rows) return [];
@@ -191,13 +191,13 @@ class Exporter implements TraceExport {
   }
 
   /** Reports how many of them the collector took. */
-  async #deliver(body: string, count: number): Promise<number> {
+  async #deliverSpans(body: string, count: number): Promise<number> {
     const { collector, wall } = this.#options;
     for (const pauseMs of [...pausesMs, undefined]) {
       const exported = await collector.post(body);
-      const trouble = troubleOf(exported);
+      const trouble = describeProblem(exported);
       this.#tell(trouble);
-      if ("status" in exported && trouble === null) return Math.max(0, count - rejectedIn(exported.body));
+      if ("status" in exported && trouble === null) return Math.max(0, count - countRejected(exported.body));
       if (!mayPass(exported) || pauseMs === undefined || this.#closing.signal.aborted) return 0;
       await wall.sleep(pauseMs, this.#closing.signal);
     }
@@ -218,7 +218,7 @@ class Exporter implements TraceExport {
 }
 
 /** Tables whose new rows are sent. A delivery is written again with each attempt, and whenever it is postponed. */
-function nameOf({ collection, before, after }: RowChange): string | undefined {
+function getRowName({ collection, before, after }: RowChange): string | undefined {
   if (after === undefined || before !== undefined) return undefined;
   switch (collection) {
     case causes.name:
@@ -232,7 +232,7 @@ function nameOf({ collection, before, after }: RowChange): string | undefined {
   }
 }
 
-const troubleOf = (exported: ExportResult): string | null => {
+const describeProblem = (exported: ExportResult): string | null => {
   if ("reason" in exported) return exported.reason;
   return exported.status >= 200 && exported.status < 300 ? null : `it responded ${exported.status}`;
 };
@@ -242,7 +242,7 @@ const mayPass = (exported: ExportResult): boolean =>
   "reason" in exported || [429, 502, 503, 504].includes(exported.status);
 
 /** OTLP, "Partial Success": the response says how many were not taken. */
-function rejectedIn(body: Buffer): number {
+function countRejected(body: Buffer): number {
   const count = /"rejectedSpans"\s*:\s*"?(\d{1,9})/.exec(body.toString("utf8"))?.[1];
   return Number(count ?? 0);
 }

@@ -96,7 +96,7 @@ export async function findRewindPoint(
   const search = new Search(target, present.causes);
   // Commits meanwhile are undone with the rest; their causes are not known.
   const reach = await history.visit((commit) => commit.number > present.line || search.visit(commit));
-  const found = search.found(reach);
+  const found = search.findPoint(reach);
   if (!found) throw new RewindOutOfRangeError(reach ?? { number: 0 }, search.counted);
   return found;
 }
@@ -144,17 +144,17 @@ class Search {
     this.#last = line;
     if (this.#isTooOld(commit)) return false;
     if ("to" in this.#target && commit.at !== undefined) this.#after = line;
-    if (commit.cause !== undefined) this.#see(commit.cause, line);
+    if (commit.cause !== undefined) this.#addLine(commit.cause, line);
     return true;
   }
 
   /** Undefined: it is beyond the stored history. `reach`: beginning of the history, if all of it was read. */
-  found(reach: HistoryStart | undefined): RewindPoint | undefined {
+  findPoint(reach: HistoryStart | undefined): RewindPoint | undefined {
     if (this.#last) this.#last.before ??= reach;
     const target = this.#target;
     if ("to" in target) {
       this.#hasTime ||= reach?.at !== undefined && reach.at <= target.to;
-      return this.#hasTime ? this.#upTo(this.#after, undefined, reach) : undefined;
+      return this.#hasTime ? this.#buildPoint(this.#after, undefined, reach) : undefined;
     }
     const before = "before" in target ? target.before : this.#steps.first;
     if (before === undefined) return undefined;
@@ -162,7 +162,7 @@ class Search {
     for (const { chain, oldest } of this.#seen.values()) {
       if (this.#isOf(chain, before) && !(first && first.commit.number < oldest.commit.number)) first = oldest;
     }
-    return first && this.#upTo(first, before, reach);
+    return first && this.#buildPoint(first, before, reach);
   }
 
   /** Virtual time never goes back on the way: a cause changed nothing before it came. */
@@ -178,17 +178,17 @@ class Search {
     return row !== undefined && at < row.at;
   }
 
-  #see(cause: string, line: Line): void {
+  #addLine(cause: string, line: Line): void {
     const known = this.#seen.get(cause);
     if (known) known.oldest = line;
     else {
-      const chain = this.#chainOf(cause);
+      const chain = this.#findChain(cause);
       this.#seen.set(cause, { chain, newest: line.commit.number, oldest: line });
       this.#steps.add(findOrigin(chain));
     }
   }
 
-  #chainOf(cause: string): Chain {
+  #findChain(cause: string): Chain {
     const chain: [string, ...string[]] = [cause];
     for (let row = this.#causes.get(cause); row?.before; row = this.#causes.get(row.before)) chain.push(row.before);
     return chain;
@@ -201,7 +201,7 @@ class Search {
     return number !== undefined && number >= parseCauseNumber(before)!;
   }
 
-  #upTo(first: Line | undefined, before: string | undefined, reach: HistoryStart | undefined): RewindPoint {
+  #buildPoint(first: Line | undefined, before: string | undefined, reach: HistoryStart | undefined): RewindPoint {
     const all = first === undefined ? [] : [...this.#seen.values()];
     const chains = all.filter(({ newest }) => newest >= first!.commit.number).map(({ chain }) => chain);
     return { first: first?.commit, chains, before, ids: first?.before?.ids, reach };

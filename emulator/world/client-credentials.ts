@@ -36,7 +36,7 @@ export async function authenticateClient(
 ): Promise<OAuthClient | "unnamed" | "twice" | "unproven"> {
   const { id, secret, byBasic } = readClientCredentials(request, parameters);
   // It sent credentials that are unreadable.
-  if (!byBasic && triesBasic(request)) return "unproven";
+  if (!byBasic && usesBasic(request)) return "unproven";
   if (id === undefined) return "unnamed";
   const { client_id = id, client_secret } = parameters;
   if (byBasic && (client_id !== id || client_secret !== undefined)) return "twice";
@@ -46,10 +46,10 @@ export async function authenticateClient(
 }
 
 /** The header of a rejection of credentials that came by HTTP basic (RFC 6749, 5.2). */
-export const basicChallenge = (request: Pick<ReceivedRequest, "headers">): Readonly<Record<string, string>> =>
-  triesBasic(request) ? { "www-authenticate": 'Basic realm="oauth"' } : {};
+export const createBasicChallenge = (request: Pick<ReceivedRequest, "headers">): Readonly<Record<string, string>> =>
+  usesBasic(request) ? { "www-authenticate": 'Basic realm="oauth"' } : {};
 
-const triesBasic = ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
+const usesBasic = ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
   /^basic(?:\s|$)/i.test(headers.authorization ?? "");
 
 /** Identifier and secret are form-encoded before they are put into the header. */

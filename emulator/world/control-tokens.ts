@@ -184,5 +184,5 @@ export function findSession(headers: { readonly cookie?: string | undefined }): 
 }
 
 /** The value of a set-cookie header. */
-export const sessionCookie = (session: string, attributes: string): string =>
+export const formatSessionCookie = (session: string, attributes: string): string =>
   `${name}=${encodeURIComponent(session)}; ${attributes}`;

@@ -69,7 +69,11 @@ export interface Client {
   /** The same with status, headers and drift. */
   send(call: CheckedCall, options?: SendOptions): Promise<ApiResponse>;
   /** Sends a request as it is, with retries, and checks nothing. Without `chooseReadMode` the response is read whole. */
-  exchange(request: HttpRequest, options?: CallOptions, reading?: (status: number) => ReadMode): Promise<HttpResponse>;
+  exchange(
+    request: HttpRequest,
+    options?: CallOptions,
+    chooseReadMode?: (status: number) => ReadMode,
+  ): Promise<HttpResponse>;
   close(): Promise<void>;
 }
 
@@ -97,7 +101,7 @@ export function createClient(options: ClientOptions): Client {
   async function exchange(
     request: HttpRequest,
     call: CallOptions = {},
-    reading?: (status: number) => ReadMode,
+    chooseReadMode?: (status: number) => ReadMode,
   ): Promise<HttpResponse> {
     const repeatable = isRepeatable(request.method, call);
     const sendOnce = async () => {
@@ -106,7 +110,7 @@ export function createClient(options: ClientOptions): Client {
       const response = await transport.send(request, {
         timeoutMs: call.timeoutMs ?? options.timeoutMs ?? clientDefaults.timeoutMs,
         silenceMs: call.silenceMs,
-        reading,
+        chooseReadMode,
         repeatable,
         signal: call.signal,
       });

@@ -14,7 +14,7 @@ export interface SendOptions {
   /** For a stream: how long it may be silent; 0: forever. Omitted: a minimum speed applies. */
   readonly silenceMs?: number | undefined;
   /** How a response of that status is read; omitted: whole. */
-  readonly reading?: ((status: number) => ReadMode) | undefined;
+  readonly chooseReadMode?: ((status: number) => ReadMode) | undefined;
   /** Whether sending it again would change nothing more. */
   readonly repeatable?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -76,7 +76,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
   }
 
   return {
-    async send(request, { timeoutMs, silenceMs, reading: chooseReadMode = () => "whole", repeatable = false, signal }) {
+    async send(request, { timeoutMs, silenceMs, chooseReadMode = () => "whole", repeatable = false, signal }) {
       const url = new URL(request.url);
       const proxy = proxyFor?.(url);
       const { dispatcher, origin, path, headers } = await resolveRoute(url, proxy);

@@ -37,7 +37,7 @@ async function asked(t: TestContext, play: (play: Play) => void, reading: ReadMo
   t.after(() => transport.close());
   const begun = transport.send(
     { method: "GET", url: `${server.url}/x`, headers: {}, body: undefined },
-    { timeoutMs: 30_000, reading: () => reading, repeatable: true },
+    { timeoutMs: 30_000, chooseReadMode: () => reading, repeatable: true },
   );
   return { server, wall, begun, text: async () => readBodyText((await begun).body) };
 }
@@ -290,7 +290,7 @@ describe("an answer that drips", () => {
     t.after(() => transport.close());
     const { body } = await transport.send(
       { method: "GET", url: server.url, headers: {}, body: undefined },
-      { timeoutMs: 30_000, silenceMs: 0, reading: () => "events" },
+      { timeoutMs: 30_000, silenceMs: 0, chooseReadMode: () => "events" },
     );
     const parts = body[Symbol.asyncIterator]();
     await parts.next();

@@ -3,7 +3,7 @@ import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type OAuthClient, oauthClients } from "../../world/client-credentials.ts";
 import { clusterRows } from "../../world/clusters.ts";
-import { findSession, sessionCookie } from "../../world/control-tokens.ts";
+import { findSession, formatSessionCookie } from "../../world/control-tokens.ts";
 import type { User } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import {
@@ -274,5 +274,5 @@ async function beginSession(
   // A proxy in front may have the router below a path.
   const path = new URL(`${settings.publicUrl}/api/v1/oauth/`).pathname;
   const attributes = `Path=${path}; Max-Age=${lifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;
-  return { "set-cookie": sessionCookie(`${cluster.id}_${id}`, attributes) };
+  return { "set-cookie": formatSessionCookie(`${cluster.id}_${id}`, attributes) };
 }

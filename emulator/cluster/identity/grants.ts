@@ -3,7 +3,7 @@ import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 
-import { firstWorkspace, type User, users, workspaces } from "../../world/workspaces.ts";
+import { getFirstWorkspace, type User, users, workspaces } from "../../world/workspaces.ts";
 
 /** Subject and scope of tokens. */
 const granted = {
@@ -118,7 +118,7 @@ export async function findUserById(view: View, clusterId: string, id: number): P
 
 /** The default user of a cluster: that of the API key of its first workspace. */
 export async function firstUser(view: View, clusterId: string): Promise<User | undefined> {
-  const workspace = await firstWorkspace(view, clusterId);
+  const workspace = await getFirstWorkspace(view, clusterId);
   return workspace && findUserById(view, clusterId, workspace.acting_user_id);
 }
 

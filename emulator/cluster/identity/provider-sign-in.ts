@@ -6,7 +6,7 @@ import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { evictOldest } from "../../store/retention.ts";
 import { clusterRows } from "../../world/clusters.ts";
-import { authorizationUrl, redeemProviderCode } from "../../world/provider.ts";
+import { buildAuthorizationUrl, redeemProviderCode } from "../../world/provider.ts";
 import { type User, users, workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import { acceptInvitation, invitations } from "../invitations/invite.ts";
@@ -32,7 +32,7 @@ export const startProviderSignIn =
       return evictOldest(tx, providerStates);
     });
     return createJsonResponse(200, {
-      authorization_url: authorizationUrl(settings.publicUrl, { flow, provider, state }),
+      authorization_url: buildAuthorizationUrl(settings.publicUrl, { flow, provider, state }),
       state,
     });
   };

@@ -4,7 +4,11 @@ import { computeCodeChallenge } from "../../../src/schemes/pkce.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { noStoreHeaders, Passthrough } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
-import { authenticateClient, basicChallenge, duplicateClientAuthMessage } from "../../world/client-credentials.ts";
+import {
+  authenticateClient,
+  createBasicChallenge,
+  duplicateClientAuthMessage,
+} from "../../world/client-credentials.ts";
 import type { ClusterContext } from "../context.ts";
 import {
   createJsonResponse,
@@ -41,7 +45,7 @@ export async function tokenEndpoint(request: ReceivedRequest, world: ClusterCont
     return createOAuthError(
       "invalid_client",
       "The client is unknown, or its secret is wrong",
-      basicChallenge(request),
+      createBasicChallenge(request),
       401,
     );
   }

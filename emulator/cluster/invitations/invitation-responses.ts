@@ -2,7 +2,7 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { parseRequestTarget } from "../../http/routing/path.ts";
 import type { View } from "../../store/port.ts";
-import { type InvitationKind, invitationKindOf, workspaces } from "../../world/workspaces.ts";
+import { findInvitationKind, type InvitationKind, workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import { compositeId, contracts } from "../contracts/rows.ts";
 import { createJsonResponse } from "../response.ts";
@@ -39,7 +39,7 @@ function askedFor(target: string): InvitationQuery | undefined {
   const { path, search } = parseRequestTarget(target);
   if (path === inviteInfo) return { token: new URLSearchParams(search).get("token") ?? "" };
   const [, emailType = "", contractToken] = contractInvite.exec(path) ?? [];
-  if (contractToken !== undefined) return { token: contractToken, kind: invitationKindOf(emailType) };
+  if (contractToken !== undefined) return { token: contractToken, kind: findInvitationKind(emailType) };
   const [, token] = userInvite.exec(path) ?? [];
   return token === undefined ? undefined : { token };
 }

@@ -16,10 +16,10 @@ export interface WorkspaceSpec extends Pick<Workspace, "name" | "industry" | "us
  */
 export async function addWorkspace(
   tx: Transaction,
-  { cluster, ids, standardSet }: Pick<ClusterContext, "cluster" | "ids" | "standardSet">,
+  { cluster, ids, getStandardSet }: Pick<ClusterContext, "cluster" | "ids" | "getStandardSet">,
   { name, industry, use_case, owner }: WorkspaceSpec,
 ): Promise<Workspace> {
-  const set = standardSet();
+  const set = getStandardSet();
   const id = await freeId(tx, workspaces, "workspace");
   const userId = await nextPersonId(tx);
   const roleId = await freeId(tx, roles, "role");

@@ -82,7 +82,7 @@ async function begun(parts: Parts, { seed, ids, wall, report }: OpenStateOptions
   const known = await clustersOf(store);
   if (known.length > 0) {
     await releaseClaims(store);
-    ids.goTo(await ids.newSequence(store));
+    ids.goTo(await ids.startSequence(store));
     const named = async () =>
       new Set([...(await referencedBlobs(store)), ...(await referencedBlobsOfSnapshots(parts.snapshotStore))]);
     await collect(() => parts.collect?.(named, wall), report);
@@ -127,7 +127,7 @@ async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise
     }
     await store.takeOver(copy);
   }
-  ids.goTo(kept?.beside.ids ?? (await ids.newSequence(store)));
+  ids.goTo(kept?.beside.ids ?? (await ids.startSequence(store)));
   return { ...parts, clusters, kept };
 }
 

@@ -171,7 +171,7 @@ export const seedSchema = (): object => ({
 let made: StandardSet | undefined;
 
 /** Contents of a new workspace: those of the first workspace of the demo seed, whatever seed is in use. */
-export function standardSet(): StandardSet {
+export function getStandardSet(): StandardSet {
   made ??= setOfDemo();
   return made;
 }

@@ -37,14 +37,14 @@ export async function streamWhileAllowed<T>(
 ): Promise<AsyncGenerator<T, void>> {
   const { signal, release } = watchAccess(access);
   try {
-    return until(await follow(signal), release);
+    return yieldUntil(await follow(signal), release);
   } catch (error) {
     release();
     throw error;
   }
 }
 
-async function* until<T>(items: AsyncIterable<T>, release: () => void): AsyncGenerator<T, void> {
+async function* yieldUntil<T>(items: AsyncIterable<T>, release: () => void): AsyncGenerator<T, void> {
   try {
     yield* items;
   } finally {

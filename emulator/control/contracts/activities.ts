@@ -23,12 +23,12 @@ export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
     if (body.preview) {
       const { occurrence, about } = await store.transaction("activities.fire", (tx) =>
-        occurrenceOf(tx, body, clock.now(), fail),
+        buildEvent(tx, body, clock.now(), fail),
       );
       return { ...about, deliveries: [], payload: { ...amendedDocument(occurrence) } };
     }
     const fired = await store.transaction("activities.fire", async (tx) => {
-      const { occurrence, about } = await occurrenceOf(tx, body, clock.now(), fail);
+      const { occurrence, about } = await buildEvent(tx, body, clock.now(), fail);
       const entries = await emit(tx, clock, occurrence, body.webhook);
       const outcomes = body.wait ? entries.map(({ id }) => runner.waitForOutcome(id)) : [];
       return { outcomes, answer: { ...about, deliveries: entries.map(({ ref }) => Number(ref)) } };
@@ -39,14 +39,15 @@ export const activityHandlers = {
 } satisfies ControlHandlers;
 
 /** The activity to emit, and its contract: a contract is created if none is named and none exists. */
-async function occurrenceOf(view: Transaction, body: Body, at: number, fail: Fail<Refusals>) {
+async function buildEvent(view: Transaction, body: Body, at: number, fail: Fail<Refusals>) {
   const activity = body.activity as Activity;
   const { webhook: id } = body;
   const webhook = id === undefined ? undefined : await view.get(subscriptions, id);
   if (id !== undefined && !webhook) fail("no-such-webhook", { id });
   const own = webhook?.workspace_id;
   const contract =
-    (await contractOf(view, body.contract_id, own, fail)) ?? (await exampleContract(view, activity, own, at, fail));
+    (await getContract(view, body.contract_id, own, fail)) ??
+    (await createExampleContract(view, activity, own, at, fail));
   const [usual = {}] = createActivityDataPerPerson(activity, contract, { invited: contract.signatories });
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
@@ -68,7 +69,7 @@ async function occurrenceOf(view: Transaction, body: Body, at: number, fail: Fai
 }
 
 /** The contract that is named, else the newest: of one workspace, or of all. */
-async function contractOf(
+async function getContract(
   view: View,
   id: number | string | undefined,
   workspace: number | undefined,
@@ -98,14 +99,14 @@ const counterparty = {
  * workspace, or to the one that subscribes to the activity, else to the first one with a template without required
  * fields.
  */
-async function exampleContract(
+async function createExampleContract(
   tx: Transaction,
   activity: Activity,
   own: number | undefined,
   at: number,
   fail: Fail<"no-contract-yet">,
 ): Promise<Contract> {
-  const template = await templateFor(tx, activity, own);
+  const template = await findTemplate(tx, activity, own);
   const workspace = template && (await tx.get(workspaces, template.workspace_id));
   const user = workspace && (await tx.get(users, workspace.acting_user_id));
   if (!template || !workspace || !user) return fail("no-contract-yet");
@@ -123,16 +124,16 @@ async function exampleContract(
   return draft;
 }
 
-async function templateFor(view: View, activity: Activity, own: number | undefined): Promise<Template | undefined> {
+async function findTemplate(view: View, activity: Activity, own: number | undefined): Promise<Template | undefined> {
   const wanting = (await view.list(subscriptions)).filter((one) => one.only_for_activities.includes(activity));
   const fitting = (await view.list(templates)).filter(
-    (one) => asksForNothing(one) && (own === undefined || one.workspace_id === own),
+    (one) => isBlank(one) && (own === undefined || one.workspace_id === own),
   );
   const wanted = fitting.find((template) => wanting.some((one) => one.workspace_id === template.workspace_id));
   return wanted ?? fitting[0];
 }
 
-const asksForNothing = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: Template) =>
+const isBlank = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: Template) =>
   signature_capable &&
   !archived &&
   counter_party_kind !== "Individual" &&

@@ -12,7 +12,7 @@ export const contractDetailHandlers = {
   "emulator-contracts.list": ({ query: { limit, offset } }, { store }) =>
     store.read(async (view) => ({
       items: (await view.list(contracts, { reverse: true, limit, offset })).map((row) => ({
-        ...recordOf(row),
+        ...toContractRecord(row),
         cluster_id: row.cluster_id,
         workspace_id: row.workspace_id,
         created_at: toIsoMillis(row.created_at),
@@ -29,11 +29,11 @@ export const contractDetailHandlers = {
       const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
       const people = await listParticipants(view, row);
       return {
-        ...recordOf(row),
+        ...toContractRecord(row),
         entity: entity ? { reference_id: entity.reference_id, name: entity.name } : null,
         counterparties: row.counterparties.map(({ poc: _, ...party }) => party),
-        reviews: await Promise.all(row.reviews.map((review) => reviewRecord(view, review))),
-        access: await accessRecords(view, row),
+        reviews: await Promise.all(row.reviews.map((review) => toReviewRecord(view, review))),
+        access: await listAccessRecords(view, row),
         people: people.map(({ name, email, path, turn, signedAt }) => ({
           name,
           email,
@@ -53,18 +53,18 @@ export const contractDetailHandlers = {
       if (!entity) return fail("no-such-entity", { reference_id, known });
       if (!isOpen(row)) return fail("entity-fixed", { status: row.status });
       const { userId: _, ...by } = await resolvePerson(tx, row, email);
-      return recordOf(await replaceEntity(tx, { clock, by }, row, entity));
+      return toContractRecord(await replaceEntity(tx, { clock, by }, row, entity));
     }),
 } satisfies ControlHandlers;
 
-const recordOf = (row: Contract) => ({
+const toContractRecord = (row: Contract) => ({
   contract_id: row.id,
   composite_id: compositeId(row),
   contract_status: row.status,
   contract_name: row.name,
 });
 
-async function reviewRecord(view: View, review: Review) {
+async function toReviewRecord(view: View, review: Review) {
   const { by, reviewer_user_id, reviewer_role_id, description, requested_at, completed_at } = review;
   return {
     by,
@@ -75,7 +75,7 @@ async function reviewRecord(view: View, review: Review) {
   };
 }
 
-const accessRecords = async (view: View, row: Contract) =>
+const listAccessRecords = async (view: View, row: Contract) =>
   Promise.all(
     (await accessOf(view, row)).map(async ({ user_id, role_id, permission_name, note, invited_at }) => ({
       ...(await findNames(view, user_id, role_id)),

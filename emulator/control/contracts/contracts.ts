@@ -38,23 +38,27 @@ export const controlContractHandlers = {
 
   "emulator-contracts.approve": (input, call) =>
     actAs("approve", input, call, async (tx, contract) => {
-      const { by, approval, approver } = await personInTurn(tx, contract, "approve", input.body.email);
+      const { by, approval, approver } = await findPersonInTurn(tx, contract, "approve", input.body.email);
       return approve(tx, call, contract, { approval, approver, by, note: input.body.note }, call.fail);
     }),
 
   "emulator-contracts.complete-review": (input, call) =>
     actAs("complete-review", input, call, async (tx, contract) => {
-      const { by } = await personInTurn(tx, contract, "review", input.body.email);
+      const { by } = await findPersonInTurn(tx, contract, "review", input.body.email);
       return transition(tx, call, contract, "complete-review", { by }, call.fail);
     }),
   "emulator-contracts.void": (input, call) =>
-    moved("void", input, call, (tx, row, options) => transition(tx, call, row, "void", options, call.fail)),
+    createMoveHandler("void", input, call, (tx, row, options) => transition(tx, call, row, "void", options, call.fail)),
   "emulator-contracts.hold": (input, call) =>
-    moved("hold", input, call, (tx, row, options) => transition(tx, call, row, "hold", options, call.fail)),
+    createMoveHandler("hold", input, call, (tx, row, options) => transition(tx, call, row, "hold", options, call.fail)),
   "emulator-contracts.resume": (input, call) =>
-    moved("resume", input, call, (tx, row, options) => transition(tx, call, row, "resume", options, call.fail)),
+    createMoveHandler("resume", input, call, (tx, row, options) =>
+      transition(tx, call, row, "resume", options, call.fail),
+    ),
   "emulator-contracts.delete": (input, call) =>
-    moved("delete", input, call, (tx, row, options) => transition(tx, call, row, "delete", options, call.fail)),
+    createMoveHandler("delete", input, call, (tx, row, options) =>
+      transition(tx, call, row, "delete", options, call.fail),
+    ),
 } satisfies ControlHandlers<ContractWorld>;
 
 type ControlCall = ContractWorld &
@@ -77,7 +81,7 @@ function actAs(
   });
 }
 
-const moved = (
+const createMoveHandler = (
   verb: ContractVerb & Trigger,
   input: MoveInput,
   call: ControlCall,
@@ -119,7 +123,7 @@ interface PersonInTurn {
 }
 
 /** The named user; otherwise the first of those whose turn it is, else the contract's owner. */
-async function personInTurn(
+async function findPersonInTurn(
   view: View,
   contract: Contract,
   work: PendingAction["work"],

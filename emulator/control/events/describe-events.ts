@@ -27,20 +27,23 @@ export async function describeEvents(world: World, all: readonly ActivityItem[])
   for (const news of all) {
     if (news === "state") out.push({ at: toIsoMillis(world.clock.now()), event: "state", ref: null });
     else if (typeof news === "string") continue;
-    else if ("request" in news) out.push(requestEvent(news.request));
+    else if ("request" in news) out.push(describeRequest(news.request));
     else out.push(...(await describeRowEvents(world, news.rows, toIsoMillis(news.at))));
   }
-  return [...out, ...(await presentEvents(world, new Set(all)))];
+  return [...out, ...(await describePresentState(world, new Set(all)))];
 }
 
-const requestEvent = (request: Parameters<typeof toRequestRecord>[0]): EventDescription => ({
+const describeRequest = (request: Parameters<typeof toRequestRecord>[0]): EventDescription => ({
   at: toIsoMillis(request.at),
   event: "request",
   ref: `request:${request.id}`,
   request: toRequestRecord(request),
 });
 
-async function presentEvents(world: World, news: ReadonlySet<ActivityItem>): Promise<readonly EventDescription[]> {
+async function describePresentState(
+  world: World,
+  news: ReadonlySet<ActivityItem>,
+): Promise<readonly EventDescription[]> {
   const at = toIsoMillis(world.clock.now());
   const out: EventDescription[] = [];
   if (news.has("clock")) out.push({ at, event: "clock", ref: null, clock: toClockRecord(await world.runner.status()) });
@@ -57,18 +60,18 @@ async function describeRowEvents(
   changes: readonly RowChange[],
   at: string,
 ): Promise<readonly EventDescription[]> {
-  const made = newest<Attempt>(changes, attempts.name, (row) => row.delivery_id);
+  const made = listNewest<Attempt>(changes, attempts.name, (row) => row.delivery_id);
   return [
-    ...contractEvents(changes, at),
-    ...(await deliveryEvents(
+    ...describeContractChanges(changes, at),
+    ...(await describeDeliveryChanges(
       world,
-      newest<Delivery>(changes, deliveries.name, ({ id }) => id),
+      listNewest<Delivery>(changes, deliveries.name, ({ id }) => id),
       made,
       at,
     )),
-    ...(await describeEmailEvents(world, [...newest<Email>(changes, emails.name, ({ id }) => id).values()], at)),
-    ...[...newest<DeviceGrant>(changes, deviceGrants.name, (row) => row.device_code).values()].map((row) =>
-      deviceEvent(row, at),
+    ...(await describeEmailEvents(world, [...listNewest<Email>(changes, emails.name, ({ id }) => id).values()], at)),
+    ...[...listNewest<DeviceGrant>(changes, deviceGrants.name, (row) => row.device_code).values()].map((row) =>
+      describeDeviceChange(row, at),
     ),
   ];
 }
@@ -80,7 +83,7 @@ async function describeEmailEvents(world: World, rows: readonly Email[], at: str
 }
 
 /** The rows of a collection that are left, as they were left. */
-function newest<Row>(
+function listNewest<Row>(
   changes: readonly RowChange[],
   collection: string,
   keyOf: (row: Row) => number | string,
@@ -94,14 +97,14 @@ function newest<Row>(
   return left;
 }
 
-function contractEvents(changes: readonly RowChange[], at: string): EventDescription[] {
+function describeContractChanges(changes: readonly RowChange[], at: string): EventDescription[] {
   const before = new Map<number, Contract["status"] | null>();
   for (const change of changes) {
     if (change.collection !== contracts.name) continue;
     const { id } = (change.after ?? change.before) as Contract;
     if (!before.has(id)) before.set(id, (change.before as Contract | undefined)?.status ?? null);
   }
-  return [...newest<Contract>(changes, contracts.name, ({ id }) => id).values()].map((row) => ({
+  return [...listNewest<Contract>(changes, contracts.name, ({ id }) => id).values()].map((row) => ({
     at,
     event: "contract",
     ref: compositeId(row),
@@ -117,7 +120,7 @@ function contractEvents(changes: readonly RowChange[], at: string): EventDescrip
   }));
 }
 
-async function deliveryEvents(
+async function describeDeliveryChanges(
   { store, settings }: World,
   changed: ReadonlyMap<number | string, Delivery>,
   made: ReadonlyMap<number | string, Attempt>,
@@ -136,7 +139,7 @@ async function deliveryEvents(
   });
 }
 
-const deviceEvent = (
+const describeDeviceChange = (
   { user_code, client_id, status, cluster_id, expires_at, redeemed }: DeviceGrant,
   at: string,
 ): EventDescription => ({

@@ -46,7 +46,7 @@ export async function issueDeviceTokens(
   const polled = await poll(call, deviceCode, clientId);
   if (polled.kind === "refused") return call.fail(polled.code);
 
-  const answer = await tokensFor(call, polled.grant, request);
+  const answer = await requestTokens(call, polled.grant, request);
   await call.store.transaction("device-grant.poll: end of the claim", async (tx) => {
     // The state may have been replaced in the meantime.
     const row = await tx.get(deviceGrants, deviceCode);
@@ -67,7 +67,7 @@ function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<P
   });
 }
 
-async function tokensFor(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<Answer> {
+async function requestTokens(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<Answer> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { refused: "token-cluster-down" };
   const own = withTarget(await withOwnCredentials(call, cluster), request.target);
@@ -84,7 +84,7 @@ const refusals = lookupTable<PollError>({
 
 function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResponse): Answer {
   if (reply.kind === "answered" && reply.status === 200) {
-    const { tokens, dropped } = tokensIn(reply.body ?? {});
+    const { tokens, dropped } = readTokens(reply.body ?? {});
     const names = dropped.join(", ");
     if (dropped.length > 0)
       finding("token-response", `members of ${cluster} that do not conform to RFC 6749, 5.1: ${names}`);
@@ -104,7 +104,7 @@ function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResp
  * The tokens in a response. Members that do not fit are dropped: the cluster has issued the tokens, and will not do so
  * again. Some clients always read `scope`, which a cluster may omit (RFC 6749, 5.1; DECISIONS.md, R30).
  */
-function tokensIn(body: Readonly<Record<string, unknown>>) {
+function readTokens(body: Readonly<Record<string, unknown>>) {
   const issues = TokenResponse.safeParse({ scope: "", ...body }).error?.issues ?? [];
   const dropped = [...new Set(issues.map(({ path }) => String(path[0])))];
   const rest = Object.entries(body).filter(([name]) => !dropped.includes(name));

@@ -26,7 +26,7 @@ export const signatoryHandlers = {
 } satisfies RouterHandlers;
 
 async function addOnce(tx: Transaction, { signatory_hash, cluster, uuid }: New, id: number): Promise<SignatoryMapping> {
-  const known = await tx.get(signatories, signatoryKey(cluster, signatory_hash));
+  const known = await tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
   if (known) return known;
   const row = { id, uuid: uuid ?? null, cluster, signatory_hash };
   tx.put(signatories, row);
@@ -46,8 +46,8 @@ export const signatories = rows<SignatoryMapping, "hash", string>({
   name: "signatories",
   schema: SignatoryMapping,
   // The same hash and cluster again is the same row. A line break cannot be in a cluster id.
-  key: (row) => signatoryKey(row.cluster, row.signatory_hash),
+  key: (row) => buildSignatoryKey(row.cluster, row.signatory_hash),
   indexes: { hash: (row) => row.signatory_hash },
 });
 
-export const signatoryKey = (cluster: string, hash: string): string => `${cluster}\n${hash}`;
+export const buildSignatoryKey = (cluster: string, hash: string): string => `${cluster}\n${hash}`;

@@ -3,7 +3,11 @@ import { showDiscovery } from "../../../src/api/router/oidc.ts";
 import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import { withTarget } from "../../http/outgoing/forward.ts";
 import { noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
-import { authenticateClient, basicChallenge, duplicateClientAuthMessage } from "../../world/client-credentials.ts";
+import {
+  authenticateClient,
+  createBasicChallenge,
+  duplicateClientAuthMessage,
+} from "../../world/client-credentials.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { issueDeviceTokens } from "../device/token.ts";
@@ -24,14 +28,14 @@ const fresh = { "cache-control": "no-store" };
 const identityTimeoutMs = 2_000;
 
 /** An emulated cluster never hangs, but makes its first key when it is asked for it. */
-const identityTimeoutOf = ({ settings }: AskingCall, { external }: Cluster): number =>
+const getIdentityTimeout = ({ settings }: AskingCall, { external }: Cluster): number =>
   external ? Math.min(identityTimeoutMs, settings.upstreamTimeoutMs) : settings.upstreamTimeoutMs;
 
 /** Asks every cluster again; keys of a cluster that is down are omitted (DECISIONS.md, P5). */
 const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   refuseLoop(call);
   const request = await withOwnCredentials(call, "several");
-  const ask = (cluster: Cluster) => requestCluster(call, cluster, request, identityTimeoutOf(call, cluster));
+  const ask = (cluster: Cluster) => requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
   const answers = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await ask(cluster) })));
   const answered = answers.flatMap(({ cluster, reply }) => {
     const keys = reply.kind === "answered" && reply.status === 200 ? reply.body?.keys : undefined;
@@ -39,21 +43,21 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
     return Array.isArray(keys) ? [keys] : [];
   });
   if (answered.length === 0) return call.fail("no-cluster-reachable");
-  return reply(200, { keys: publicKeys(answered.flat()) }, fresh);
+  return reply(200, { keys: filterPublicKeys(answered.flat()) }, fresh);
 };
 
-const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, await configurationOf(call), fresh);
+const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, await fetchConfiguration(call), fresh);
 
 /** Metadata for an OAuth client without OpenID Connect (RFC 8414; DECISIONS.md, R35). */
-export const authorizationServer = async (call: AskingCall): Promise<Passthrough> =>
-  createRouterResponse(createAuthorizationServerMetadata(await configurationOf(call)), fresh);
+export const forwardServerMetadata = async (call: AskingCall): Promise<Passthrough> =>
+  createRouterResponse(createAuthorizationServerMetadata(await fetchConfiguration(call)), fresh);
 
 /** The configuration of the first cluster, in the order of the seed, that gives one (DECISIONS.md, R35). */
-async function configurationOf(call: AskingCall) {
+async function fetchConfiguration(call: AskingCall) {
   refuseLoop(call);
   const request = withTarget(await withOwnCredentials(call, "several"), showDiscovery.path);
   for (const cluster of call.clusters) {
-    const found = await requestCluster(call, cluster, request, identityTimeoutOf(call, cluster));
+    const found = await requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
     if (found.kind === "answered" && found.status === 200 && found.body) {
       return createDiscoveryDocument(found.body, cluster.url, call.settings.publicUrl);
     }
@@ -91,7 +95,7 @@ async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[
   const client = await store.read((view) => authenticateClient(view, request, body));
   if (client === "unnamed") return call.fail("invalid-request", { reason: "client_id is missing" });
   if (client === "twice") return call.fail("invalid-request", { reason: duplicateClientAuthMessage });
-  if (client === "unproven") return call.fail("unproven-client", basicChallenge(request));
+  if (client === "unproven") return call.fail("unproven-client", createBasicChallenge(request));
   const { device_code } = body;
   if (device_code === undefined) return call.fail("invalid-request", { reason: "device_code is missing" });
   call.finding("device-code-elsewhere", `the specification redeems device codes at ${deviceTokenPath}`);
@@ -123,7 +127,7 @@ type Jwk = { readonly kty: string } & Readonly<Record<string, unknown>>;
 const secret = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 /** The public keys of several sets; the same key once, since two of one id are ambiguous to every client. */
-function publicKeys(keys: readonly unknown[]): Jwk[] {
+function filterPublicKeys(keys: readonly unknown[]): Jwk[] {
   const found = new Map<string, Jwk>();
   for (const key of keys) {
     if (!isJwk(key) || key.kty === "oct") continue;

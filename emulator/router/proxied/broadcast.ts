@@ -31,7 +31,7 @@ export async function broadcast(
     return { cluster, sent };
   });
 
-  const early = call.inSeedOrder() ? undefined : await firstSuccess(results);
+  const early = call.isInSeedOrder() ? undefined : await findFirstSuccess(results);
   const chosen = early ?? pickBest(await Promise.all(results));
   for (const other of results) {
     void other.then((one) => one.cluster !== chosen?.cluster && drop(call, one, "not the first"));
@@ -45,7 +45,7 @@ const isAnswered = (one: ClusterResult): one is AnsweredResult => one.sent !== t
 const isSuccess = (one: ClusterResult): one is AnsweredResult => isAnswered(one) && one.sent.answer.status < 400;
 
 /** Whichever success comes first; undefined when none comes. */
-const firstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
+const findFirstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
   Promise.any(results.map((one) => one.then((done) => (isSuccess(done) ? done : Promise.reject())))).catch(
     () => undefined,
   );

@@ -49,7 +49,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
       tx.map(mappingTables.creator_tokens, cluster.id, creator_tokens);
       return { cluster_id: cluster.id, workspace_id };
     },
-    answersIn(body),
+    readAnswers(body),
   );
   if (!isMapped) {
     call.finding("workspace-not-mapped", `${cluster.id} created workspace ${workspace_id} without a pending signup`);
@@ -86,19 +86,20 @@ const claim = (
     // A signup that another caller is completing will be used in a moment.
     if (!signup || signup.workspace || signup.claimed) return fail("unknown-signup-token");
     const cluster =
-      clusterAt(clusters, cluster_location) ?? fail("unknown-cluster-location", { location: cluster_location ?? "" });
+      findClusterAt(clusters, cluster_location) ??
+      fail("unknown-cluster-location", { location: cluster_location ?? "" });
     if (await isEmailTaken(tx, call, signup)) fail("account-exists");
     tx.put(trialSignups, { ...signup, claimed: true });
     return { signup, cluster };
   });
 
 /** By id, then by label, which is the name of the region; the first one by default. */
-const clusterAt = (clusters: readonly Cluster[], location: string | null | undefined): Cluster | undefined =>
+const findClusterAt = (clusters: readonly Cluster[], location: string | null | undefined): Cluster | undefined =>
   location === undefined || location === null
     ? clusters[0]
     : (clusters.find(({ id }) => id === location) ?? clusters.find(({ label }) => label === location));
 
-const answersIn = ({ token: _, ...body }: Form): TrialAnswers => ({
+const readAnswers = ({ token: _, ...body }: Form): TrialAnswers => ({
   ...body,
   last_name: body.last_name ?? null,
   cluster_location: body.cluster_location ?? null,

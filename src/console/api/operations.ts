@@ -57,7 +57,7 @@ export type OperationOutline = ConsoleOperation;
 
 declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, OperationOutline>>;
 
-export const outlineOf = (id: OperationId): OperationOutline => SVC_CONSOLE_OPERATIONS[id];
+export const getOutline = (id: OperationId): OperationOutline => SVC_CONSOLE_OPERATIONS[id];
 
 /** The operations that the console calls; the build writes their outlines into it. */
 export const usedOperations = [

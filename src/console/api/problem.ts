@@ -15,7 +15,7 @@ export class CallError extends Error {
   }
 
   /** Contents of an error response of the control plane. */
-  static of(status: number, body: unknown): CallError {
+  static fromResponse(status: number, body: unknown): CallError {
     const { code, message, hint } = toFields(toFields(body).error);
     const words = typeof message === "string" ? message : `The emulator responded with status ${status}.`;
     return new CallError(
@@ -30,6 +30,6 @@ export class CallError extends Error {
     return this.status === 0;
   }
 
-  static readonly unreachable = (): CallError =>
+  static readonly createUnreachable = (): CallError =>
     new CallError(0, "unreachable", "The emulator does not respond.", "Start it again: svc emulator start");
 }

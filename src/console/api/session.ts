@@ -20,7 +20,7 @@ export const role = signal<string | undefined>(undefined);
 /** Whether the control plane shows it keys and links. */
 export const canReadSecrets = computed(() => role.value !== "read");
 
-export const sessionHeaders = (): Record<string, string> =>
+export const getSessionHeaders = (): Record<string, string> =>
   session.value === undefined ? {} : { authorization: `Bearer ${session.value}` };
 
 /** Called where the emulator does not know the session any more: another one runs there now. */
@@ -52,7 +52,7 @@ async function exchangeCode(): Promise<void> {
   });
   const body: unknown = await answer.json();
   if (!answer.ok) {
-    signInError.value = CallError.of(answer.status, body);
+    signInError.value = CallError.fromResponse(answer.status, body);
     return;
   }
   signInError.value = undefined;
@@ -75,13 +75,13 @@ export function formatApiCommand(outline: OperationOutline, input: UntypedInput 
   const words = positionals.map((name) => quoteShellWord(String(params[name] ?? "")));
   const given = (["query", "body"] as const).flatMap((place) =>
     Object.entries(toFields(input[place])).flatMap(([name, value]) =>
-      value === undefined ? [] : flagWords(flags[`${place}.${name}`], name, value),
+      value === undefined ? [] : toFlagWords(flags[`${place}.${name}`], name, value),
     ),
   );
   return ["svc", command, ...words, ...given, ...(confirmed ? ["--yes"] : [])].join(" ");
 }
 
-function flagWords(flag: string | undefined, name: string, value: unknown): string[] {
+function toFlagWords(flag: string | undefined, name: string, value: unknown): string[] {
   if (flag === undefined) return ["--set", quoteShellWord(`${name}=${JSON.stringify(value)}`)];
   if (value === true) return [`--${flag}`];
   if (value === false) return [`--no-${flag}`];

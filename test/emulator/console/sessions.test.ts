@@ -86,7 +86,7 @@ describe("a session of the console", () => {
     const { token, key } = sessions.begin(inTime)!;
     await wall.pass(1);
     assert.deepEqual(
-      [sessions.openerOf(token, key), sessions.begin(late), sessions.begin(late)],
+      [sessions.findOpener(token, key), sessions.begin(late), sessions.begin(late)],
       [owner, undefined, undefined],
     );
   });
@@ -178,7 +178,7 @@ describe("a session of the console", () => {
     const others = Array.from({ length: 51 }, () => sessions.begin(sessions.createCode(reader))!);
     for (let i = 0; i < 21; i += 1) sessions.createCode(reader);
     assert.deepEqual(
-      [admin, others[0]!, others[1]!, others[50]!].map(({ token, key }) => sessions.openerOf(token, key)),
+      [admin, others[0]!, others[1]!, others[50]!].map(({ token, key }) => sessions.findOpener(token, key)),
       [owner, undefined, reader, reader],
     );
     assert.equal(sessions.begin(waiting)?.role, "admin");
@@ -189,8 +189,8 @@ describe("a session of the console", () => {
     const sessions = new Sessions(createSeededIds("sessions"), wall);
     const { token, key } = sessions.begin(sessions.createCode(owner))!;
     await wall.pass(12 * 3_600_000 - 1);
-    const before = sessions.openerOf(token, key);
+    const before = sessions.findOpener(token, key);
     await wall.pass(1);
-    assert.deepEqual([before, sessions.openerOf(token, key), sessions.endOf(token)], [owner, undefined, undefined]);
+    assert.deepEqual([before, sessions.findOpener(token, key), sessions.endOf(token)], [owner, undefined, undefined]);
   });
 });

@@ -40,7 +40,7 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
       forwarder,
     },
     clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: true }],
-    inSeedOrder: () => true,
+    isInSeedOrder: () => true,
     hasAccount: async () => false,
     hideControlTokens: (text) => text,
     issuerKeys: new IssuerKeys({ wall: systemWallClock, settings: defaultSettings, forwarder }),

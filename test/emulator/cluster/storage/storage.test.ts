@@ -13,7 +13,7 @@ import {
   storedObjects,
 } from "../../../../emulator/cluster/storage/objects.ts";
 import { storageHandlers } from "../../../../emulator/cluster/storage/storage.ts";
-import { standardSet } from "../../../../emulator/compose/state/seed.ts";
+import { getStandardSet } from "../../../../emulator/compose/state/seed.ts";
 import { type Blobs, BlobTooLargeError } from "../../../../emulator/store/blobs.ts";
 import { memoryBlobs, openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 
@@ -70,7 +70,7 @@ async function signedPut(putBlob: Blobs["put"]) {
     cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: false },
     blobs: { ...memoryBlobs(), put: putBlob },
     pdfs: new PdfReader(systemWallClock),
-    standardSet,
+    getStandardSet,
   };
   const object: StoredObject = {
     key: "k1",
