@@ -1,7 +1,7 @@
 import { redactText } from "../../src/api/secrets.ts";
 import { toIsoMillis, type WallClock } from "../../src/base/clock.ts";
 import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
-import { compositeIds } from "../cluster/contracts/rows.ts";
+import { readCompositeIds } from "../cluster/contracts/rows.ts";
 import { redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 import type { EmulatorEvent } from "../published.d.ts";
@@ -70,7 +70,7 @@ export function watchActivity(
     waiting = [];
     dropped = 0;
     const told = batch.flatMap((one) => ("delivery" in one ? [one.delivery.delivery] : []));
-    const found = told.length === 0 ? [] : await store.read((view) => compositeIds(view, told));
+    const found = told.length === 0 ? [] : await store.read((view) => readCompositeIds(view, told));
     const composites = new Map(told.map((delivery, i) => [delivery, found[i] ?? null]));
     const events = batch.map((one) => eventOf(one, composites));
     if (events.length > 0) await tell(count === 0 ? events : [...events, { event: "dropped", count }]);

@@ -8,7 +8,7 @@ import type { Observer } from "../../src/verify/observed/apply.ts";
 import { Runner } from "../clock/runner.ts";
 import { dueSortKeyEnd, schedule } from "../clock/schedule.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
-import { contractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
+import { createContractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { createRouterClient, isReport } from "../cluster/reports/report.ts";
 import { reportJobHandlers } from "../cluster/reports/report-contents.ts";
 import { type Faults, interceptOutgoing } from "../faults/faults.ts";
@@ -76,7 +76,7 @@ export function startEngine(setup: Setup): Engine {
     causeRow: setup.causeRow,
     deterministic,
     handlers: {
-      ...contractJobHandlers({ clock, settings }),
+      ...createContractJobHandlers({ clock, settings }),
       ...reportJobHandlers({ clock, wall, deterministic, line, giveUp: log }),
       ...deliveryJobHandlers({
         clock,

@@ -2,7 +2,7 @@ import { registry } from "../../src/api/registry.ts";
 import type { ClusterContext } from "../cluster/context.ts";
 import { contractApiHandlers, storageHandlers } from "../cluster/handlers.ts";
 import { createForwardedHandler, type Inbox } from "../cluster/inbox.ts";
-import { apiKeyAuthenticator } from "../cluster/workspace/credentials.ts";
+import { createApiKeyAuthenticator } from "../cluster/workspace/credentials.ts";
 import { createAuthenticators } from "../control/access/credentials.ts";
 import { guardHandlers } from "../control/access/guard-handlers.ts";
 import type { ControlContext } from "../control/context.ts";
@@ -26,7 +26,7 @@ export const clusterParts = (world: ClusterContext, inbox: Inbox): Pick<ServedPa
     createPart({
       operations: of("contracts"),
       handlers: contractApiHandlers,
-      authenticate: { "api-key": apiKeyAuthenticator(world) },
+      authenticate: { "api-key": createApiKeyAuthenticator(world) },
       world,
     }),
     createPart({ operations: of("storage"), handlers: storageHandlers, world }),

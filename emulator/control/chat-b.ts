@@ -1,7 +1,7 @@
 import { generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import { calculateJwkThumbprint, importJWK, SignJWT } from "jose";
-import { seededPrivateJwk } from "../cluster/identity/signing-keys.ts";
+import { deriveSeededJwk } from "../cluster/identity/signing-keys.ts";
 import { chatBKeys, listPublicChatBKeys, readApps } from "../world/apps.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
@@ -42,7 +42,7 @@ async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | 
   const [kept] = await store.read((view) => view.list(chatBKeys));
   if (kept) return kept;
   const { app_id: appId } = (await store.read(readApps)).chat_b;
-  const jwk = settings.deterministic ? await seededPrivateJwk(`chat_b\0${appId}`) : await createPrivateJwk();
+  const jwk = settings.deterministic ? await deriveSeededJwk(`chat_b\0${appId}`) : await createPrivateJwk();
   const kid = await calculateJwkThumbprint({ ...jwk, kty: "RSA" });
   return store.transaction("make the key of chat_b", async (tx) => {
     // Of several requests that found none, the first to arrive here decides.

@@ -3,7 +3,7 @@ import { formatDeliveryStatus, hasSucceeded } from "../../src/api/webhook-health
 import { getMaxAttempts } from "../../src/api/webhook-retries.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
-import { compositeIds } from "../cluster/contracts/rows.ts";
+import { readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Attempt, type AttemptFault, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { dropExpired, type LoggedDelivery, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
@@ -124,7 +124,7 @@ async function readHeaders(view: View, { webhook_id, workspace_id }: Delivery, b
 export async function toDeliveryRecords(view: View, rows: readonly Delivery[], settings: ScheduleSettings) {
   const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
   const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => webhook_id);
-  const composites = await compositeIds(view, rows);
+  const composites = await readCompositeIds(view, rows);
   return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, outcome, ...row }, i) => {
     const webhook_status = receivers[i]?.status ?? ("DELETED" as const);
     const next_attempt_at = row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at);

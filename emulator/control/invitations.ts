@@ -2,15 +2,15 @@ import type { listInvitations } from "../../src/api/emulator/invitations.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
-import { personPath } from "../cluster/contracts/links.ts";
-import { compositeId, contracts } from "../cluster/contracts/rows.ts";
+import { buildPersonPath } from "../cluster/contracts/links.ts";
+import { contracts, formatCompositeId } from "../cluster/contracts/rows.ts";
 import { toTaskRecord, userTasks } from "../cluster/intake/rows.ts";
 import {
   type AnyInvitation,
   acceptInvitation,
   invitations,
-  seededInvitations,
-  sharedFields,
+  listSeededInvitations,
+  pickSharedFields,
 } from "../cluster/invitations/invite.ts";
 import { toOrgUser } from "../cluster/workspace/users.ts";
 import { trialSignups } from "../router/trial/signups.ts";
@@ -36,7 +36,10 @@ export const invitationHandlers = {
       const { email, contract_id, state } = invitation;
       if (contract_id !== null) {
         const contract = await tx.get(contracts, contract_id);
-        return fail("invitation-to-contract", { email, contract: contract ? compositeId(contract) : `${contract_id}` });
+        return fail("invitation-to-contract", {
+          email,
+          contract: contract ? formatCompositeId(contract) : `${contract_id}`,
+        });
       }
       if (state !== "PENDING") return fail("invitation-over", { email });
       await acceptInvitation(tx, invitation, clock.now());
@@ -69,7 +72,7 @@ function selectSlice({ email, workspace }: Wanted): Slice<"email" | "workspace">
 }
 
 const listSeeded = async (view: View, wanted: Wanted): Promise<readonly AnyInvitation[]> =>
-  (await view.list(workspaces)).flatMap(seededInvitations).filter((row) => matchesQuery(row, wanted));
+  (await view.list(workspaces)).flatMap(listSeededInvitations).filter((row) => matchesQuery(row, wanted));
 
 const matchesQuery = (row: AnyInvitation, { cluster, workspace, email, kind, state }: Wanted): boolean =>
   (cluster === undefined || row.cluster_id === cluster) &&
@@ -85,7 +88,7 @@ async function toInvitationRecord(
 ) {
   const { workspace_id, contract_id, issued_at } = row;
   return {
-    ...sharedFields(row),
+    ...pickSharedFields(row),
     workspace_id,
     contract_id,
     link: await buildLink(view, row, world),
@@ -102,7 +105,7 @@ async function buildLink(
   const contract = row.contract_id === null ? undefined : await view.get(contracts, row.contract_id);
   if (contract?.deleted_at === null && row.email !== null) {
     const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
-    return `${url}${await personPath(view, contract, row.email)}`;
+    return `${url}${await buildPersonPath(view, contract, row.email)}`;
   }
   return `${settings.publicUrl}/auth/v3/invite_info/?${new URLSearchParams({ token: row.token })}`;
 }

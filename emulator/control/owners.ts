@@ -2,7 +2,7 @@ import type { Fail, FailureCode } from "../../src/api/failures.ts";
 import { hashEmail, isEmailHash } from "../../src/schemes/email-hash.ts";
 import { requestDueApprovals } from "../cluster/contracts/lifecycle/approvals.ts";
 import { type LifecycleContext, transition } from "../cluster/contracts/lifecycle/transition.ts";
-import { type Contract, compositeId } from "../cluster/contracts/rows.ts";
+import { type Contract, formatCompositeId } from "../cluster/contracts/rows.ts";
 import { findMemberByEmail } from "../cluster/workspace/users.ts";
 import type { Call, HandlerContext } from "../http/handler.ts";
 import { toUserCodeKey } from "../router/device/rows.ts";
@@ -148,7 +148,7 @@ function moveContract(
     const after = await move(tx, await requireContractById(tx, id, fail));
     return {
       contract_id: after.id,
-      composite_id: compositeId(after),
+      composite_id: formatCompositeId(after),
       contract_status: after.status,
       contract_name: after.name,
     };

@@ -1,7 +1,7 @@
 import type { wait } from "../../src/api/emulator/wait.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { toIsoMillis, type WallClock } from "../../src/base/clock.ts";
-import { compositeId, compositeIds, contracts } from "../cluster/contracts/rows.ts";
+import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
@@ -47,7 +47,7 @@ export const waitHandlers = {
     if (hasEnded()) fail("unknown-control-token");
     const { events = [], deliveries: made = [] } = found;
     const [eventIds, deliveryIds] = await store.read((view) =>
-      Promise.all([compositeIds(view, events), compositeIds(view, made)]),
+      Promise.all([readCompositeIds(view, events), readCompositeIds(view, made)]),
     );
     return {
       reached: found.reached,
@@ -142,6 +142,6 @@ async function checkStatus(view: View, contractId: number, wanted: Status): Prom
   const row = await view.get(contracts, contractId);
   // Deleted while it was waited for: it has no status any more.
   if (!row || row.deleted_at !== null) return { reached: false };
-  const contract = { contract_id: row.id, composite_id: compositeId(row), contract_status: row.status as Status };
+  const contract = { contract_id: row.id, composite_id: formatCompositeId(row), contract_status: row.status as Status };
   return { reached: row.status === wanted, contract };
 }

@@ -1,6 +1,6 @@
 import { extractHost } from "../../src/base/urls.ts";
 import { contractKey, type ScheduledEntry, schedule } from "../clock/schedule.ts";
-import { compositeId, compositeIds, contracts } from "../cluster/contracts/rows.ts";
+import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
 import { type Rows, rowNumber, type Slice, type View } from "../store/port.ts";
@@ -161,7 +161,7 @@ class TraceGatherer {
         all.filter((attempt) => attempt !== undefined),
       );
     }
-    const composites = await compositeIds(view, events);
+    const composites = await readCompositeIds(view, events);
     return {
       causes: this.#causes,
       events: this.#events,
@@ -202,7 +202,7 @@ class TraceGatherer {
 
   async #addContract(id: number, composite: string): Promise<void> {
     const contract = await this.#view.get(contracts, id);
-    if (!contract || compositeId(contract) !== composite) return;
+    if (!contract || formatCompositeId(contract) !== composite) return;
     await this.#forEach(await this.#listSome(webhookEvents, { by: "contract", equals: id }), (row) =>
       this.#addEventWithDeliveries(row),
     );

@@ -1,7 +1,7 @@
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { Transaction } from "../../store/port.ts";
 import { createAddress, type NewAddress } from "./contacts.ts";
-import { type Contact, type Counterparty, type CounterpartyChange, counterparties, nameKey } from "./rows.ts";
+import { type Contact, type Counterparty, type CounterpartyChange, counterparties, toNameKey } from "./rows.ts";
 
 /** A party of the other side as a contract names it. */
 export interface CounterpartyInput {
@@ -25,13 +25,17 @@ export async function resolveCounterparties(
   const rows = new Map<string, GrowingCounterparty>();
   const ids: number[] = [];
   for (const party of parties) {
-    const equals = nameKey(workspaceId, party.name);
+    const equals = toNameKey(workspaceId, party.name);
     const which = `${party.is_individual} ${equals}`;
     let row = rows.get(which);
     if (!row) {
       const found = await tx.list(counterparties, { by: "name", equals });
       const known = found.find((each) => each.is_individual === party.is_individual && each.status !== "ARCHIVED");
-      row = new GrowingCounterparty(tx, known ?? newCounterparty(tx, party, workspaceId, at), known === undefined);
+      row = new GrowingCounterparty(
+        tx,
+        known ?? createCounterpartyRow(tx, party, workspaceId, at),
+        known === undefined,
+      );
       rows.set(which, row);
     }
     if (party.contact) row.add(party.contact);
@@ -79,7 +83,7 @@ class GrowingCounterparty {
   }
 }
 
-const newCounterparty = (
+const createCounterpartyRow = (
   tx: Transaction,
   { name, is_individual, organization_type, address }: CounterpartyInput,
   workspace_id: number,

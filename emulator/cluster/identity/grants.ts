@@ -117,7 +117,7 @@ export async function findUserById(view: View, clusterId: string, id: number): P
 }
 
 /** The default user of a cluster: that of the API key of its first workspace. */
-export async function firstUser(view: View, clusterId: string): Promise<User | undefined> {
+export async function getFirstUser(view: View, clusterId: string): Promise<User | undefined> {
   const workspace = await getFirstWorkspace(view, clusterId);
   return workspace && findUserById(view, clusterId, workspace.acting_user_id);
 }
@@ -145,7 +145,7 @@ export const findUnknownScopes = (scope: string): string[] =>
   parseScope(scope).filter((word) => !scopes.includes(word));
 
 /** Claims about a person under a scope, in addition to `sub`. */
-export function claimsOf(user: User, scope: string): Readonly<Record<string, unknown>> {
+export function buildClaims(user: User, scope: string): Readonly<Record<string, unknown>> {
   const requested = parseScope(scope);
   return {
     ...(requested.includes("profile") && { name: user.name }),

@@ -144,4 +144,5 @@ export async function findPdfProblem(file: Buffer, pdfs: PdfReader): Promise<str
 }
 
 /** The text of a PDF, line by line, or why it cannot be read, as behind a first page that can. */
-export const pdfText = (file: Buffer, pdfs: PdfReader): Promise<PdfReadResult | typeof busy> => pdfs.read("text", file);
+export const readPdfText = (file: Buffer, pdfs: PdfReader): Promise<PdfReadResult | typeof busy> =>
+  pdfs.read("text", file);

@@ -11,7 +11,7 @@ import { decline, sign } from "../contracts/lifecycle/signatures.ts";
 import { type LifecycleContext, transition } from "../contracts/lifecycle/transition.ts";
 import type { Contract } from "../contracts/rows.ts";
 import type { OAuthParameters } from "../response.ts";
-import { assignPersonIds, personId } from "../workspace/users.ts";
+import { assignPersonIds, findPersonId } from "../workspace/users.ts";
 import type { Recipient } from "./open-link.ts";
 import { createContractView, createRecipientView } from "./page-model.ts";
 import { formatTime, type PendingAction } from "./pending-actions.ts";
@@ -61,7 +61,7 @@ const acts = lookupTable<{
   comment: {
     act: async ({ tx, world, contract, person, text }) => {
       await assignPersonIds(tx, contract.workspace_id, [person.email]);
-      const id = (await personId(tx, contract.workspace_id, person.email))!;
+      const id = (await findPersonId(tx, contract.workspace_id, person.email))!;
       await addComment(tx, world, contract, text ?? "", { by: person, id });
     },
   },
@@ -120,7 +120,7 @@ const words = lookupTable<string>({
 });
 
 /** The address of the page once a form of it was carried out. */
-export function completedPath(target: string, act: string): string {
+export function buildCompletedPath(target: string, act: string): string {
   const [path = "", query = ""] = target.split("?", 2);
   const parameters = new URLSearchParams(query);
   parameters.set("done", act);

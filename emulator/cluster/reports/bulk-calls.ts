@@ -5,7 +5,7 @@ import type { ReportSender, RouterClient, SendRouterRequest } from "./report.ts"
 export interface BulkOperation {
   readonly method: Parameters<SendRouterRequest>[0];
   readonly path: string;
-  readonly body: (texts: readonly string[], clusterId: string) => unknown;
+  readonly buildBody: (texts: readonly string[], clusterId: string) => unknown;
 }
 
 /** Reports things by bulk operations, where there is anything to say; whether the router took all of it. */
@@ -47,7 +47,7 @@ export class ReportBatcher {
   }
 
   /** Reports what a cluster has to say. */
-  senderFor(speaker: ReportSender): SendReports {
+  createSender(speaker: ReportSender): SendReports {
     return async (...said) => {
       if (!this.#options.inTurn) {
         const taken = await Promise.all(said.map(([bulk, texts]) => this.#send(speaker, bulk, texts)));
@@ -97,10 +97,10 @@ export class ReportBatcher {
 
   async #call(
     speaker: ReportSender,
-    { method, path, body }: BulkOperation,
+    { method, path, buildBody }: BulkOperation,
     texts: readonly string[],
   ): Promise<boolean> {
-    return isAccepted(await this.#options.line.ask(speaker, method, path, body(texts, speaker.cluster_id)));
+    return isAccepted(await this.#options.line.ask(speaker, method, path, buildBody(texts, speaker.cluster_id)));
   }
 }
 

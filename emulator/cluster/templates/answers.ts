@@ -61,8 +61,8 @@ export function withDefaults(
 
 function describeMismatch({ type, options }: Question, answer: unknown): string | undefined {
   const values = options?.map((option) => option.value);
-  const known = (value: unknown) => typeof value === "string" && (!values || values.includes(value));
-  const oneOf = () => `Value should be one of ${(values ?? []).join(", ")}`;
+  const isKnown = (value: unknown) => typeof value === "string" && (!values || values.includes(value));
+  const describeChoices = () => `Value should be one of ${(values ?? []).join(", ")}`;
   switch (type) {
     case "string":
       return typeof answer === "string" ? undefined : "Input should be a valid string";
@@ -75,12 +75,12 @@ function describeMismatch({ type, options }: Question, answer: unknown): string 
     case "date":
       return isDate(answer) ? undefined : "Input should be a valid date";
     case "enum":
-      return known(answer) ? undefined : oneOf();
+      return isKnown(answer) ? undefined : describeChoices();
     case "array of strings":
       return isArrayOf(answer, (each) => typeof each === "string") ? undefined : "Input should be a valid list";
     case "array of options":
       if (!Array.isArray(answer)) return "Input should be a valid list";
-      return answer.every(known) ? undefined : oneOf();
+      return answer.every(isKnown) ? undefined : describeChoices();
     case "repeating":
       return isArrayOf(answer, isObject) ? undefined : "Input should be a valid list";
   }

@@ -13,19 +13,19 @@ type Headers = ReceivedRequest["headers"];
  * Returns the caller in the headers client-id, client-secret and user-email, or rejects (DECISIONS.md, C2 and C4). One
  * authenticator belongs to one listener: it has the count of the rate limit.
  */
-export function apiKeyAuthenticator(
+export function createApiKeyAuthenticator(
   world: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
 ): (request: Pick<ReceivedRequest, "headers">) => Promise<AuthenticatedMember> {
-  const limit = rateLimit(world.settings.rateLimit, world.wall);
+  const limit = createRateLimit(world.settings.rateLimit, world.wall);
   return async ({ headers }) => {
-    const member = await world.store.read((view) => memberOf(view, world.cluster.id, headers));
+    const member = await world.store.read((view) => authenticateMember(view, world.cluster.id, headers));
     if (member.workspace.is_suspended) fail("workspace-suspended");
     limit(member.workspace.id, fail);
     return member;
   };
 }
 
-async function memberOf(view: View, clusterId: string, headers: Headers): Promise<AuthenticatedMember> {
+async function authenticateMember(view: View, clusterId: string, headers: Headers): Promise<AuthenticatedMember> {
   const clientId = headers["client-id"];
   const secret = headers["client-secret"];
   // A bearer token alone is rejected like no credentials at all.
@@ -39,16 +39,16 @@ async function memberOf(view: View, clusterId: string, headers: Headers): Promis
   if (!workspace || !matches) return fail("wrong-credentials");
 
   const email = headers["user-email"];
-  const user = email ? await activeMember(view, workspace, email) : await actingUser(view, workspace);
+  const user = email ? await requireActiveMember(view, workspace, email) : await findActingUser(view, workspace);
   return { workspace, user };
 }
 
-async function activeMember(view: View, workspace: Workspace, email: string): Promise<User> {
+async function requireActiveMember(view: View, workspace: Workspace, email: string): Promise<User> {
   const found = await view.list(users, { by: "email", equals: toAddressKey(email) });
   return found.find((row) => row.workspace_id === workspace.id && row.is_active) ?? fail("permission-denied");
 }
 
-async function actingUser(view: View, workspace: Workspace): Promise<User> {
+async function findActingUser(view: View, workspace: Workspace): Promise<User> {
   const user = await view.get(users, workspace.acting_user_id);
   if (!user) throw new Error(`Workspace ${workspace.id} acts as user ${workspace.acting_user_id}, who does not exist`);
   return user;
@@ -68,7 +68,10 @@ const windowMs = 1_000;
  * Counts requests per workspace over the last second of wall-clock time; `perSecond` 0 is not a limit. Like the real
  * framework's throttle, a rejected request does not count, and `retry-after` is when the oldest one leaves the window.
  */
-export function rateLimit(perSecond: number, wall: WallClock): (workspaceId: number, fail: Fail<"throttled">) => void {
+export function createRateLimit(
+  perSecond: number,
+  wall: WallClock,
+): (workspaceId: number, fail: Fail<"throttled">) => void {
   if (perSecond <= 0) return () => {};
   const served = new Map<number, number[]>();
   return (workspaceId, fail) => {

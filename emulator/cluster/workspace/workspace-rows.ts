@@ -12,7 +12,7 @@ import {
   type Workspace,
 } from "../../world/workspaces.ts";
 import type { Problems } from "../response.ts";
-import { rowNotFoundMessage } from "./users.ts";
+import { formatRowNotFound } from "./users.ts";
 
 /**
  * Rows of the workspace that a body names. An unknown or foreign one is noted on its field (DECISIONS.md, C1) and is
@@ -26,7 +26,7 @@ export async function findContractType(
 ): Promise<ContractType | undefined> {
   const type = await view.get(contractTypes, Number(id));
   if (type?.workspace_id === workspace.id) return type;
-  problems.add(["contract_type_id"], rowNotFoundMessage(id));
+  problems.add(["contract_type_id"], formatRowNotFound(id));
   return undefined;
 }
 
@@ -45,7 +45,7 @@ export async function findEntity(
 ): Promise<Entity | undefined> {
   const entity = await view.get(entities, Number(id));
   if (entity?.workspace_id === workspace.id) return entity;
-  problems.add([field], rowNotFoundMessage(id));
+  problems.add([field], formatRowNotFound(id));
   return undefined;
 }
 
@@ -61,4 +61,4 @@ export async function findUser(view: View, workspace: Workspace, email: string):
 }
 
 /** The rejection of a body that names an unknown user. */
-export const userNotFoundMessage = (email: string): string => `Object with email=${email} does not exist.`;
+export const formatUserNotFound = (email: string): string => `Object with email=${email} does not exist.`;

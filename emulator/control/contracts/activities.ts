@@ -5,9 +5,9 @@ import type { InputOf } from "../../../src/api/operation.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { draftFromTemplate } from "../../cluster/contracts/creation/template-contract.ts";
 import { createActivityDataPerPerson } from "../../cluster/contracts/lifecycle/email-events.ts";
-import { contractFacts } from "../../cluster/contracts/records.ts";
-import { type Contract, compositeId, contracts, workspaceSlice } from "../../cluster/contracts/rows.ts";
-import { emailEventData } from "../../cluster/emails.ts";
+import { readContractFacts } from "../../cluster/contracts/records.ts";
+import { type Contract, contracts, formatCompositeId, selectWorkspace } from "../../cluster/contracts/rows.ts";
+import { buildEmailEventData } from "../../cluster/emails.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
 import { amendedDocument, type DomainEvent, emit, SYSTEM } from "../../webhooks/emit.ts";
@@ -51,13 +51,13 @@ async function buildEvent(view: Transaction, body: Body, at: number, fail: Fail<
   const [usual = {}] = createActivityDataPerPerson(activity, contract, { invited: contract.signatories });
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
-    activity.includes("EMAIL") && recipient !== undefined ? emailEventData({ recipient, mode: "to" }, at) : {};
+    activity.includes("EMAIL") && recipient !== undefined ? buildEmailEventData({ recipient, mode: "to" }, at) : {};
   const occurrence: DomainEvent = {
     workspace_id: contract.workspace_id,
     activity,
     at,
     performed_by: SYSTEM,
-    contract: await contractFacts(view, contract),
+    contract: await readContractFacts(view, contract),
     data: { ...usual, ...email, ...body.data },
     amend: (document) =>
       applyAmendments(body.payload ?? document, body, {
@@ -65,7 +65,7 @@ async function buildEvent(view: Transaction, body: Body, at: number, fail: Fail<
         present: (path) => fail("field-is-there", { path }),
       }),
   };
-  return { occurrence, about: { activity, contract_id: contract.id, composite_id: compositeId(contract) } };
+  return { occurrence, about: { activity, contract_id: contract.id, composite_id: formatCompositeId(contract) } };
 }
 
 /** The contract that is named, else the newest: of one workspace, or of all. */
@@ -81,7 +81,7 @@ async function getContract(
   // The index of a workspace knows its newest contract, and leaves the deleted ones out.
   const own = await Promise.all(
     (workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace]).map((one) =>
-      view.list(contracts, { ...workspaceSlice(one), reverse: true, limit: 1 }),
+      view.list(contracts, { ...selectWorkspace(one), reverse: true, limit: 1 }),
     ),
   );
   const [newest] = own.flat().sort((a, b) => b.id - a.id);

@@ -1,7 +1,7 @@
 import { toIsoMillis } from "../../../src/base/clock.ts";
-import { accessOf } from "../../cluster/contracts/access.ts";
+import { listAccess } from "../../cluster/contracts/access.ts";
 import { isOpen, replaceEntity } from "../../cluster/contracts/parties.ts";
-import { type Contract, compositeId, contracts, type Review } from "../../cluster/contracts/rows.ts";
+import { type Contract, contracts, formatCompositeId, type Review } from "../../cluster/contracts/rows.ts";
 import { listParticipants } from "../../cluster/recipient-pages/pending-actions.ts";
 import type { View } from "../../store/port.ts";
 import { entities, roles, users } from "../../world/workspaces.ts";
@@ -59,7 +59,7 @@ export const contractDetailHandlers = {
 
 const toContractRecord = (row: Contract) => ({
   contract_id: row.id,
-  composite_id: compositeId(row),
+  composite_id: formatCompositeId(row),
   contract_status: row.status,
   contract_name: row.name,
 });
@@ -77,7 +77,7 @@ async function toReviewRecord(view: View, review: Review) {
 
 const listAccessRecords = async (view: View, row: Contract) =>
   Promise.all(
-    (await accessOf(view, row)).map(async ({ user_id, role_id, permission_name, note, invited_at }) => ({
+    (await listAccess(view, row)).map(async ({ user_id, role_id, permission_name, note, invited_at }) => ({
       ...(await findNames(view, user_id, role_id)),
       permission_name,
       note,

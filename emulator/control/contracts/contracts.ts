@@ -7,7 +7,7 @@ import {
   type TransitionOptions,
   transition,
 } from "../../cluster/contracts/lifecycle/transition.ts";
-import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
+import { type Contract, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
 import {
   filterActionsFor,
   listPendingActions,
@@ -74,7 +74,7 @@ function actAs(
     const after = await act(tx, await requireContractById(tx, params.id, fail));
     return {
       contract_id: after.id,
-      composite_id: compositeId(after),
+      composite_id: formatCompositeId(after),
       contract_status: after.status,
       contract_name: after.name,
     };
@@ -96,7 +96,7 @@ const createMoveHandler = (
 export async function requireContractById(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {
   const number = /^(?:[TH]-)?([1-9]\d*)$/.exec(id)?.[1];
   const row = number === undefined ? undefined : await view.get(contracts, Number(number));
-  const named = row && (id === number || id === compositeId(row));
+  const named = row && (id === number || id === formatCompositeId(row));
   return named && row.deleted_at === null ? row : fail("no-such-contract", { id });
 }
 

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { followEvents } from "../../../src/api/emulator/console.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
-import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
+import { type Contract, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
 import { type DeviceGrant, deviceGrants, formatUserCode } from "../../router/device/rows.ts";
 import type { RowChange } from "../../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../../webhooks/deliveries.ts";
@@ -107,7 +107,7 @@ function describeContractChanges(changes: readonly RowChange[], at: string): Eve
   return [...listNewest<Contract>(changes, contracts.name, ({ id }) => id).values()].map((row) => ({
     at,
     event: "contract",
-    ref: compositeId(row),
+    ref: formatCompositeId(row),
     contract: {
       contract_id: row.id,
       contract_name: row.name,

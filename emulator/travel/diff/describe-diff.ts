@@ -3,7 +3,7 @@ import { toIsoMillis } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import type { ScheduledEntry } from "../../clock/schedule.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
-import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
+import { type Contract, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
 import type { Invitation } from "../../cluster/invitations/invite.ts";
 import type { StoredFaults } from "../../faults/faults.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
@@ -78,7 +78,7 @@ function describeRowDiff(change: RowDifference, all: readonly RowDifference[], d
 function getContractName(id: number, all: readonly RowDifference[]): string {
   const found = all.find(({ collection, key }) => collection.name === contracts.name && key === String(id));
   const kind = (found?.after ?? found?.before)?.kind;
-  return compositeId({ id, kind: kind === "EXECUTED_CONTRACT" ? kind : "TEMPLATE_CONTRACT" });
+  return formatCompositeId({ id, kind: kind === "EXECUTED_CONTRACT" ? kind : "TEMPLATE_CONTRACT" });
 }
 
 function describeMappingDiff({ table, added, removed, moved }: MappingDifference): DiffItem {
@@ -160,7 +160,7 @@ const pickRow = <R>({ before, after }: RowDifference): R => (after ?? before) as
 const words = lookupTable<Words>({
   contracts(change) {
     const moves = describeFieldChange<Contract>(change, "status", ({ status }) => `new, ${status}`);
-    return `contract ${compositeId(pickRow<Contract>(change))}: ${moves}`;
+    return `contract ${formatCompositeId(pickRow<Contract>(change))}: ${moves}`;
   },
   webhook_events(change, names) {
     const { id, activity, contract_id } = pickRow<WebhookEvent>(change);

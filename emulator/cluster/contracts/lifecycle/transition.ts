@@ -6,8 +6,8 @@ import { emit, type Performer, SYSTEM } from "../../../webhooks/emit.ts";
 
 import type { Settings } from "../../../world/settings.ts";
 import { endInvitations } from "../../invitations/invite.ts";
-import { metricsDiffer } from "../details.ts";
-import { contractFacts } from "../records.ts";
+import { haveMetricsChanged } from "../details.ts";
+import { readContractFacts } from "../records.ts";
 import { type Contract, contracts } from "../rows.ts";
 import { type Addressees, createActivityDataPerPerson } from "./email-events.ts";
 import { findInvitedSignatories, move } from "./lifecycle.ts";
@@ -82,7 +82,7 @@ async function applyTransition(
   tx.put(contracts, after);
   if (leaves && isOver(after)) await endInvitations(tx, after, at);
 
-  const facts = await contractFacts(tx, after);
+  const facts = await readContractFacts(tx, after);
   const performed_by = taken.by === "SYSTEM" ? SYSTEM : by;
   for (const activity of taken.emits) {
     for (const data of createActivityDataPerPerson(activity, after, { invited, addressees })) {
@@ -93,7 +93,7 @@ async function applyTransition(
       await emit(tx, clock, { workspace_id: after.workspace_id, activity: created, at, performed_by, contract: facts });
     }
   }
-  if (from !== "(new)" && metricsDiffer(before, after)) {
+  if (from !== "(new)" && haveMetricsChanged(before, after)) {
     const activity = "CONTRACT_PROCESS_METRIC_UPDATED";
     await emit(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts });
   }

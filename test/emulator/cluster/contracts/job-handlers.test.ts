@@ -8,7 +8,7 @@ import {
   schedule,
 } from "../../../../emulator/clock/schedule.ts";
 import { createContract } from "../../../../emulator/cluster/contracts/creation/new-contract.ts";
-import { contractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/job-handlers.ts";
+import { createContractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/job-handlers.ts";
 import { contracts } from "../../../../emulator/cluster/contracts/rows.ts";
 import { collections } from "../../../../emulator/compose/state/collections.ts";
 import { applySeed, namedSeeds, parseSeed } from "../../../../emulator/compose/state/seed.ts";
@@ -38,7 +38,7 @@ async function waiting() {
     const entry = enqueue(tx, { due: at, kind: "email-delivery", concurrency_key: contractKey(contract.id), ref });
     return entry;
   });
-  const kinds = contractJobHandlers({ clock: { now: () => at }, settings: defaultSettings });
+  const kinds = createContractJobHandlers({ clock: { now: () => at }, settings: defaultSettings });
   const told = () => store.read(async (view) => (await view.list(webhookEvents)).map(({ activity }) => activity));
   const queued = () => store.read((view) => view.count(schedule));
   const run = async () => {

@@ -8,7 +8,7 @@ import { describe, it } from "node:test";
 import { PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
 import {
   type StoredObject,
-  signedObjectUrl,
+  signObjectUrl,
   storageKeys,
   storedObjects,
 } from "../../../../emulator/cluster/storage/objects.ts";
@@ -84,7 +84,7 @@ async function signedPut(putBlob: Blobs["put"]) {
   };
   const signed = await world.store.transaction("test", async (tx) => {
     tx.put(storedObjects, object);
-    return signedObjectUrl(tx, world, "PUT", object);
+    return signObjectUrl(tx, world, "PUT", object);
   });
   const headers: Record<string, string> = { "content-type": "application/pdf" };
   const request = {
