@@ -24,10 +24,10 @@ import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
  */
 const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
-type Answer = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
+type InboxResponder = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
 
 /** Actions of an emulated cluster for forwarded requests, by method and path. */
-const known = lookupTable<Answer>({
+const known = lookupTable<InboxResponder>({
   "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
     const { captcha } = await store.read(readApps);
     const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;

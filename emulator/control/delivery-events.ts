@@ -25,7 +25,7 @@ export async function streamDeliveryEvents(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<DeliveryEvent>> {
-  const news = await store.read((view) => News.startFrom(view, clock.now()));
+  const news = await store.read((view) => DeliveryEventReader.startFrom(view, clock.now()));
   const look = () => store.read((view) => news.readSince(view, clock.now()));
   return follow(signal, (ring) => store.watch(deliveries, ring), look);
 }
@@ -33,7 +33,7 @@ export async function streamDeliveryEvents(
 /**
  * Attempts that are not known yet. Attempts are only ever added; a skip is found by the time until which it is stored.
  */
-class News {
+class DeliveryEventReader {
   #newest: Attempt | undefined;
   /** Virtual time of the last look, and the skips that it saw. */
   #lookedAt: number;
@@ -44,9 +44,9 @@ class News {
     this.#lookedAt = now;
   }
 
-  static async startFrom(view: View, now: number): Promise<News> {
+  static async startFrom(view: View, now: number): Promise<DeliveryEventReader> {
     const [newest] = await view.list(attempts, { reverse: true, limit: 1 });
-    const news = new News(newest, now);
+    const news = new DeliveryEventReader(newest, now);
     await news.#findNewSkips(view, now);
     return news;
   }

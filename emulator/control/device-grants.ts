@@ -20,7 +20,7 @@ import { createCsrfToken, requireCsrfToken } from "./csrf-token.ts";
 /** More than anyone reads. */
 const maxListed = 500;
 
-const why: Readonly<Record<Unapproved, string>> = {
+const why: Readonly<Record<DecisionProblem, string>> = {
   unknown: "No device has this code.",
   expired: "This code has expired. Request a new code on the device.",
   decided: "This code was already approved or denied.",
@@ -148,7 +148,7 @@ interface DeviceDecision {
   readonly email?: string | undefined;
 }
 
-type Unapproved = UndecidableReason | "no-cluster" | "no-person";
+type DecisionProblem = UndecidableReason | "no-cluster" | "no-person";
 
 /**
  * Decides about a user code as the operation of the clusters does, and remembers who it was, so that the tokens are
@@ -158,7 +158,7 @@ export async function decideDeviceGrant(
   tx: Transaction,
   { clusters, clock }: Pick<ControlContext, "clusters" | "clock">,
   { user_code, status, cluster_id, email }: DeviceDecision,
-): Promise<DeviceGrant | Unapproved> {
+): Promise<DeviceGrant | DecisionProblem> {
   const bound = (await findGrantByUserCode(tx, user_code))?.cluster_id ?? undefined;
   const wanted = cluster_id ?? bound;
   const candidates = clusters.filter(({ id }) => (wanted ?? id) === id);

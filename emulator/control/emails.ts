@@ -30,7 +30,7 @@ export const emailHandlers = {
     })),
 } satisfies ControlHandlers;
 
-interface Wanted {
+interface EmailQuery {
   readonly contract?: string | undefined;
   readonly recipient?: string | undefined;
   readonly purpose?: EmailPurpose | undefined;
@@ -39,7 +39,7 @@ interface Wanted {
 /** Newest first: by the index that usually finds the fewest, the rest compared. */
 async function listMatching(
   view: View,
-  { contract, recipient, purpose }: Wanted,
+  { contract, recipient, purpose }: EmailQuery,
   page: { limit: number; offset: number },
 ) {
   const number = contract?.replace(/^[TH]-/, "");

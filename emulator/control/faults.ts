@@ -37,8 +37,8 @@ export const faultHandlers = {
 
 export const toFaultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault>) => ({ id, ...rule, matched, hit });
 
-type ProviderWorld = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
-type Submitted = InputOf<typeof submitProviderPage>["body"];
+type ProviderContext = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
+type ProviderForm = InputOf<typeof submitProviderPage>["body"];
 
 /** The object that a form of this page is bound to. */
 const nameVisit = ({ flow, provider, state, destination = "" }: ProviderVisit): string =>
@@ -64,7 +64,7 @@ export const providerHandlers = {
     );
     return redirectBack({ code });
   },
-} satisfies ControlHandlers<ProviderWorld>;
+} satisfies ControlHandlers<ProviderContext>;
 
 const noTeam = "The team ID must not be empty or contain spaces.";
 const noAddress = "The e-mail address is not valid.";
@@ -75,9 +75,9 @@ const sendPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
 /** The form ends at the callback of the flow, at a real back end perhaps, which redirects to a front end of its own. */
 function renderQuestion(
-  world: ProviderWorld,
+  world: ProviderContext,
   { flow, provider, state, destination }: ProviderVisit,
-  { email, team_id, name }: Partial<Submitted> = {},
+  { email, team_id, name }: Partial<ProviderForm> = {},
   problem?: string,
 ): HtmlPage {
   const visit = { flow, provider, state, ...(destination !== undefined && { destination }) };

@@ -47,10 +47,10 @@ export const invitationHandlers = {
     }),
 } satisfies ControlHandlers;
 
-type Wanted = InputOf<typeof listInvitations>["query"];
+type InvitationQuery = InputOf<typeof listInvitations>["query"];
 
 /** Issued ones, newest first, then those of seeds; no more are read than the page shows, if an index knows them. */
-async function listMatching(view: View, wanted: Wanted) {
+async function listMatching(view: View, wanted: InvitationQuery) {
   const { limit, offset, ...compared } = wanted;
   const slice = selectSlice(wanted);
   const seeded = await listSeeded(view, wanted);
@@ -66,15 +66,15 @@ async function listMatching(view: View, wanted: Wanted) {
   return { rows: all.slice(offset, offset + limit), total: all.length };
 }
 
-function selectSlice({ email, workspace }: Wanted): Slice<"email" | "workspace"> {
+function selectSlice({ email, workspace }: InvitationQuery): Slice<"email" | "workspace"> {
   if (email !== undefined) return { by: "email", equals: toAddressKey(email) };
   return workspace === undefined ? {} : { by: "workspace", equals: workspace };
 }
 
-const listSeeded = async (view: View, wanted: Wanted): Promise<readonly AnyInvitation[]> =>
+const listSeeded = async (view: View, wanted: InvitationQuery): Promise<readonly AnyInvitation[]> =>
   (await view.list(workspaces)).flatMap(listSeededInvitations).filter((row) => matchesQuery(row, wanted));
 
-const matchesQuery = (row: AnyInvitation, { cluster, workspace, email, kind, state }: Wanted): boolean =>
+const matchesQuery = (row: AnyInvitation, { cluster, workspace, email, kind, state }: InvitationQuery): boolean =>
   (cluster === undefined || row.cluster_id === cluster) &&
   (workspace === undefined || row.workspace_id === workspace) &&
   (email === undefined || (row.email !== null && toAddressKey(row.email) === toAddressKey(email))) &&

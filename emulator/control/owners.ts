@@ -61,7 +61,7 @@ function listCandidates(given: string) {
   return keys.map(([table, key]) => ({ table, key }));
 }
 
-type MoveWorld = HandlerContext & LifecycleContext;
+type OwnerMoveContext = HandlerContext & LifecycleContext;
 
 /** The API's actions with a key of the workspace, for the operator of the emulator (DECISIONS.md, E7). */
 export const ownerMoveHandlers = {
@@ -133,9 +133,9 @@ export const ownerMoveHandlers = {
       const by = await findPerson(tx, contract, undefined);
       return transition(tx, call, contract, "request-approval", { by, patch }, call.fail);
     }),
-} satisfies ControlHandlers<MoveWorld>;
+} satisfies ControlHandlers<OwnerMoveContext>;
 
-type ControlCall = MoveWorld &
+type ControlCall = OwnerMoveContext &
   Pick<Call<FailureCode, unknown>, "request"> & { readonly fail: Fail<"no-such-contract"> };
 
 function moveContract(

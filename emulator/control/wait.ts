@@ -11,16 +11,20 @@ import type { ControlHandlers } from "./context.ts";
 import { requireContractById } from "./contracts/contracts.ts";
 
 type WaitQuery = InputOf<typeof wait>["query"];
-type ContractNamed = WaitQuery & { readonly contract_id: number | undefined };
+type ContractWaitQuery = WaitQuery & { readonly contract_id: number | undefined };
 
 /** The situation at one moment: whether it is enough, and what to show. */
 interface WaitState {
   readonly reached: boolean;
   readonly events?: readonly WebhookEvent[];
   readonly deliveries?: readonly Delivery[];
-  readonly contract?: { readonly contract_id: number; readonly composite_id: string; readonly contract_status: Status };
+  readonly contract?: {
+    readonly contract_id: number;
+    readonly composite_id: string;
+    readonly contract_status: ContractStatus;
+  };
 }
-type Status = NonNullable<WaitQuery["contract_status"]>;
+type ContractStatus = NonNullable<WaitQuery["contract_status"]>;
 
 /** Number of near matches that are shown. */
 const nearAtMost = 10;
@@ -114,7 +118,7 @@ async function waitUntil(
   }
 }
 
-async function checkEvents(view: View, { activity, contract_id, since, count }: ContractNamed): Promise<WaitState> {
+async function checkEvents(view: View, { activity, contract_id, since, count }: ContractWaitQuery): Promise<WaitState> {
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const slice =
     contract_id === undefined
@@ -127,7 +131,7 @@ async function checkEvents(view: View, { activity, contract_id, since, count }: 
   return { reached: false, events: near.slice(0, nearAtMost) };
 }
 
-async function checkDeliveries(view: View, awaited: ContractNamed): Promise<WaitState> {
+async function checkDeliveries(view: View, awaited: ContractWaitQuery): Promise<WaitState> {
   const { activity, outcome, webhook, contract_id, since, count } = awaited;
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const filter = { activity, webhook_id: webhook, contract_id };
@@ -138,10 +142,14 @@ async function checkDeliveries(view: View, awaited: ContractNamed): Promise<Wait
   return { reached: false, deliveries: near.items.map(({ delivery }) => delivery) };
 }
 
-async function checkStatus(view: View, contractId: number, wanted: Status): Promise<WaitState> {
+async function checkStatus(view: View, contractId: number, wanted: ContractStatus): Promise<WaitState> {
   const row = await view.get(contracts, contractId);
   // Deleted while it was waited for: it has no status any more.
   if (!row || row.deleted_at !== null) return { reached: false };
-  const contract = { contract_id: row.id, composite_id: formatCompositeId(row), contract_status: row.status as Status };
+  const contract = {
+    contract_id: row.id,
+    composite_id: formatCompositeId(row),
+    contract_status: row.status as ContractStatus,
+  };
   return { reached: row.status === wanted, contract };
 }

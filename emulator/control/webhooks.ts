@@ -28,14 +28,14 @@ export const controlWebhookHandlers = {
   "emulator-webhooks.resend": ({ params }, call) => resendAll(params.id, call),
 } satisfies ControlHandlers;
 
-interface Call {
+interface SwitchCall {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly settings: Settings;
   readonly fail: Fail<"no-such-webhook">;
 }
 
-const createSwitchHandler = ({ store, clock, settings, fail }: Call, id: number, on: boolean) =>
+const createSwitchHandler = ({ store, clock, settings, fail }: SwitchCall, id: number, on: boolean) =>
   store.transaction(on ? "emulator-webhooks.enable" : "emulator-webhooks.disable", async (tx) => {
     const row = (await switchSubscription(tx, id, on, clock.now())) ?? fail("no-such-webhook", { id });
     return toWebhookRecord(row, await tx.get(workspaces, row.workspace_id), settings);
@@ -62,12 +62,12 @@ function toWebhookRecord(
 const maxConcurrent = 100;
 const maxResendMs = 20_000;
 
-type World = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | "settings"> & {
+type ResendContext = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | "settings"> & {
   readonly fail: Fail<"no-such-webhook">;
 };
 
 /** Oldest first, one after another: if the receiver is down for one, the others are not sent. */
-async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: World) {
+async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: ResendContext) {
   const unsent = await store.read(async (view) => {
     const webhook = (await view.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
     const all = await view.list(deliveries, { by: "webhook", equals: id });

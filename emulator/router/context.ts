@@ -37,9 +37,9 @@ export type RouterCall<Code extends FailureCode = never> = RouterContext &
 /** A call whose request is handed on to clusters, with what may go wrong on the way. */
 export type ForwardCall = RouterCall<(typeof forwarding)[number]>;
 /** An operation whose request goes to one cluster. */
-export type CallToOne = RouterCall<(typeof forwardingToOne)[number]>;
+export type SingleClusterCall = RouterCall<(typeof forwardingToOne)[number]>;
 /** An operation whose request goes to several at once. */
-export type CallToAll = RouterCall<(typeof forwardingToAll)[number]>;
+export type BroadcastCall = RouterCall<(typeof forwardingToAll)[number]>;
 
 export type RouterHandler<Id extends OperationId> = Handler<OperationById<Id>, RouterContext, KeyHolder | undefined>;
 /** Handlers of operations of the routing service; the type of the combined table proves that every one exists. */

@@ -52,7 +52,7 @@ export interface TraceExport {
   close(closeSignal: AbortSignal): Promise<void>;
 }
 
-interface Options {
+interface ExporterOptions {
   readonly store: Store;
   readonly wall: WallClock;
   readonly requestLog: RequestLog;
@@ -69,20 +69,20 @@ interface Options {
  * put a name into a queue that does not grow; the span is read when it is sent. A delivery is sent when it begins: its
  * outcome is in its attempts.
  */
-export function exportTraces(options: Options): TraceExport {
+export function exportTraces(options: ExporterOptions): TraceExport {
   return new Exporter(options);
 }
 
 /** Fields of a node that are known when it is put into the queue. */
-interface Told {
+interface FinishedCause {
   readonly answered: RequestOutcome | undefined;
   /** Time of the event, near enough: it is published as soon as it is durable. */
   readonly wallAt: number;
 }
 
 class Exporter implements TraceExport {
-  readonly #options: Options;
-  readonly #queue = new Map<string, Told>();
+  readonly #options: ExporterOptions;
+  readonly #queue = new Map<string, FinishedCause>();
   readonly #answers: PendingResponses;
   readonly #unfollow: () => void;
   readonly #closing = new AbortController();
@@ -94,7 +94,7 @@ class Exporter implements TraceExport {
   #dropped = 0;
   #trouble: string | null = null;
 
-  constructor(options: Options) {
+  constructor(options: ExporterOptions) {
     this.#options = options;
     const { store, requestLog } = options;
     this.#answers = new PendingResponses(requestLog, (name, answered) => this.#enqueue(name, answered));
@@ -161,7 +161,7 @@ class Exporter implements TraceExport {
   }
 
   async #sendBatch(): Promise<void> {
-    const names = new Map<string, Told>();
+    const names = new Map<string, FinishedCause>();
     for (const [name, told] of this.#queue) {
       if (names.size >= batchSize) break;
       names.set(name, told);
@@ -178,7 +178,7 @@ class Exporter implements TraceExport {
   }
 
   /** Existing nodes: a reset may have removed the rest. */
-  async #gatherSpans(names: ReadonlyMap<string, Told>) {
+  async #gatherSpans(names: ReadonlyMap<string, FinishedCause>) {
     const { store, deterministic } = this.#options;
     const rows = await store.read((view) => gatherNamed(view, names.keys())).catch(() => undefined);
     if (!rows) return [];

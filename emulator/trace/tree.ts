@@ -27,7 +27,7 @@ import {
 } from "./gather.ts";
 import type { FindRequestOutcome } from "./pending-responses.ts";
 
-interface Options {
+interface TreeOptions {
   /** Only what belongs to this W3C trace. */
   readonly only?: string | undefined;
   /** Reports what an entry of the schedule does when it is due. */
@@ -37,8 +37,8 @@ interface Options {
 }
 
 /** The tree of events and causes, made of rows: the same rows give the same tree, also after a restart. */
-export function buildTrace(rows: TraceRows, { only, does, findAnswer }: Options): Trace {
-  const make = new Nodes(rows, findAnswer);
+export function buildTrace(rows: TraceRows, { only, does, findAnswer }: TreeOptions): Trace {
+  const make = new NodeBuilder(rows, findAnswer);
   const all = [
     ...[...rows.causes.values()].map((row) => make.createCauseNode(row)),
     ...[...rows.events.values()].map((row) => make.createEventNode(row)),
@@ -55,7 +55,7 @@ export function buildTrace(rows: TraceRows, { only, does, findAnswer }: Options)
 }
 
 /** Creates nodes; absent fields are null. */
-class Nodes {
+class NodeBuilder {
   readonly #rows: TraceRows;
   readonly #findAnswer: FindRequestOutcome | undefined;
 
@@ -187,7 +187,7 @@ const plain = {
   error: null,
 } as const;
 
-const toPlannedEntry = ({ kind, due, cause }: ScheduledEntry, does: Options["does"]): PlannedEntry => ({
+const toPlannedEntry = ({ kind, due, cause }: ScheduledEntry, does: TreeOptions["does"]): PlannedEntry => ({
   parent: cause ?? "",
   due,
   what: does(kind) ?? kind,

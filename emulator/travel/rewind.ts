@@ -12,12 +12,12 @@ export type RewindTarget =
   /** To the state before this many of the last requests from outside and clock advances that changed the state. */
   | { readonly steps: number };
 
-type Causes = ReadonlyMap<string, CauseRow>;
+type CauseMap = ReadonlyMap<string, CauseRow>;
 
 /** The present, as it is in one moment. */
 interface PresentState {
   /** The causes that are stored, by id. */
-  readonly causes: Causes;
+  readonly causes: CauseMap;
   /** The number of the last line. */
   readonly line: number;
 }
@@ -27,7 +27,7 @@ export interface RewindPoint {
   /** The first cause that is undone; undefined if there is none. */
   readonly first: Commit | undefined;
   /** The undone causes, each with its own causes, from the inside to the outside. */
-  readonly chains: readonly Chain[];
+  readonly chains: readonly CauseChain[];
   /** The cause before which it lies; undefined if a time was meant. */
   readonly before: string | undefined;
   /** Position of the sequence of ids, as far as it is known. */
@@ -36,7 +36,7 @@ export interface RewindPoint {
   readonly reach: HistoryStart | undefined;
 }
 
-type Chain = readonly [cause: string, ...string[]];
+type CauseChain = readonly [cause: string, ...string[]];
 
 /** The history that is stored does not reach so far. */
 export class RewindOutOfRangeError extends Error {
@@ -85,7 +85,7 @@ export function parseCauseNumber(cause: string): number | undefined {
 }
 
 /** The first cause, as far as it is stored: a request, or a clock advance. */
-export const findOrigin = (chain: Chain): string => chain.at(-1)!;
+export const findOrigin = (chain: CauseChain): string => chain.at(-1)!;
 
 /** Looks for the place that is meant. Fails with RewindOutOfRangeError. */
 export async function findRewindPoint(
@@ -93,7 +93,7 @@ export async function findRewindPoint(
   target: RewindTarget,
   present: PresentState,
 ): Promise<RewindPoint> {
-  const search = new Search(target, present.causes);
+  const search = new RewindSearch(target, present.causes);
   // Commits meanwhile are undone with the rest; their causes are not known.
   const reach = await history.visit((commit) => commit.number > present.line || search.visit(commit));
   const found = search.findPoint(reach);
@@ -102,31 +102,31 @@ export async function findRewindPoint(
 }
 
 /** A commit, and the one before it or where the history begins. */
-interface Line {
+interface HistoryLine {
   readonly commit: Commit;
   before: Commit | HistoryStart | undefined;
 }
 
 /** A cause of commits, which need not lie side by side. */
 interface HistoryEnd {
-  readonly chain: Chain;
+  readonly chain: CauseChain;
   readonly newest: number;
-  oldest: Line;
+  oldest: HistoryLine;
 }
 
 /** Is shown commits, the newest first, and knows which of them are to be taken back. */
-class Search {
+class RewindSearch {
   readonly #target: RewindTarget;
-  readonly #causes: Causes;
+  readonly #causes: CauseMap;
   readonly #seen = new Map<string, HistoryEnd>();
   /** For a number of steps. */
   readonly #steps: LastNumbers;
-  #last: Line | undefined;
+  #last: HistoryLine | undefined;
   /** For a time: the oldest cause after it. */
-  #after: Line | undefined;
+  #after: HistoryLine | undefined;
   #hasTime = false;
 
-  constructor(target: RewindTarget, causes: Causes) {
+  constructor(target: RewindTarget, causes: CauseMap) {
     this.#target = target;
     this.#causes = causes;
     this.#steps = new LastNumbers("steps" in target ? target.steps : 0);
@@ -139,7 +139,7 @@ class Search {
 
   /** False: older commits are of no interest. */
   visit(commit: Commit): boolean {
-    const line: Line = { commit, before: undefined };
+    const line: HistoryLine = { commit, before: undefined };
     if (this.#last) this.#last.before = commit;
     this.#last = line;
     if (this.#isTooOld(commit)) return false;
@@ -158,7 +158,7 @@ class Search {
     }
     const before = "before" in target ? target.before : this.#steps.first;
     if (before === undefined) return undefined;
-    let first: Line | undefined;
+    let first: HistoryLine | undefined;
     for (const { chain, oldest } of this.#seen.values()) {
       if (this.#isOf(chain, before) && !(first && first.commit.number < oldest.commit.number)) first = oldest;
     }
@@ -178,7 +178,7 @@ class Search {
     return row !== undefined && at < row.at;
   }
 
-  #addLine(cause: string, line: Line): void {
+  #addLine(cause: string, line: HistoryLine): void {
     const known = this.#seen.get(cause);
     if (known) known.oldest = line;
     else {
@@ -188,20 +188,24 @@ class Search {
     }
   }
 
-  #findChain(cause: string): Chain {
+  #findChain(cause: string): CauseChain {
     const chain: [string, ...string[]] = [cause];
     for (let row = this.#causes.get(cause); row?.before; row = this.#causes.get(row.before)) chain.push(row.before);
     return chain;
   }
 
   /** Whether it belongs to the undone causes, or to one of the steps after it. */
-  #isOf(chain: Chain, before: string): boolean {
+  #isOf(chain: CauseChain, before: string): boolean {
     if (!("steps" in this.#target)) return chain.includes(before);
     const number = parseCauseNumber(findOrigin(chain));
     return number !== undefined && number >= parseCauseNumber(before)!;
   }
 
-  #buildPoint(first: Line | undefined, before: string | undefined, reach: HistoryStart | undefined): RewindPoint {
+  #buildPoint(
+    first: HistoryLine | undefined,
+    before: string | undefined,
+    reach: HistoryStart | undefined,
+  ): RewindPoint {
     const all = first === undefined ? [] : [...this.#seen.values()];
     const chains = all.filter(({ newest }) => newest >= first!.commit.number).map(({ chain }) => chain);
     return { first: first?.commit, chains, before, ids: first?.before?.ids, reach };

@@ -28,7 +28,7 @@ import {
   RewindTargetInFutureError,
 } from "./rewind.ts";
 
-interface World {
+interface SnapshotContext {
   readonly store: Store;
   /** Everything that the state is made of. */
   readonly collections: readonly Collection[];
@@ -82,12 +82,12 @@ const patienceMs = 1_000;
 
 /** The snapshots of one emulator: kept states with a name. */
 export class Snapshots {
-  readonly #world: World;
+  readonly #world: SnapshotContext;
   /** Changes of the list of snapshots: one at a time, for a free name is found before it is taken. */
   #changing: Promise<unknown> = Promise.resolve();
   readonly #watchers = new Set<() => void>();
 
-  constructor(world: World) {
+  constructor(world: SnapshotContext) {
     this.#world = world;
   }
 
@@ -163,7 +163,7 @@ export class Snapshots {
   }
 
   /** Whether nothing but time is different now. Most often it is seen by how much there is. */
-  async #isSame(other: Store, beside: Head["beside"]): Promise<boolean> {
+  async #isSame(other: Store, beside: SnapshotHead["beside"]): Promise<boolean> {
     const { store, faults } = this.#world;
     const compared = this.#compared.filter((one) => one !== causes);
     const [there, here] = [await countRows(other, compared), await countRows(store, compared)];
@@ -172,7 +172,7 @@ export class Snapshots {
   }
 
   /** The state of a snapshot, whole. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
-  async load(name: string): Promise<LoadedState & { readonly kept: Head }> {
+  async load(name: string): Promise<LoadedState & { readonly kept: SnapshotHead }> {
     const { snapshotStore, store } = this.#world;
     const document = await snapshotStore.open(name);
     if (!document) throw new SnapshotNotFoundError(name, await snapshotStore.list());
@@ -180,7 +180,7 @@ export class Snapshots {
       if (cause instanceof StateFormatError) throw new InvalidSnapshotError(name, cause.message, { cause });
       throw cause;
     });
-    const { data: kept } = Head.safeParse(loaded.head);
+    const { data: kept } = SnapshotHead.safeParse(loaded.head);
     if (!kept) throw new InvalidSnapshotError(name, "it is a state, not a snapshot");
     const { name: own } = kept.snapshot;
     if (own !== name) throw new InvalidSnapshotError(name, `it is the renamed snapshot ${own}; rename it back`);
@@ -259,7 +259,7 @@ export class Snapshots {
   /**
    * Puts a state instead of the present one, which is stored, unless only time is another: ten stay, none for nothing.
    */
-  async #restoreStore(next: Store, beside: Head["beside"], isKept = true): Promise<RestoreResult> {
+  async #restoreStore(next: Store, beside: SnapshotHead["beside"], isKept = true): Promise<RestoreResult> {
     const { snapshotStore, faults, ids, requestLog, report } = this.#world;
     const place = beside.ids ?? (await ids.startSequence(next));
     const names = (await snapshotStore.list()).map(({ name }) => name);
@@ -300,7 +300,7 @@ export class Snapshots {
     return done;
   }
 
-  #buildHead(name: string): Head {
+  #buildHead(name: string): SnapshotHead {
     const { store, clock, wall, faults, ids, requestLog, settings } = this.#world;
     const saved_at = settings.deterministic ? null : new Date(wall.now()).toISOString();
     return {
@@ -354,7 +354,7 @@ function rejectIncomplete(name: string, what: string): never {
 }
 
 /** Metadata in the document of a snapshot. */
-const About = z.object({
+const SnapshotDescription = z.object({
   /** Its own name, so that a renamed file is recognized. */
   name: z.string(),
   /** Virtual milliseconds. */
@@ -362,7 +362,7 @@ const About = z.object({
   /** ISO time of the wall clock; null under --deterministic, where the wall leaves no trace. */
   saved_at: z.string().nullable(),
 });
-type About = z.infer<typeof About>;
+type SnapshotDescription = z.infer<typeof SnapshotDescription>;
 
 /** Data that an emulator has in memory next to the state, and a snapshot stores with it. */
 const Beside = z.object({
@@ -375,14 +375,14 @@ const Beside = z.object({
 });
 
 /** The members at the top of a snapshot's document. */
-export const Head = z.object({ snapshot: About, beside: Beside });
-export type Head = z.infer<typeof Head>;
+export const SnapshotHead = z.object({ snapshot: SnapshotDescription, beside: Beside });
+export type SnapshotHead = z.infer<typeof SnapshotHead>;
 
 /**
  * Metadata in the first lines of a document, without reading the rest; undefined if it has none. Its members are on a
  * line each.
  */
-function parseAbout(firstBlock: string): About | undefined {
+function parseAbout(firstBlock: string): SnapshotDescription | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];
-  return About.safeParse(tryParseJson(line ?? "")).data;
+  return SnapshotDescription.safeParse(tryParseJson(line ?? "")).data;
 }

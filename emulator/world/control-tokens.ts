@@ -153,12 +153,12 @@ async function isOfWorkspace(view: View, { workspace_id, workspace }: ControlTok
   return workspace_id === undefined || (await view.get(workspaces, workspace_id))?.name === workspace;
 }
 
-interface Droppable extends Pick<View, "list"> {
+interface TokenStore extends Pick<View, "list"> {
   delete(collection: typeof controlTokens, key: string): void;
 }
 
 /** Takes all tokens out of a state: of a copy, whose owner is another. */
-export async function dropTokens(tx: Droppable): Promise<void> {
+export async function dropTokens(tx: TokenStore): Promise<void> {
   for (const { name } of await tx.list(controlTokens)) tx.delete(controlTokens, name);
 }
 

@@ -14,18 +14,22 @@ export interface Failure<Data = never> {
   readonly headers?: (data: Data) => Readonly<Record<string, string>>;
 }
 
-interface Common<Data> {
+interface CommonOptions<Data> {
   readonly status: number;
   readonly when: string;
   readonly basis: Basis;
   readonly headers?: (data: Data) => Readonly<Record<string, string>>;
 }
 
-type Words<Data> = string | ((data: Data) => string);
-const formatWords = <Data>(words: Words<Data>, data: Data): string => (typeof words === "string" ? words : words(data));
+type MessageTemplate<Data> = string | ((data: Data) => string);
+const formatWords = <Data>(words: MessageTemplate<Data>, data: Data): string =>
+  typeof words === "string" ? words : words(data);
 
 /** Shape A, `{"detail": "<sentence>"}` (DECISIONS.md, F4, R3). */
-export const detail = <Data = void>({ says, ...rest }: Common<Data> & { says: Words<Data> }): Failure<Data> => ({
+export const detail = <Data = void>({
+  says,
+  ...rest
+}: CommonOptions<Data> & { says: MessageTemplate<Data> }): Failure<Data> => ({
   ...rest,
   shape: "detail",
   body: (data) => ({ detail: formatWords(says, data) }),
@@ -36,7 +40,7 @@ export const domain = <Data = void>({
   says,
   code,
   ...rest
-}: Common<Data> & { says: Words<Data>; code: string }): Failure<Data> => ({
+}: CommonOptions<Data> & { says: MessageTemplate<Data>; code: string }): Failure<Data> => ({
   ...rest,
   shape: "domain",
   body: (data) => {
@@ -50,7 +54,7 @@ export const field = <Data = void>({
   says,
   field: name,
   ...rest
-}: Common<Data> & { says: Words<Data>; field: Words<Data> }): Failure<Data> => ({
+}: CommonOptions<Data> & { says: MessageTemplate<Data>; field: MessageTemplate<Data> }): Failure<Data> => ({
   ...rest,
   shape: "fields",
   body: (data) => ({ [formatWords(name, data)]: [formatWords(says, data)] }),
@@ -61,7 +65,7 @@ export const oauth = <Data = void>({
   error,
   says,
   ...rest
-}: Common<Data> & { error: string; says?: Words<Data> }): Failure<Data> => ({
+}: CommonOptions<Data> & { error: string; says?: MessageTemplate<Data> }): Failure<Data> => ({
   ...rest,
   shape: "oauth",
   body: (data) => (says === undefined ? { error } : { error, error_description: formatWords(says, data) }),
@@ -74,7 +78,11 @@ export const control = <Data = void>({
   says,
   hint,
   ...rest
-}: Common<Data> & { code: string; says: Words<Data>; hint?: Words<Data> }): Failure<Data> => ({
+}: CommonOptions<Data> & {
+  code: string;
+  says: MessageTemplate<Data>;
+  hint?: MessageTemplate<Data>;
+}): Failure<Data> => ({
   ...rest,
   shape: "control",
   body: (data) => ({

@@ -7,11 +7,11 @@ import type { ResourceName, resources } from "./resources.ts";
 
 export { webhookPayloads } from "./contracts/webhook-payloads.ts";
 
-type Exports = { [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> }[ResourceName];
+type ResourceModule = { [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> }[ResourceName];
 type OperationsIn<Module> = Module extends unknown ? Extract<Module[keyof Module], Operation> : never;
 
 /** Every declared operation, as a union of their exact types. */
-export type AnyOperation = OperationsIn<Exports>;
+export type AnyOperation = OperationsIn<ResourceModule>;
 export type OperationId = AnyOperation["id"];
 export type OperationById<Id extends OperationId> = Extract<AnyOperation, { readonly id: Id }>;
 /** The ids of one service's operations. */

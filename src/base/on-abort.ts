@@ -1,4 +1,4 @@
-interface Waiting {
+interface AbortListeners {
   readonly acts: Set<() => void>;
   readonly notifyAll: () => void;
 }
@@ -7,7 +7,7 @@ interface Waiting {
  * The callbacks of each signal: it has one listener of ours, however many callbacks there are. Node reports more than
  * ten as a leak.
  */
-const waiting = new WeakMap<AbortSignal, Waiting>();
+const waiting = new WeakMap<AbortSignal, AbortListeners>();
 
 /**
  * Calls the function once, when the signal is aborted; it must not be aborted yet. Returns the function that ends the
@@ -26,7 +26,7 @@ export function onAbort(signal: AbortSignal, act: () => void): () => void {
   };
 }
 
-function listenTo(signal: AbortSignal): Waiting {
+function listenTo(signal: AbortSignal): AbortListeners {
   const acts = new Set<() => void>();
   const notifyAll = () => {
     waiting.delete(signal);

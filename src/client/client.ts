@@ -160,10 +160,10 @@ const isRepeatable = (method: string, { repeatable }: CallOptions): boolean =>
 const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "object" && !ArrayBuffer.isView(body);
 
 /** Each name that there is. */
-export type AllOf<T> = Readonly<Record<keyof T, true>>;
+export type AllKeys<T> = Readonly<Record<keyof T, true>>;
 
 /** Rejects a misspelt name, which would have no effect. Throws a TypeError that names the nearest. */
-export function checkNames<T extends object>(given: T | undefined, known: AllOf<T>, place: string): void {
+export function checkNames<T extends object>(given: T | undefined, known: AllKeys<T>, place: string): void {
   const names = Object.keys(known);
   const wrong = Object.keys(given ?? {}).find((name) => !names.includes(name));
   if (wrong !== undefined)

@@ -186,19 +186,19 @@ export async function* addOperationToStreamErrors<T>(operation: string, pieces: 
   }
 }
 
-type Nameless =
+type ErrorWithoutName =
   | NetworkError
   | RetryAfterTooLongError
   | MissingCredentialsError
   | InvalidResponseError
   | MisroutedRequestError;
 
-const isNameless = (error: unknown): error is Nameless =>
+const isNameless = (error: unknown): error is ErrorWithoutName =>
   [NetworkError, RetryAfterTooLongError, MissingCredentialsError, InvalidResponseError, MisroutedRequestError].some(
     (kind) => error instanceof kind,
   );
 
-function getAdvice(error: Nameless): string | undefined {
+function getAdvice(error: ErrorWithoutName): string | undefined {
   if (error instanceof MissingCredentialsError) return `Pass ${credentialOptions[error.needs]} to createClient.`;
   if (error instanceof RetryAfterTooLongError) return "Increase maxWaitMs.";
   if (error instanceof ResponseTooLargeError) return error.adjustable ? "Increase maxAnswerBytes." : undefined;

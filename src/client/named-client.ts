@@ -8,7 +8,7 @@ import {
 } from "../api/registry.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import {
-  type AllOf,
+  type AllKeys,
   type CallOptions,
   type ClientOptions,
   checkAmounts,
@@ -48,7 +48,7 @@ export interface NamedClientOptions
   readonly maxAnswerBytes?: number | undefined;
 }
 
-const optionNames: AllOf<NamedClientOptions> = {
+const optionNames: AllKeys<NamedClientOptions> = {
   baseUrls: true,
   credentials: true,
   timeoutMs: true,
@@ -56,8 +56,8 @@ const optionNames: AllOf<NamedClientOptions> = {
   maxWaitMs: true,
   maxAnswerBytes: true,
 };
-const addressNames: AllOf<BaseUrls> = { router: true, contracts: true, emulator: true };
-const credentialNames: AllOf<Credentials> = {
+const addressNames: AllKeys<BaseUrls> = { router: true, contracts: true, emulator: true };
+const credentialNames: AllKeys<Credentials> = {
   clientId: true,
   clientSecret: true,
   clusterKeys: true,
@@ -67,8 +67,8 @@ const credentialNames: AllOf<Credentials> = {
   controlToken: true,
 };
 
-const argumentNames: AllOf<CallArguments> = { params: true, query: true, headers: true, body: true };
-const callNames: AllOf<CallOptions> = {
+const argumentNames: AllKeys<CallArguments> = { params: true, query: true, headers: true, body: true };
+const callNames: AllKeys<CallOptions> = {
   signal: true,
   repeatable: true,
   timeoutMs: true,

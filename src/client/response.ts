@@ -117,11 +117,11 @@ const routedServices: ReadonlySet<string> = new Set<CallableOperation["service"]
 const isCatchAll = (operation: CallableOperation): boolean => Array.isArray(operation.method);
 
 /** The kind of body that a success of that status is read as. */
-export const getBodyKind = (operation: CallableOperation, status: number): Body["kind"] | undefined =>
+export const getBodyKind = (operation: CallableOperation, status: number): DeclaredBody["kind"] | undefined =>
   findDeclaredBody(operation, status)?.kind;
 
 /** How the body of a success is read; undefined for other statuses. */
-function findDeclaredBody({ responses }: CallableOperation, status: number): Body | undefined {
+function findDeclaredBody({ responses }: CallableOperation, status: number): DeclaredBody | undefined {
   const exact = responses[status];
   if (exact || status >= 400) return exact;
   const all = Object.values(responses);
@@ -135,20 +135,20 @@ function findDeclaredBody({ responses }: CallableOperation, status: number): Bod
 const listSuccessStatuses = ({ responses }: CallableOperation): string[] =>
   Object.keys(responses).filter((status) => status < "400");
 
-type Body = CallableOperation["responses"][number];
-type Result = Pick<ApiResponse, "value" | "drift" | "shapeProblem">;
+type DeclaredBody = CallableOperation["responses"][number];
+type ParseResult = Pick<ApiResponse, "value" | "drift" | "shapeProblem">;
 
 async function read(
-  declared: Body,
+  declared: DeclaredBody,
   response: HttpResponse,
   { onMissed, exactNumbers }: ResponseReadOptions,
-): Promise<Result> {
+): Promise<ParseResult> {
   const restoreNumbers = (text: string, value: unknown) => (exactNumbers ? restoreExactNumbers(text, value) : value);
   const parseAsText = (text: string) => {
     const value = parseBody(text);
     return value === text ? text : restoreNumbers(text, value);
   };
-  const createResult = (value: unknown): Result => ({ value, drift: [], shapeProblem: undefined });
+  const createResult = (value: unknown): ParseResult => ({ value, drift: [], shapeProblem: undefined });
   switch (declared.kind) {
     case "json": {
       const text = await readBodyText(response.body);
@@ -198,7 +198,7 @@ async function read(
   }
 }
 
-const createUnexpectedResult = (wanted: string, value: unknown, what: string): Result => ({
+const createUnexpectedResult = (wanted: string, value: unknown, what: string): ParseResult => ({
   value,
   drift: [`${what} instead of ${wanted}`],
   shapeProblem: `${what} instead of ${wanted}`,

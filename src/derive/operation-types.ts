@@ -107,14 +107,14 @@ function toStandaloneSchema({ additionalProperties, ...schema }: JsonSchema): Js
  */
 const renderType = (schema: JsonSchema): string => renderSchema(schema, { root: schema, depth: 0, open: [] });
 
-interface Cursor {
+interface RenderPosition {
   readonly root: JsonSchema;
   readonly depth: number;
   /** References that are being written: one that holds itself ends as unknown. */
   readonly open: readonly string[];
 }
 
-function renderSchema(schema: JsonSchema, at: Cursor): string {
+function renderSchema(schema: JsonSchema, at: RenderPosition): string {
   if (typeof schema.$ref === "string") {
     if (at.open.includes(schema.$ref)) return "unknown";
     const inner = resolveSchema({ $ref: schema.$ref }, at.root);
@@ -155,7 +155,7 @@ const hasShape = (schema: JsonSchema): boolean =>
   ["$ref", "type", "const", "enum", "properties"].some((key) => Object.hasOwn(schema, key)) ||
   [schema.anyOf, schema.oneOf, schema.allOf].some((list) => listShapes(list).length > 0);
 
-function renderObject(schema: JsonSchema, at: Cursor): string {
+function renderObject(schema: JsonSchema, at: RenderPosition): string {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
   const rest = schema.additionalProperties;
   const others = typeof rest === "object" && rest !== null ? (rest as JsonSchema) : undefined;

@@ -2,7 +2,7 @@ import { toIsoSeconds } from "../base/clock.ts";
 import { type Bytes, computeHmac, isEqualInConstantTime } from "../base/hmac.ts";
 
 /** Signed parts of a URL. `url` is absolute; escapes in its path count as the characters they encode. */
-interface Grant {
+interface UrlGrant {
   readonly key: Bytes;
   readonly method: "GET" | "PUT";
   readonly url: string;
@@ -35,7 +35,7 @@ export interface SignedUrl {
  * A URL that is valid for one method until `expiresSeconds` after the second of `nowMs`, virtual time: it names its
  * expiry in seconds, so it is signed in seconds, too.
  */
-export function signUrl(grant: Grant & { readonly nowMs: number; readonly expiresSeconds: number }): SignedUrl {
+export function signUrl(grant: UrlGrant & { readonly nowMs: number; readonly expiresSeconds: number }): SignedUrl {
   const { origin, path, query } = split(grant.url);
   const signedAtMs = Math.floor(grant.nowMs / 1_000) * 1_000;
   query.push(
@@ -54,7 +54,7 @@ export function signUrl(grant: Grant & { readonly nowMs: number; readonly expire
  * Verifies a URL that `signUrl` made. `url` is the absolute URL of the request, `contentType` its header. A URL is
  * valid until the instant that it names. The signature is checked first, so only a genuine URL is ever called expired.
  */
-export function verifySignedUrl(request: Grant & { readonly nowMs: number }): SignedUrlVerdict {
+export function verifySignedUrl(request: UrlGrant & { readonly nowMs: number }): SignedUrlVerdict {
   const { query } = split(request.url);
   const getValue = (name: string) => query.find(([key]) => key === name)?.[1] ?? "";
   const signed = query.filter(([name]) => name !== signedUrlParameters.signature);
@@ -71,7 +71,7 @@ export function verifySignedUrl(request: Grant & { readonly nowMs: number }): Si
 }
 
 /** HMAC-SHA256 over method, host, path, the other parameters in the order of their names, and the media type. */
-function computeSignature({ key, method, url, contentType }: Grant, query: readonly Parameter[]): string {
+function computeSignature({ key, method, url, contentType }: UrlGrant, query: readonly QueryParameter[]): string {
   const { host, path } = split(url);
   const sorted = new URLSearchParams([...query]);
   sorted.sort();
@@ -93,10 +93,10 @@ function tryDecode(escapes: string): string {
   }
 }
 
-type Parameter = [name: string, value: string];
+type QueryParameter = [name: string, value: string];
 
 /** Cuts by hand, because `new URL` would normalise the path. */
-function split(url: string): { origin: string; host: string; path: string; query: Parameter[] } {
+function split(url: string): { origin: string; host: string; path: string; query: QueryParameter[] } {
   const [, origin = "", host = "", path = "", search = ""] =
     /^(https?:\/\/([^/?#]*))([^?#]*)\??([^#]*)/i.exec(url) ?? [];
   return { origin, host: host.toLowerCase(), path, query: [...new URLSearchParams(search)] };

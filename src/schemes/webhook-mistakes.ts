@@ -157,10 +157,10 @@ function listUnwrappedVariants(body: Uint8Array, before: readonly Deviation[] = 
 
 const newlineTrimmed = "This body ends with a newline that was not signed.";
 
-type Sign = (key: Buffer, body: Uint8Array) => Buffer;
+type SignFunction = (key: Buffer, body: Uint8Array) => Buffer;
 
 const right = "Use HMAC-SHA512.";
-const createDigestVariant = (digest: Digest, name: string): Variant<Sign> =>
+const createDigestVariant = (digest: Digest, name: string): Variant<SignFunction> =>
   createDeviation(
     (key, body) => computeHmac(digest, key, body),
     "algorithm",
@@ -168,7 +168,7 @@ const createDigestVariant = (digest: Digest, name: string): Variant<Sign> =>
     `The algorithm was HMAC-${name}. ${right}`,
   );
 
-export const algorithms: readonly Variant<Sign>[] = [
+export const algorithms: readonly Variant<SignFunction>[] = [
   createExactVariant((key, body) => computeHmac("sha512", key, body)),
   createDigestVariant("sha256", "SHA256"),
   createDigestVariant("sha384", "SHA384"),

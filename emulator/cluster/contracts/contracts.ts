@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { Recipient } from "../../../src/api/contracts/contracts.ts";
-import type { RefusalOf } from "../../../src/api/contracts/lifecycle.ts";
+import type { RejectionCode } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
@@ -25,7 +25,7 @@ export const contractHandlers = {
       const created = await createByTransition(tx, world, draft, "create-from-template", { by });
       const options = body.send_to_counterparty_config;
       // Nothing but missing signatories can be in the way of a draft that has just been made.
-      const refuse = fail as Fail<"no-signatories"> as Fail<RefusalOf<"send">>;
+      const refuse = fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
       const row = body.workflow_config?.auto_send_to_counterparty
         ? await transition(tx, world, created, "send", { by, addressees: getAddressees(options) }, refuse)
         : created;

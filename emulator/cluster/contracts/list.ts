@@ -82,7 +82,7 @@ async function findNarrowestSlice(view: View, workspaceId: number, sets: readonl
 const isInOrder = ({ by, equals }: ContractSlice): boolean => by === "number" || equals !== undefined;
 
 /** Whether contract, entity or party is called so, or a party has such an address (DECISIONS.md, F18). */
-function matchesText(row: Contract, { entities }: Names, text: string | undefined): boolean {
+function matchesText(row: Contract, { entities }: NameLookup, text: string | undefined): boolean {
   if (text === undefined) return true;
   const parties = row.counterparties.flatMap(({ name, poc }) => [name, poc?.email ?? ""]);
   return [row.name, entities.get(row.entity_id ?? 0) ?? "", ...parties].some((each) =>
@@ -91,13 +91,13 @@ function matchesText(row: Contract, { entities }: Names, text: string | undefine
 }
 
 /** The names that rows refer to by id. */
-interface Names {
+interface NameLookup {
   readonly types: ReadonlyMap<number, string>;
   readonly entities: ReadonlyMap<number, string>;
   readonly tags: ReadonlyMap<number, readonly string[]>;
 }
 
-async function readNames(view: View, { id }: Workspace): Promise<Names> {
+async function readNames(view: View, { id }: Workspace): Promise<NameLookup> {
   const own = { by: "workspace", equals: id } as const;
   const toNameMap = (rows: readonly { readonly id: number; readonly name: string }[]) =>
     new Map(rows.map((row) => [row.id, row.name]));
@@ -108,13 +108,13 @@ async function readNames(view: View, { id }: Workspace): Promise<Names> {
   };
 }
 
-type Value = string | number;
-type ReadValues = (row: Contract, names: Names) => readonly Value[];
+type FilterValue = string | number;
+type ValueReader = (row: Contract, names: NameLookup) => readonly FilterValue[];
 const listSignatoryNames = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
   row.signatories.filter(({ action }) => which(action)).map(({ email }) => email);
 
 /** The compared values of each filter. A field that the emulator does not store has no values: nothing equals it. */
-const values: Readonly<Record<ContractFilter, ReadValues>> = {
+const values: Readonly<Record<ContractFilter, ValueReader>> = {
   approvals_pending: (row) => [String(row.approvals.some(({ status }) => status === "PENDING"))],
   assigned_to: (row) => row.reviews.flatMap((review) => review.reviewer_user_id ?? []),
   business_user_id: (row) => [row.business_user_id],
@@ -145,7 +145,7 @@ const values: Readonly<Record<ContractFilter, ReadValues>> = {
 
 /** A filter of the query: its condition, and whether the field's values fulfil it. */
 interface Filter extends FilterBounds {
-  readonly matches: (found: readonly Value[]) => boolean;
+  readonly matches: (found: readonly FilterValue[]) => boolean;
 }
 
 const dates: ReadonlySet<ContractFilter> = new Set(["created_at", "execution_date", "expiring_at", "last_updated_on"]);
@@ -168,7 +168,7 @@ function parseFilters(query: Readonly<Record<string, unknown>>, problems: Proble
 }
 
 /** Whether a row passes all filters. */
-export const matchesFilters = (filters: readonly Filter[], row: Contract, names: Names): boolean =>
+export const matchesFilters = (filters: readonly Filter[], row: Contract, names: NameLookup): boolean =>
   filters.every(({ field, matches }) => matches(values[field](row, names)));
 
 const createReader = (field: ContractFilter) => (text: string) => (dates.has(field) ? Date.parse(text) : Number(text));
@@ -197,7 +197,8 @@ function parseFilter(field: ContractFilter, operator: string, text: string): Fil
 function createEqualFilter(field: ContractFilter, equals: readonly string[]): Filter {
   const texts = new Set(equals.map((text) => text.toLowerCase()));
   const numbers = new Set(equals.map(createReader(field)));
-  const isWanted = (value: Value) => (typeof value === "number" ? numbers.has(value) : texts.has(value.toLowerCase()));
+  const isWanted = (value: FilterValue) =>
+    typeof value === "number" ? numbers.has(value) : texts.has(value.toLowerCase());
   return { field, equals, matches: (found) => found.some(isWanted) };
 }
 
@@ -210,8 +211,8 @@ const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) =
     $lte: (bound) => ({ to: Math.floor(bound) }),
   };
 
-type Index = keyof (typeof contracts)["indexes"];
-type ContractSlice = Slice<Index>;
+type ContractIndex = keyof (typeof contracts)["indexes"];
+type ContractSlice = Slice<ContractIndex>;
 
 /** The condition of a filter that an index may answer: one of these values, or a range (inclusive). */
 interface FilterBounds {
@@ -229,10 +230,10 @@ interface Candidates {
 }
 
 /** Index slice of the contracts with a value; undefined: there are none. */
-type Lookup = (value: string) => readonly [by: Index, value: string | number] | undefined;
+type IndexLookup = (value: string) => readonly [by: ContractIndex, value: string | number] | undefined;
 
-const lookUpByEmail: Lookup = (value) => ["party_email", value.toLowerCase()];
-const lookups: Partial<Readonly<Record<ContractFilter, Lookup>>> = {
+const lookUpByEmail: IndexLookup = (value) => ["party_email", value.toLowerCase()];
+const lookups: Partial<Readonly<Record<ContractFilter, IndexLookup>>> = {
   display_status: (value) => {
     const status = contractStatuses.find((each) => each.toLowerCase() === value.toLowerCase());
     return status && ["status", status];
@@ -247,7 +248,7 @@ const lookups: Partial<Readonly<Record<ContractFilter, Lookup>>> = {
   },
 };
 
-const slicesRanges: Partial<Readonly<Record<ContractFilter, Index>>> = {
+const slicesRanges: Partial<Readonly<Record<ContractFilter, ContractIndex>>> = {
   contract_id: "number",
   created_at: "created",
   last_updated_on: "updated",

@@ -80,7 +80,7 @@ export function parsePartyFields({
   };
 }
 
-interface Telling {
+interface PartyContext {
   readonly clock: Clock;
   readonly by: Performer;
 }
@@ -89,12 +89,17 @@ interface Telling {
 export const isOpen = ({ status }: Contract): boolean => status === "DRAFT" || status === "REDLINING";
 
 /** Assigns an entity to the contract, and emits that; nothing happens if it is assigned already (DECISIONS.md, C23). */
-export async function replaceEntity(tx: Transaction, world: Telling, row: Contract, { id }: Entity): Promise<Contract> {
+export async function replaceEntity(
+  tx: Transaction,
+  world: PartyContext,
+  row: Contract,
+  { id }: Entity,
+): Promise<Contract> {
   return row.entity_id === id ? row : saveEntityChange(tx, world, row, { entity_id: id });
 }
 
 /** Renames a counterparty in its open contracts, and emits each change. */
-export async function renameParty(tx: Transaction, world: Telling, { id, name }: Counterparty): Promise<void> {
+export async function renameParty(tx: Transaction, world: PartyContext, { id, name }: Counterparty): Promise<void> {
   for (const row of await tx.list(contracts, { by: "counterparty", equals: id })) {
     const party = row.counterparties.find(({ counterparty_id }) => counterparty_id === id);
     if (!party || party.name === name || !isOpen(row)) continue;
@@ -108,7 +113,7 @@ export async function renameParty(tx: Transaction, world: Telling, { id, name }:
   }
 }
 
-async function saveEntityChange(tx: Transaction, world: Telling, row: Contract, change: Partial<Contract>) {
+async function saveEntityChange(tx: Transaction, world: PartyContext, row: Contract, change: Partial<Contract>) {
   const at = world.clock.now();
   const after = storeContractChange(tx, row, at, change);
   await emitContractEvent(tx, { ...world, at }, "CONTRACT_ENTITY_UPDATED", after);

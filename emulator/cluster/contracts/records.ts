@@ -9,12 +9,12 @@ import { toOrgUser } from "../workspace/users.ts";
 import { buildContractPath } from "./links.ts";
 import { type Contract, formatCompositeId, formatReferenceId } from "./rows.ts";
 
-type Where = Pick<ClusterContext, "cluster">;
+type RecordContext = Pick<ClusterContext, "cluster">;
 
 /** The record of creation and of the look-up by external metadata: DECISIONS.md, F10. */
 export async function toCreatedContract(
   view: View,
-  where: Where,
+  where: RecordContext,
   row: Contract,
 ): Promise<z.input<typeof CreatedContract>> {
   const creator = await toOrgUser(view, row.created_by);
@@ -24,7 +24,7 @@ export async function toCreatedContract(
 /** The record of lists, uploads and the executed import. */
 export async function toListedContract(
   view: View,
-  where: Where,
+  where: RecordContext,
   row: Contract,
 ): Promise<z.input<typeof ListedContract>> {
   const { name, email } = await toOrgUser(view, row.created_by);
@@ -39,14 +39,14 @@ export async function toListedContract(
 /** The record of the list of version 1. */
 export async function toNumberedContract(
   view: View,
-  where: Where,
+  where: RecordContext,
   row: Contract,
 ): Promise<z.input<typeof NumberedContract>> {
   const { email } = await toOrgUser(view, row.created_by);
   return { ...(await toContractRecord(view, where, row)), id: row.id, created_by: email };
 }
 
-async function toContractRecord(view: View, { cluster }: Where, row: Contract) {
+async function toContractRecord(view: View, { cluster }: RecordContext, row: Contract) {
   const type = await view.get(contractTypes, row.contract_type_id);
   return {
     id: formatCompositeId(row),

@@ -87,7 +87,7 @@ async function keepChanged(
   }
 }
 
-interface Change {
+interface ContactChange {
   readonly id: number;
   readonly name?: string | undefined;
   readonly email?: string | undefined;
@@ -114,7 +114,7 @@ class Contacts {
   }
 
   /** Changes an existing one. */
-  update({ id, name, email, is_primary }: Change): void {
+  update({ id, name, email, is_primary }: ContactChange): void {
     const before = this.#byId.get(id)!;
     const after = {
       id,

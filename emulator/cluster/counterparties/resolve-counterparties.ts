@@ -22,7 +22,7 @@ export async function resolveCounterparties(
   parties: readonly CounterpartyInput[],
   { workspaceId, at }: { readonly workspaceId: number; readonly at: number },
 ): Promise<{ readonly ids: readonly number[]; readonly news: readonly CounterpartyChange[] }> {
-  const rows = new Map<string, GrowingCounterparty>();
+  const rows = new Map<string, CounterpartyBuilder>();
   const ids: number[] = [];
   for (const party of parties) {
     const equals = toNameKey(workspaceId, party.name);
@@ -31,7 +31,7 @@ export async function resolveCounterparties(
     if (!row) {
       const found = await tx.list(counterparties, { by: "name", equals });
       const known = found.find((each) => each.is_individual === party.is_individual && each.status !== "ARCHIVED");
-      row = new GrowingCounterparty(
+      row = new CounterpartyBuilder(
         tx,
         known ?? createCounterpartyRow(tx, party, workspaceId, at),
         known === undefined,
@@ -45,7 +45,7 @@ export async function resolveCounterparties(
 }
 
 /** A counterparty to which contacts are added, one by one. */
-class GrowingCounterparty {
+class CounterpartyBuilder {
   readonly #tx: Transaction;
   readonly #row: Counterparty;
   readonly #addresses: Set<string>;

@@ -86,13 +86,13 @@ export async function requireCounterparty(
   return row?.workspace_id === workspace.id ? row : fail("not-found");
 }
 
-interface Primable {
+interface PrimaryCandidate {
   readonly id: number;
   readonly is_primary: boolean;
 }
 
 /** The list with a row put instead of the one with its id; when that one is primary, no other stays so. */
-export const ensureSinglePrimary = <Row extends Primable>(rows: readonly Row[], changed: Row): Row[] =>
+export const ensureSinglePrimary = <Row extends PrimaryCandidate>(rows: readonly Row[], changed: Row): Row[] =>
   rows.map((row) => {
     if (row.id === changed.id) return changed;
     return changed.is_primary && row.is_primary ? { ...row, is_primary: false } : row;

@@ -60,12 +60,12 @@ const respondWithContent: Handlers<"documents.content", ClusterContext, Authenti
     };
   };
 
-type Content = ResultOf<typeof showContent>;
+type DocumentContent = ResultOf<typeof showContent>;
 
 const formatLines = (
-  format: Content["content_format"],
+  format: DocumentContent["content_format"],
   lines: readonly string[],
-): Pick<Content, "content" | "segments"> =>
+): Pick<DocumentContent, "content" | "segments"> =>
   format === "text" ? { content: lines.join("\n") } : { segments: lines.map((segment_text) => ({ segment_text })) };
 
 export const documentHandlers = {
@@ -166,7 +166,7 @@ async function createAttachment(document: ContractDocument, blobs: Blobs) {
   });
 }
 
-type Format = "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF";
+type DownloadFormat = "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF";
 type DocumentCall = ClusterContext & {
   readonly caller: AuthenticatedMember;
   readonly fail: Fail<"not-found" | "no-document">;
@@ -176,7 +176,7 @@ type DocumentCall = ClusterContext & {
 /** The document of a contract in a format. Created outside any transaction, since writing a PDF takes its time. */
 async function getDocument(
   composite: string,
-  format: Format,
+  format: DownloadFormat,
   { store, caller, fail, finding }: DocumentCall,
 ): Promise<{ readonly row: Contract; readonly document: ContractDocument }> {
   const { row, sheet } = await store.read(async (view) => {

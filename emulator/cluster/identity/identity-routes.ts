@@ -22,10 +22,10 @@ import { completeProviderSignIn, startProviderSignIn } from "./provider-sign-in.
 import { handleTokenRequest } from "./token-endpoint.ts";
 import { getPublicJwk, issueTokens, storeRefreshToken, verifyAccessToken } from "./tokens.ts";
 
-type Answer = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
+type RouteHandler = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
 
 /** Responses of a cluster's identity to forwarded requests, by method and path. */
-export const identityRoutes = lookupTable<Answer>({
+export const identityRoutes = lookupTable<RouteHandler>({
   "GET /.well-known/openid-configuration": getOpenIdConfiguration,
   "GET /.well-known/jwks.json": respondWithKeySet,
   "GET /api/v1/oauth/authorize/": authorize,

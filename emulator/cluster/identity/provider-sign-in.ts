@@ -15,14 +15,14 @@ import { createJsonResponse, createPageResponse, type OAuthParameters, readOAuth
 import { addWorkspace } from "../workspace/new-workspace.ts";
 import { findUserByEmail, providerStates } from "./grants.ts";
 
-type Flow = "login" | "signup";
+type SignInFlow = "login" | "signup";
 
 /** Sign-ins of trial signups, too. */
 const providers = ["ProviderA", "ProviderB", "ProviderC"] as const;
 
 /** Begins a login or a signup with a provider; the state brings the callback to this cluster (DECISIONS.md, R25). */
 export const startProviderSignIn =
-  (flow: Flow) =>
+  (flow: SignInFlow) =>
   async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterContext): Promise<Passthrough> => {
     const { provider = "ProviderA" } = readOAuthParameters(request);
     if (!isOneOf(providers, provider))
@@ -43,7 +43,7 @@ export const startProviderSignIn =
  * one if there is none.
  */
 export const completeProviderSignIn =
-  (flow: Flow) =>
+  (flow: SignInFlow) =>
   (request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> => {
     const { store, cluster } = world;
     const { state = "", code = "" } = readOAuthParameters(request);
@@ -74,7 +74,7 @@ const respondWithDetail = (status: number, sentence: string): Passthrough =>
   createJsonResponse(status, { detail: sentence });
 
 /** The person whom a provider vouches for. */
-interface Person {
+interface ProviderAccount {
   readonly email: string;
   readonly name: string;
 }
@@ -86,7 +86,7 @@ interface Person {
 async function findOrCreateAccount(
   tx: Transaction,
   world: ClusterContext,
-  { email, name }: Person,
+  { email, name }: ProviderAccount,
 ): Promise<User | undefined> {
   const at = world.clock.now();
   const known = await tx.list(users, { by: "email", equals: toAddressKey(email) });

@@ -58,14 +58,14 @@ export async function handleTokenRequest(request: ReceivedRequest, world: Cluste
   return createJsonResponse(200, { ...(await issueTokens(world, granted)), refresh_token }, noStoreHeaders);
 }
 
-type Redeem = (
+type GrantRedeemer = (
   tx: Transaction,
   world: ClusterContext,
   parameters: OAuthParameters,
   clientId: string,
 ) => Promise<RedeemedGrant | Passthrough>;
 
-const redeemCode: Redeem = async (tx, world, parameters, clientId) => {
+const redeemCode: GrantRedeemer = async (tx, world, parameters, clientId) => {
   const missing = ["code", "redirect_uri"].find((name) => parameters[name] === undefined);
   if (missing !== undefined) return createOAuthError("invalid_request", `${missing} is missing`);
   const { code = "", redirect_uri, code_verifier } = parameters;
@@ -98,7 +98,7 @@ function findPkceProblem(challenge: string | null, verifier: string | undefined)
 }
 
 /** The token is exchanged for a new one; a second use means that it was stolen (RFC 9700, 4.14). */
-const redeemRefreshToken: Redeem = async (tx, world, parameters, clientId) => {
+const redeemRefreshToken: GrantRedeemer = async (tx, world, parameters, clientId) => {
   const { refresh_token, scope } = parameters;
   if (refresh_token === undefined) return createOAuthError("invalid_request", "refresh_token is missing");
   const row = await tx.get(refreshTokens, stripPrefix(world, refresh_token));
@@ -118,7 +118,7 @@ const redeemRefreshToken: Redeem = async (tx, world, parameters, clientId) => {
   return { granted: { ...row, scope: requested }, refresh_token: await storeRefreshToken(tx, world, row) };
 };
 
-const redeemers = lookupTable<Redeem>({
+const redeemers = lookupTable<GrantRedeemer>({
   authorization_code: redeemCode,
   refresh_token: redeemRefreshToken,
 });

@@ -145,13 +145,13 @@ async function toIntakeDetail(view: View, row: Intake, now: number): Promise<z.i
   };
 }
 
-type Query = InputOf<typeof listIntakes>["query"];
-type Order = (a: Intake, b: Intake) => number;
+type IntakeQuery = InputOf<typeof listIntakes>["query"];
+type IntakeOrder = (a: Intake, b: Intake) => number;
 
 const urgency = { LOW: 0, MEDIUM: 1, HIGH: 2 } as const;
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const orders = lookupTable<Order>({
+const orders = lookupTable<IntakeOrder>({
   created_at: (a, b) => a.created_at - b.created_at || a.id - b.id,
   priority: (a, b) => urgency[a.priority] - urgency[b.priority],
   status: (a, b) => compareText(a.status, b.status),
@@ -162,7 +162,7 @@ const orders = lookupTable<Order>({
 async function listIntakePage(
   view: View,
   workspace: Workspace,
-  query: Query,
+  query: IntakeQuery,
   fail: Fail<"invalid-sort">,
 ): Promise<ResultOf<typeof listIntakes>> {
   const order = parseOrder(query.sort, fail);
@@ -190,9 +190,9 @@ async function listIntakePage(
   };
 }
 
-const sortRows = (rows: Intake[], order: Order | undefined): Intake[] => (order ? rows.sort(order) : rows);
+const sortRows = (rows: Intake[], order: IntakeOrder | undefined): Intake[] => (order ? rows.sort(order) : rows);
 
-function parseOrder(sort: string | undefined, fail: Fail<"invalid-sort">): Order | undefined {
+function parseOrder(sort: string | undefined, fail: Fail<"invalid-sort">): IntakeOrder | undefined {
   if (sort === undefined) return undefined;
   // A plus in a query string is a blank, so an unescaped leading + arrives as one.
   const [, sign, name] = /^([-+ ]?)(.*)$/.exec(sort)!;
@@ -200,7 +200,7 @@ function parseOrder(sort: string | undefined, fail: Fail<"invalid-sort">): Order
   return sign === "-" ? (a, b) => order(b, a) : order;
 }
 
-function matches(row: Intake, query: Query): boolean {
+function matches(row: Intake, query: IntakeQuery): boolean {
   const text = query.query?.toLowerCase();
   const inText = [row.title, row.description ?? "", formatIntakeReference(row)].some(
     (value) => text === undefined || value.toLowerCase().includes(text),
@@ -213,7 +213,7 @@ function matches(row: Intake, query: Query): boolean {
 }
 
 /** The four spellings of a filter; all that are given must hold. */
-function matchesFilter(value: string, query: Query, field: "filter__priority" | "filter__status"): boolean {
+function matchesFilter(value: string, query: IntakeQuery, field: "filter__priority" | "filter__status"): boolean {
   const wanted = query[field] ?? value;
   const equals = query[`${field}[$eq]`] ?? value;
   const among = query[`${field}[$in]`];

@@ -14,7 +14,7 @@ export const busy = Symbol("busy");
  */
 export class PdfReader {
   readonly #wall: WallClock;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: QueuedRead[] = [];
   #isReading = false;
   #isClosed = false;
   #process: ReadingProcess | undefined;
@@ -78,7 +78,7 @@ export class PdfReader {
     }
     return new Promise((resolve) => {
       const left = new AbortController();
-      const waiting: Waiting = {
+      const waiting: QueuedRead = {
         bytes,
         leave(hasTurn) {
           left.abort();
@@ -101,7 +101,7 @@ export class PdfReader {
   }
 }
 
-interface Waiting {
+interface QueuedRead {
   readonly bytes: number;
   leave(hasTurn: boolean): void;
 }

@@ -9,11 +9,11 @@ export interface BulkOperation {
 }
 
 /** Reports things by bulk operations, where there is anything to say; whether the router took all of it. */
-export type SendReports = (
+export type ReportSendFunction = (
   ...said: readonly (readonly [bulk: BulkOperation, texts: readonly string[]])[]
 ) => Promise<boolean>;
 
-interface Options {
+interface BatcherOptions {
   readonly line: RouterClient;
   readonly wall: WallClock;
   /** How long reports are gathered. */
@@ -38,16 +38,16 @@ interface GatheredReport {
 
 /** Reports together what comes back to back, for each call to the router costs as much as sending a contract. */
 export class ReportBatcher {
-  readonly #options: Options;
+  readonly #options: BatcherOptions;
   /** Calls that still take more: for as long as their speakers may speak, by cluster, key and operation. */
   readonly #gathering = new WeakMap<AbortSignal, Map<string, GatheredReport>>();
 
-  constructor(options: Options) {
+  constructor(options: BatcherOptions) {
     this.#options = options;
   }
 
   /** Reports what a cluster has to say. */
-  createSender(speaker: ReportSender): SendReports {
+  createSender(speaker: ReportSender): ReportSendFunction {
     return async (...said) => {
       if (!this.#options.inTurn) {
         const taken = await Promise.all(said.map(([bulk, texts]) => this.#send(speaker, bulk, texts)));

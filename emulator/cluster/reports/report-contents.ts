@@ -8,7 +8,7 @@ import { users, workspaces } from "../../world/workspaces.ts";
 import { contracts } from "../contracts/rows.ts";
 import { installations } from "../installations.ts";
 import { invitations } from "../invitations/invite.ts";
-import { type BulkOperation, isAccepted, ReportBatcher, type SendReports } from "./bulk-calls.ts";
+import { type BulkOperation, isAccepted, ReportBatcher, type ReportSendFunction } from "./bulk-calls.ts";
 import {
   formatReportRef,
   parseReportRef,
@@ -20,7 +20,7 @@ import {
 } from "./report.ts";
 
 /** Makes the calls; whether the router took them all. */
-type ReportContent = (ask: SendRouterRequest, tell: SendReports) => Promise<boolean>;
+type ReportContent = (ask: SendRouterRequest, tell: ReportSendFunction) => Promise<boolean>;
 
 interface Report {
   readonly cluster_id: string;

@@ -61,8 +61,8 @@ const refuseTooLarge = (
   maxBytes: number,
 ): never => world.fail("storage-too-large", { maxBytes, ...createRequestIds(world) });
 
-type Refuse = Fail<"storage-expired" | "storage-signature-mismatch">;
-type StorageCall = ClusterContext & Pick<Call<never, unknown>, "request"> & { readonly fail: Refuse };
+type SignatureRejecter = Fail<"storage-expired" | "storage-signature-mismatch">;
+type StorageCall = ClusterContext & Pick<Call<never, unknown>, "request"> & { readonly fail: SignatureRejecter };
 
 /** The object that a signed URL names. The virtual time of the request's arrival decides (DECISIONS.md, P24). */
 async function requireSigned(method: "GET" | "PUT", key: string, world: StorageCall): Promise<StoredObject> {

@@ -5,10 +5,10 @@ import { decodeBase64 } from "../../../src/base/hmac.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 
 type Headers = ReceivedRequest["headers"];
-type Refuse = Fail<"storage-bad-digest" | "storage-invalid-digest" | "storage-incomplete-body">;
+type UploadRejecter = Fail<"storage-bad-digest" | "storage-invalid-digest" | "storage-incomplete-body">;
 
 /** A checksum that a header, or a trailer that is still to come, gives for the bytes. */
-interface Claim {
+interface ChecksumClaim {
   readonly name: string;
   readonly checksum: Checksum;
   value: string | undefined;
@@ -27,7 +27,7 @@ export function verifyUpload(
   headers: Headers,
   body: AsyncIterable<Uint8Array>,
   ids: { readonly requestId: string; readonly hostId: string },
-  fail: Refuse,
+  fail: UploadRejecter,
 ): AsyncIterable<Uint8Array> {
   const rejectInvalid = (message: string, code = "InvalidRequest") =>
     fail("storage-invalid-digest", { code, message, ...ids });
@@ -76,9 +76,9 @@ const isChunked = (headers: Headers): boolean =>
 
 const parseList = (value = ""): string[] => value.split(",").map((each) => each.trim().toLowerCase());
 
-type Invalid = (message: string, code?: string) => never;
+type InvalidRejecter = (message: string, code?: string) => never;
 
-function readMd5Claim(headers: Headers, invalid: Invalid): Claim[] {
+function readMd5Claim(headers: Headers, invalid: InvalidRejecter): ChecksumClaim[] {
   const value = headers["content-md5"];
   if (value === undefined) return [];
   if (decodeBase64(value)?.length !== 16) invalid("The Content-MD5 you specified is not valid.", "InvalidDigest");
@@ -87,7 +87,7 @@ function readMd5Claim(headers: Headers, invalid: Invalid): Claim[] {
 }
 
 /** At most one, in a header or, of a chunked body, in a trailer that a header announces. */
-function readChecksumClaim(headers: Headers, invalid: Invalid): Claim[] {
+function readChecksumClaim(headers: Headers, invalid: InvalidRejecter): ChecksumClaim[] {
   const names = [...Object.keys(headers), ...parseList(headers["x-amz-trailer"])].filter(isChecksum);
   const [name] = names;
   if (name === undefined) return [];
@@ -104,7 +104,7 @@ function readChecksumClaim(headers: Headers, invalid: Invalid): Claim[] {
 }
 
 /** Other values of this header say that nothing is claimed, or that the body is chunked. */
-function readSha256Claim(headers: Headers): Claim[] {
+function readSha256Claim(headers: Headers): ChecksumClaim[] {
   const value = headers["x-amz-content-sha256"]?.toLowerCase();
   if (value === undefined || !/^[0-9a-f]{64}$/.test(value)) return [];
   const message = "The provided 'x-amz-content-sha256' header does not match what was computed.";

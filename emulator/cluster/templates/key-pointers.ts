@@ -123,12 +123,12 @@ const toKeyPointerRecord = ({ id, value, label, field_name, data_type }: KeyPoin
 });
 
 type PointerInput = InputOf<typeof setKeyPointers>["body"]["key_pointers"][number];
-type Match =
+type PointerMatch =
   | { readonly target: Pick<KeyPointer, "field_name" | "label" | "data_type">; readonly value: unknown }
   | { readonly problem: Readonly<Record<string, readonly string[]>> };
 
 /** The key pointer that a row names by id or by field name, or the problem of the row. */
-function matchInput(given: PointerInput, type: ContractType, known: readonly KeyPointer[]): Match {
+function matchInput(given: PointerInput, type: ContractType, known: readonly KeyPointer[]): PointerMatch {
   const { key_pointer_id, key_pointer_field_name } = given;
   const value = given.value ?? null;
   if (key_pointer_id !== undefined) {
@@ -177,7 +177,7 @@ const system: readonly Question[] = (
   ] as const
 ).map(([variable, display_label, type]) => Question.parse({ variable, display_label, type, required: false }));
 
-interface Section {
+interface KeyPointerSection {
   readonly id: number;
   readonly section_type: "SYSTEM_DEFINED" | "USER_DEFINED";
   readonly name: string;
@@ -186,7 +186,7 @@ interface Section {
 /** Fields that can be recorded on contracts of a type: the common key pointers and the questions of its intake form. */
 const buildSections = (
   type: ContractType,
-): readonly { readonly section: Section; readonly descriptors: readonly Question[] }[] => [
+): readonly { readonly section: KeyPointerSection; readonly descriptors: readonly Question[] }[] => [
   { section: { id: 1, section_type: "SYSTEM_DEFINED", name: "Key terms" }, descriptors: system },
   {
     section: { id: 2, section_type: "USER_DEFINED", name: "Intake form" },

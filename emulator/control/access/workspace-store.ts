@@ -6,11 +6,11 @@ import { users, workspaces } from "../../world/workspaces.ts";
 import { longRowsOfWorkspace, rowsOfWorkspace } from "../state/remove-workspace.ts";
 
 type Row = Readonly<Record<string, unknown>>;
-type Belongs = (row: Row, view: View) => boolean | Promise<boolean>;
+type OwnershipTest = (row: Row, view: View) => boolean | Promise<boolean>;
 
 /** A store that contains one workspace: rows of others are never found. Rows of no workspace are there as always. */
 export class WorkspaceStore extends CausedStore {
-  readonly #belongs: ReadonlyMap<string, Belongs>;
+  readonly #belongs: ReadonlyMap<string, OwnershipTest>;
 
   constructor(store: Store, cause: Cause, workspace: number) {
     super(store, cause);
@@ -27,14 +27,14 @@ export class WorkspaceStore extends CausedStore {
 }
 
 /** Decides whether the rows of a collection are the workspace's. */
-function buildRules(workspace: number): ReadonlyMap<string, Belongs> {
+function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
   const isOwned = ({ workspace_id }: Row) => workspace_id === workspace;
-  const belongsByContract: Belongs = async ({ contract_id }, view) =>
+  const belongsByContract: OwnershipTest = async ({ contract_id }, view) =>
     (await view.get(contracts, contract_id as number))?.workspace_id === workspace;
-  const belongsByUser: Belongs = async ({ user_id }, view) =>
+  const belongsByUser: OwnershipTest = async ({ user_id }, view) =>
     (await view.get(users, user_id as number))?.workspace_id === workspace;
-  const toEntries = (all: readonly AnyRows[], belongs: Belongs) =>
-    all.map(({ name }): [string, Belongs] => [name, belongs]);
+  const toEntries = (all: readonly AnyRows[], belongs: OwnershipTest) =>
+    all.map(({ name }): [string, OwnershipTest] => [name, belongs]);
   return new Map([
     ...toEntries(rowsOfWorkspace.workspace_id, isOwned),
     ...toEntries(longRowsOfWorkspace, isOwned),
@@ -44,7 +44,7 @@ function buildRules(workspace: number): ReadonlyMap<string, Belongs> {
   ]);
 }
 
-function scopeView(view: View, rules: ReadonlyMap<string, Belongs>): View {
+function scopeView(view: View, rules: ReadonlyMap<string, OwnershipTest>): View {
   const isOwn = (from: AnyRows, row: object) => rules.get(from.name)?.(row as Row, view) ?? true;
   const filterOwn = async <R extends object>(from: AnyRows, rows: readonly R[]): Promise<readonly R[]> => {
     const kept = await Promise.all(rows.map((row) => isOwn(from, row)));
@@ -74,7 +74,7 @@ function scopeView(view: View, rules: ReadonlyMap<string, Belongs>): View {
   };
 }
 
-function scopeTransaction(tx: Transaction, rules: ReadonlyMap<string, Belongs>): Transaction {
+function scopeTransaction(tx: Transaction, rules: ReadonlyMap<string, OwnershipTest>): Transaction {
   return {
     ...scopeView(tx, rules),
     getSync(from, key) {

@@ -16,8 +16,8 @@ import { type Template, templates, users, workspaces } from "../../world/workspa
 import type { ControlHandlers } from "../context.ts";
 import { requireContractById } from "./contracts.ts";
 
-type Body = InputOf<typeof fireActivity>["body"];
-type Refusals = "no-such-contract" | "no-such-webhook" | "no-contract-yet" | "no-such-field" | "field-is-there";
+type FireRequest = InputOf<typeof fireActivity>["body"];
+type RejectionCode = "no-such-contract" | "no-such-webhook" | "no-contract-yet" | "no-such-field" | "field-is-there";
 
 export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
@@ -39,7 +39,7 @@ export const activityHandlers = {
 } satisfies ControlHandlers;
 
 /** The activity to emit, and its contract: a contract is created if none is named and none exists. */
-async function buildEvent(view: Transaction, body: Body, at: number, fail: Fail<Refusals>) {
+async function buildEvent(view: Transaction, body: FireRequest, at: number, fail: Fail<RejectionCode>) {
   const activity = body.activity as Activity;
   const { webhook: id } = body;
   const webhook = id === undefined ? undefined : await view.get(subscriptions, id);

@@ -20,7 +20,7 @@ import type { Performer } from "../../webhooks/emit.ts";
 import { users } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../context.ts";
 
-type ContractWorld = HandlerContext & LifecycleContext;
+type ContractMoveContext = HandlerContext & LifecycleContext;
 type ContractVerb = "sign" | "decline" | "complete-review" | "approve" | "void" | "hold" | "resume" | "delete";
 
 interface MoveInput {
@@ -59,9 +59,9 @@ export const controlContractHandlers = {
     createMoveHandler("delete", input, call, (tx, row, options) =>
       transition(tx, call, row, "delete", options, call.fail),
     ),
-} satisfies ControlHandlers<ContractWorld>;
+} satisfies ControlHandlers<ContractMoveContext>;
 
-type ControlCall = ContractWorld &
+type ControlCall = ContractMoveContext &
   Pick<Call<FailureCode, unknown>, "request"> & { readonly fail: Fail<"no-such-contract"> };
 
 function actAs(

@@ -15,14 +15,20 @@ import { toRequestRecord } from "../requests.ts";
 import { toSnapshotRecord } from "../state/snapshots.ts";
 import type { ActivityItem } from "./sources.ts";
 
-type Without<Event> = Event extends unknown ? Omit<Event, "id"> : never;
+type WithoutId<Event> = Event extends unknown ? Omit<Event, "id"> : never;
 /** An event that has no number yet. */
-export type EventDescription = Without<z.input<(typeof followEvents.responses)[200]["schema"]>>;
+export type EventDescription = WithoutId<z.input<(typeof followEvents.responses)[200]["schema"]>>;
 
-type World = Pick<ControlContext, "store" | "clock" | "runner" | "faults" | "snapshots" | "settings" | "clusters">;
+type DescriptionContext = Pick<
+  ControlContext,
+  "store" | "clock" | "runner" | "faults" | "snapshots" | "settings" | "clusters"
+>;
 
 /** The control plane's description of each event, in order; entries about the present state come once, at the end. */
-export async function describeEvents(world: World, all: readonly ActivityItem[]): Promise<readonly EventDescription[]> {
+export async function describeEvents(
+  world: DescriptionContext,
+  all: readonly ActivityItem[],
+): Promise<readonly EventDescription[]> {
   const out: EventDescription[] = [];
   for (const news of all) {
     if (news === "state") out.push({ at: toIsoMillis(world.clock.now()), event: "state", ref: null });
@@ -41,7 +47,7 @@ const describeRequest = (request: Parameters<typeof toRequestRecord>[0]): EventD
 });
 
 async function describePresentState(
-  world: World,
+  world: DescriptionContext,
   news: ReadonlySet<ActivityItem>,
 ): Promise<readonly EventDescription[]> {
   const at = toIsoMillis(world.clock.now());
@@ -56,7 +62,7 @@ async function describePresentState(
 
 /** Changes of one transaction. Each row is reported once, with its last value; deleted rows are not reported. */
 async function describeRowEvents(
-  world: World,
+  world: DescriptionContext,
   changes: readonly RowChange[],
   at: string,
 ): Promise<readonly EventDescription[]> {
@@ -76,7 +82,11 @@ async function describeRowEvents(
   ];
 }
 
-async function describeEmailEvents(world: World, rows: readonly Email[], at: string): Promise<EventDescription[]> {
+async function describeEmailEvents(
+  world: DescriptionContext,
+  rows: readonly Email[],
+  at: string,
+): Promise<EventDescription[]> {
   if (rows.length === 0) return [];
   const records = await world.store.read((view) => toEmailRecords(view, rows, world));
   return records.map((email) => ({ at, event: "email", ref: `email:${email.id}`, email }));
@@ -121,7 +131,7 @@ function describeContractChanges(changes: readonly RowChange[], at: string): Eve
 }
 
 async function describeDeliveryChanges(
-  { store, settings }: World,
+  { store, settings }: DescriptionContext,
   changed: ReadonlyMap<number | string, Delivery>,
   made: ReadonlyMap<number | string, Attempt>,
   at: string,

@@ -7,7 +7,7 @@ import type { FollowableEvents } from "./followable-events.ts";
 
 import { type ActivityItem, watchActivityItems } from "./sources.ts";
 
-type World = Parameters<typeof describeEvents>[0] &
+type FeedContext = Parameters<typeof describeEvents>[0] &
   Parameters<typeof watchActivityItems>[0] &
   Pick<ControlContext, "wall">;
 
@@ -30,7 +30,7 @@ const heartbeat = new EventFrames(":\n\n");
  * the emulator: `5f3a9c1b-17` is its 17th event.
  */
 export class Feed implements FollowableEvents {
-  readonly #world: World;
+  readonly #world: FeedContext;
   readonly #run: string;
   readonly #ring: EventRing;
   #news: ActivityItem[] = [];
@@ -45,7 +45,7 @@ export class Feed implements FollowableEvents {
   #next = this.#nextEvent();
 
   /** Instance: the id of this run of the emulator. */
-  constructor(world: World, instance: string, ring = new EventRing()) {
+  constructor(world: FeedContext, instance: string, ring = new EventRing()) {
     this.#world = world;
     this.#run = instance.slice(0, 8);
     this.#ring = ring;

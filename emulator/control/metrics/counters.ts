@@ -71,19 +71,19 @@ function getOrCreate<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Va
 type Labels = Readonly<Record<string, string>>;
 
 /** A value with the labels that distinguish it in its family. */
-export interface Sample {
+export interface MetricSample {
   readonly labels?: Labels;
   readonly value: number;
 }
 
 /** Values that belong together. */
-export type Family = {
+export type MetricFamily = {
   readonly name: string;
   readonly help: string;
   /** The last part of its name, if it has one. */
   readonly unit?: "seconds" | "bytes" | "ratio";
 } & (
-  | { readonly type: "counter" | "gauge"; readonly samples: readonly Sample[] }
+  | { readonly type: "counter" | "gauge"; readonly samples: readonly MetricSample[] }
   | { readonly type: "histogram"; readonly histograms: readonly Histogram[] }
 );
 
@@ -97,14 +97,14 @@ interface Histogram {
 }
 
 /** OpenMetrics 1.0.0. */
-export const formatOpenMetrics = (families: readonly Family[]): string =>
+export const formatOpenMetrics = (families: readonly MetricFamily[]): string =>
   `${families.flatMap(formatOpenMetricsLines).join("\n")}\n# EOF\n`;
 
 /** Prometheus' text format 0.0.4: it knows no units and no end, and a family by the very name of its samples. */
-export const formatPrometheusText = (families: readonly Family[]): string =>
+export const formatPrometheusText = (families: readonly MetricFamily[]): string =>
   `${families.flatMap(formatPlainLines).join("\n")}\n`;
 
-function formatOpenMetricsLines(family: Family): string[] {
+function formatOpenMetricsLines(family: MetricFamily): string[] {
   const { name, help, type, unit } = family;
   return [
     `# TYPE ${name} ${type}`,
@@ -114,14 +114,14 @@ function formatOpenMetricsLines(family: Family): string[] {
   ];
 }
 
-function formatPlainLines(family: Family): string[] {
+function formatPlainLines(family: MetricFamily): string[] {
   const name = family.type === "counter" ? getTotalName(family) : family.name;
   return [`# TYPE ${name} ${family.type}`, `# HELP ${name} ${escapeText(family.help)}`, ...formatSampleLines(family)];
 }
 
-const getTotalName = ({ name }: Family): string => `${name}_total`;
+const getTotalName = ({ name }: MetricFamily): string => `${name}_total`;
 
-function formatSampleLines(family: Family): string[] {
+function formatSampleLines(family: MetricFamily): string[] {
   if (family.type === "histogram") return family.histograms.flatMap((one) => formatHistogramLines(family.name, one));
   const name = family.type === "counter" ? getTotalName(family) : family.name;
   return family.samples.map(({ labels, value }) => formatLine(name, labels, value));

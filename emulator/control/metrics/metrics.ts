@@ -8,10 +8,10 @@ import type { ControlContext, ControlHandlers } from "../context.ts";
 import {
   type Counters,
   durationBounds,
-  type Family,
   formatOpenMetrics,
   formatPrometheusText,
-  type Sample,
+  type MetricFamily,
+  type MetricSample,
   statusClasses,
 } from "./counters.ts";
 
@@ -33,7 +33,7 @@ export const metricsHandlers = {
 
 type MetricsSource = Pick<ControlContext, "counters" | "store" | "clock" | "runner" | "requestLog" | "instance">;
 
-function getCounterFamilies({ requests, durations, attempts, outcomes }: Counters): Family[] {
+function getCounterFamilies({ requests, durations, attempts, outcomes }: Counters): MetricFamily[] {
   return [
     {
       name: "svc_requests",
@@ -77,7 +77,7 @@ function getCounterFamilies({ requests, durations, attempts, outcomes }: Counter
 }
 
 /** Present values: the state returns counts, without reading the rows. */
-async function readStateFamilies({ store, runner, requestLog }: MetricsSource): Promise<Family[]> {
+async function readStateFamilies({ store, runner, requestLog }: MetricsSource): Promise<MetricFamily[]> {
   const { now, mode, speed, next_due, pending } = await runner.status();
   const unsettled = deliveryOutcomes.filter((outcome) => outcome === "waiting" || outcome === "retrying");
   const waiting = await store.read((view) =>
@@ -114,7 +114,7 @@ async function readStateFamilies({ store, runner, requestLog }: MetricsSource): 
 }
 
 /** Empty if no store is shared. A standby forwards the scrape, so this is always the leader. */
-function getInstanceFamilies({ instance }: MetricsSource): Family[] {
+function getInstanceFamilies({ instance }: MetricsSource): MetricFamily[] {
   const { instance_id, role, leader } = instance.getReadiness();
   if (role === undefined || leader === undefined) return [];
   return [
@@ -130,13 +130,13 @@ function getInstanceFamilies({ instance }: MetricsSource): Family[] {
 /** One for all emulators of a process. The first request starts it: without requests it costs nothing. */
 let delay: IntervalHistogram | undefined;
 
-function getProcessMetrics(): Family[] {
+function getProcessMetrics(): MetricFamily[] {
   delay ??= startDelayMonitor();
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   const { active, idle } = performance.eventLoopUtilization();
   const toSeconds = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
-  const families: Family[] = [
+  const families: MetricFamily[] = [
     createGauge("process_resident_memory_bytes", "Resident memory of the process.", rss, "bytes"),
     createCounter("process_cpu_seconds", "Total processor time.", (user + system) / 1e6, "seconds"),
     createGauge(
@@ -184,20 +184,25 @@ function startDelayMonitor(): IntervalHistogram {
   return begun;
 }
 
-const createGauge = (name: string, help: string, value: number, unit?: Family["unit"]): Family => ({
+const createGauge = (name: string, help: string, value: number, unit?: MetricFamily["unit"]): MetricFamily => ({
   ...{ name, help, type: "gauge", samples: [{ value }] },
   ...(unit !== undefined && { unit }),
 });
 
-const createCounter = (name: string, help: string, value: number, unit: NonNullable<Family["unit"]>): Family => ({
+const createCounter = (
+  name: string,
+  help: string,
+  value: number,
+  unit: NonNullable<MetricFamily["unit"]>,
+): MetricFamily => ({
   ...{ name, help, unit, type: "counter", samples: [{ value }] },
 });
 
-const toSamples = (label: string, counts: ReadonlyMap<string, number>): Sample[] =>
+const toSamples = (label: string, counts: ReadonlyMap<string, number>): MetricSample[] =>
   [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }));
 
 /** A part of an Accept header: a range of types with its parameters, and how much it is wanted. */
-interface Range {
+interface MediaRange {
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly weight: number;
@@ -216,14 +221,14 @@ function acceptsOpenMetrics(accept: string | undefined): boolean {
 }
 
 /** Ranges of the type that accept the version, whether they name it or none. */
-function getWeight(ranges: readonly Range[], type: string, version?: string): number | undefined {
+function getWeight(ranges: readonly MediaRange[], type: string, version?: string): number | undefined {
   const weights = ranges
     .filter((range) => range.type === type && [undefined, version].includes(range.parameters.get("version")))
     .map(({ weight }) => weight);
   return weights.length === 0 ? undefined : Math.max(...weights);
 }
 
-const parseRanges = (accept: string): Range[] =>
+const parseRanges = (accept: string): MediaRange[] =>
   accept.split(",").map((one) => {
     const [type = "", ...pairs] = one.split(";");
     const parameters = new Map(pairs.map(parseParameter));

@@ -13,7 +13,7 @@ import { verifyFresh } from "./mailer.ts";
 type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 
 /** The relevant fields of an event or a form of chat_a. */
-interface Message {
+interface ChatMessage {
   /** Its team, then its enterprise: the first that is mapped decides. */
   readonly teams: readonly (string | undefined)[];
   /** Set when chat_a asks the URL to prove itself. */
@@ -22,7 +22,7 @@ interface Message {
   readonly isSslCheck?: boolean;
 }
 
-function parseMessage(request: Pick<ReceivedRequest, "headers" | "body">): Message {
+function parseMessage(request: Pick<ReceivedRequest, "headers" | "body">): ChatMessage {
   const form = parseForm(request);
   if (form) {
     const payload = parseJsonObject(form.get("payload"));

@@ -5,13 +5,13 @@ import type { Passthrough } from "../../http/reply.ts";
 import { originForm } from "../../http/routing/path.ts";
 import { readApps, resolveFrontEnd } from "../../world/apps.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { CallToOne, RouterCall, RouterHandlers } from "../context.ts";
+import type { RouterCall, RouterHandlers, SingleClusterCall } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { findIdentifiers } from "../resolve/identifiers.ts";
 import { findOwners } from "../resolve/resolve.ts";
 import { verifyFresh } from "./mailer.ts";
 
-type SignedCall = CallToOne & RouterCall<"bad-crm-a-signature">;
+type SignedCall = SingleClusterCall & RouterCall<"bad-crm-a-signature">;
 
 /** Checks the signature over the full public URL (DECISIONS.md, R29). */
 async function verify(call: SignedCall): Promise<void> {
@@ -60,7 +60,7 @@ function buildOwnerTarget(target: string): string {
   return `/?${query}`;
 }
 
-type CanvasCall = CallToOne & RouterCall<"index-url-not-allowed">;
+type CanvasCall = SingleClusterCall & RouterCall<"index-url-not-allowed">;
 
 /** The page loads its front end from there; the router never fetches it (DECISIONS.md, R28). */
 async function requireAllowed(call: CanvasCall, wanted: string | null | undefined): Promise<void> {

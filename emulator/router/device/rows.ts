@@ -43,7 +43,7 @@ export async function findGrantByUserCode(view: View, userCode: string): Promise
 }
 
 /** A person's decision about a user code, or the cluster's for them. */
-export interface Decision {
+export interface GrantDecision {
   readonly status: DeviceGrant["status"];
   readonly cluster_id: string;
 }
@@ -59,7 +59,7 @@ export async function decideGrant(
   tx: Transaction,
   now: number,
   userCode: string,
-  { status, cluster_id }: Decision,
+  { status, cluster_id }: GrantDecision,
 ): Promise<DeviceGrant | UndecidableReason> {
   const grant = await findGrantByUserCode(tx, userCode);
   if (!grant) return "unknown";

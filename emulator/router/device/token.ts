@@ -13,7 +13,7 @@ import { type DeviceGrant, deviceGrants } from "./rows.ts";
 
 type Tokens = z.infer<typeof TokenResponse>;
 type PollError = Extract<PollResult, { kind: "refused" }>["code"];
-type Answer = { readonly tokens: Tokens } | { readonly refused: PollError | "token-cluster-down" };
+type TokenOutcome = { readonly tokens: Tokens } | { readonly refused: PollError | "token-cluster-down" };
 
 export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ body }, call) => {
   const client = await call.store.read((view) => view.get(oauthClients, body.client_id));
@@ -67,7 +67,7 @@ function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<P
   });
 }
 
-async function requestTokens(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<Answer> {
+async function requestTokens(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<TokenOutcome> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { refused: "token-cluster-down" };
   const own = withTarget(await withOwnCredentials(call, cluster), request.target);
@@ -82,7 +82,7 @@ const refusals = lookupTable<PollError>({
   expired_token: "expired-token",
 });
 
-function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResponse): Answer {
+function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResponse): TokenOutcome {
   if (reply.kind === "answered" && reply.status === 200) {
     const { tokens, dropped } = readTokens(reply.body ?? {});
     const names = dropped.join(", ");
@@ -114,7 +114,7 @@ function readTokens(body: Readonly<Record<string, unknown>>) {
 /** Seconds that an early poll adds to the interval (RFC 8628, 3.5). */
 const slowDownBy = 5;
 
-interface Now {
+interface PollTime {
   /** Virtual milliseconds. */
   readonly at: number;
   /** Wall-clock milliseconds. */
@@ -137,7 +137,7 @@ type PollResult =
  * Checks a poll in the order of DECISIONS.md, P2: unknown code, wrong client, expired, early, denied, pending,
  * authorized. A poll during a request to the cluster has to wait.
  */
-export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: Now): PollResult {
+export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: PollTime): PollResult {
   if (!grant || grant.client_id !== clientId || grant.redeemed) return { kind: "refused", code: "invalid-grant" };
   if (grant.expires_at <= now.at) return { kind: "refused", code: "expired-token" };
 
@@ -156,7 +156,7 @@ export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now:
  * Whether less than the interval has passed since the last poll, on the clock that went further: clients sleep in
  * wall-clock time, while virtual time may stand still (DECISIONS.md, P3).
  */
-function isEarly({ last_poll, interval }: DeviceGrant, { at, wall_at }: Now): boolean {
+function isEarly({ last_poll, interval }: DeviceGrant, { at, wall_at }: PollTime): boolean {
   if (!last_poll) return false;
   const elapsedMs = Math.max(at - last_poll.at, wall_at - last_poll.wall_at);
   const intervalMs = interval * 1_000;

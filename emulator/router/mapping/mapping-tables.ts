@@ -6,7 +6,7 @@ import { removeGrants, toUserCodeKey } from "../device/rows.ts";
 import { requireCluster } from "../resolve/identifiers.ts";
 import { mappingTables as tables } from "./tables.ts";
 
-interface Bulk<Body> {
+interface BulkRequest<Body> {
   readonly body: Body & { readonly cluster_id: string };
 }
 type BulkCall = RouterCall<"unknown-cluster" | "foreign-cluster-key">;
@@ -14,7 +14,7 @@ type BulkCall = RouterCall<"unknown-cluster" | "foreign-cluster-key">;
 /** Maps a list in one transaction; the last writer wins and learns how many it took over (DECISIONS.md, R9). */
 const createMapHandler =
   <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
-  async ({ body }: Bulk<Body>, call: BulkCall) => {
+  async ({ body }: BulkRequest<Body>, call: BulkCall) => {
     const cluster = requireCluster(call, body.cluster_id);
     const { moved } = await call.store.transaction(`map ${table.name}`, (tx) => tx.map(table, cluster.id, list(body)));
     if (moved > 0) call.finding("mapping-moved", `${moved} of ${table.name} belonged to another cluster`);
@@ -24,7 +24,7 @@ const createMapHandler =
 /** Removes those of a list that belong to the cluster; the others are ignored (DECISIONS.md, R10). */
 const createUnmapHandler =
   <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
-  async ({ body }: Bulk<Body>, call: BulkCall) => {
+  async ({ body }: BulkRequest<Body>, call: BulkCall) => {
     const cluster = requireCluster(call, body.cluster_id);
     await call.store.transaction(`unmap ${table.name}`, (tx) => tx.unmap(table, cluster.id, list(body)));
     return true;

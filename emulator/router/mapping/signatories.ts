@@ -2,11 +2,13 @@ import * as z from "zod";
 import { rows, type Transaction } from "../../store/port.ts";
 import type { RouterHandlers } from "../context.ts";
 
-type New = Pick<SignatoryMapping, "signatory_hash" | "cluster"> & { readonly uuid?: string | null | undefined };
+type SignatoryInput = Pick<SignatoryMapping, "signatory_hash" | "cluster"> & {
+  readonly uuid?: string | null | undefined;
+};
 
 export const signatoryHandlers = {
   "signatories.add": async ({ body }, { clusters, store, fail }) => {
-    const given: readonly New[] = Array.isArray(body) ? body : [body];
+    const given: readonly SignatoryInput[] = Array.isArray(body) ? body : [body];
     for (const { cluster } of given) {
       if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
     }
@@ -25,7 +27,11 @@ export const signatoryHandlers = {
   },
 } satisfies RouterHandlers;
 
-async function addOnce(tx: Transaction, { signatory_hash, cluster, uuid }: New, id: number): Promise<SignatoryMapping> {
+async function addOnce(
+  tx: Transaction,
+  { signatory_hash, cluster, uuid }: SignatoryInput,
+  id: number,
+): Promise<SignatoryMapping> {
   const known = await tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
   if (known) return known;
   const row = { id, uuid: uuid ?? null, cluster, signatory_hash };

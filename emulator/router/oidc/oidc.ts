@@ -20,7 +20,7 @@ import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrant
 const deviceTokenPath = redeemDeviceCode.path;
 
 /** A call for which the router asks clusters itself; one that is late counts as one that is down. */
-type AskingCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
+type IdentityCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
 const fresh = { "cache-control": "no-store" };
 
@@ -28,7 +28,7 @@ const fresh = { "cache-control": "no-store" };
 const identityTimeoutMs = 2_000;
 
 /** An emulated cluster never hangs, but makes its first key when it is asked for it. */
-const getIdentityTimeout = ({ settings }: AskingCall, { external }: Cluster): number =>
+const getIdentityTimeout = ({ settings }: IdentityCall, { external }: Cluster): number =>
   external ? Math.min(identityTimeoutMs, settings.upstreamTimeoutMs) : settings.upstreamTimeoutMs;
 
 /** Asks every cluster again; keys of a cluster that is down are omitted (DECISIONS.md, P5). */
@@ -49,11 +49,11 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
 const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, await fetchConfiguration(call), fresh);
 
 /** Metadata for an OAuth client without OpenID Connect (RFC 8414; DECISIONS.md, R35). */
-export const forwardServerMetadata = async (call: AskingCall): Promise<Passthrough> =>
+export const forwardServerMetadata = async (call: IdentityCall): Promise<Passthrough> =>
   createRouterResponse(createAuthorizationServerMetadata(await fetchConfiguration(call)), fresh);
 
 /** The configuration of the first cluster, in the order of the seed, that gives one (DECISIONS.md, R35). */
-async function fetchConfiguration(call: AskingCall) {
+async function fetchConfiguration(call: IdentityCall) {
   refuseLoop(call);
   const request = withTarget(await withOwnCredentials(call, "several"), showDiscovery.path);
   for (const cluster of call.clusters) {
@@ -66,7 +66,7 @@ async function fetchConfiguration(call: AskingCall) {
   return call.fail("no-cluster-reachable");
 }
 
-function refuseLoop({ forwarder, request, fail }: AskingCall): void {
+function refuseLoop({ forwarder, request, fail }: IdentityCall): void {
   if (forwarder.isOwn(request)) fail("forwarding-loop");
 }
 

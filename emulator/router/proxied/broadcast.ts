@@ -2,7 +2,7 @@ import { timedOut } from "../../../src/base/timing.ts";
 import type { ForwardResult } from "../../http/outgoing/forward.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { CallToAll } from "../context.ts";
+import type { BroadcastCall } from "../context.ts";
 import { withOwnCredentials } from "./credentials.ts";
 
 /** Result of the request to one cluster. */
@@ -17,7 +17,7 @@ interface ClusterResult {
  * all are awaited, and seed order decides between successes too (DECISIONS.md, R13).
  */
 export async function broadcast(
-  call: CallToAll,
+  call: BroadcastCall,
   clusters: readonly Cluster[],
   timeoutMs: number,
 ): Promise<Passthrough> {
@@ -62,7 +62,7 @@ function pickBest(all: readonly ClusterResult[]): ClusterResult | undefined {
 }
 
 /** Reads an unused response to its end, and logs it. */
-function drop({ finding }: CallToAll, { cluster, sent }: ClusterResult, why: string): void {
+function drop({ finding }: BroadcastCall, { cluster, sent }: ClusterResult, why: string): void {
   if (sent === timedOut) return;
   if (sent.kind === "unreachable") {
     finding("cluster-unreachable", `${cluster.id}: ${sent.reason}`);

@@ -5,14 +5,17 @@ import type { Cluster } from "../../world/clusters.ts";
 import type { RouterCall } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 
-type Sender = Pick<RouterCall, "request" | "store" | "clusters" | "hideControlTokens" | "finding">;
+type CredentialContext = Pick<RouterCall, "request" | "store" | "clusters" | "hideControlTokens" | "finding">;
 
 /**
  * The request as one cluster may see it, or as several may: without keys of other clusters, without the API key of a
  * workspace of another cluster, and without tokens of the control plane. Of several none is known to own a credential
  * (DECISIONS.md, R14).
  */
-export async function withOwnCredentials(call: Sender, to: Cluster | "several"): Promise<ForwardableRequest> {
+export async function withOwnCredentials(
+  call: CredentialContext,
+  to: Cluster | "several",
+): Promise<ForwardableRequest> {
   const { request } = call;
   const { authorization, "client-id": clientId, "client-secret": clientSecret } = request.headers;
   const key = request.headers["x-cluster-key"];
@@ -31,7 +34,7 @@ const isKeyOf = (key: string, to: Cluster | "several"): boolean =>
   to !== "several" && isEqualInConstantTime(key, to.key);
 
 /** A client that is mapped to no cluster may be of the one that the request names otherwise. */
-async function mayHaveClient({ store }: Sender, clientId = "", to: Cluster | "several"): Promise<boolean> {
+async function mayHaveClient({ store }: CredentialContext, clientId = "", to: Cluster | "several"): Promise<boolean> {
   if (to === "several") return false;
   const owner = await store.read((view) => view.lookup(mappingTables.cluster_clients, clientId));
   return owner === undefined || owner === to.id;
@@ -39,7 +42,7 @@ async function mayHaveClient({ store }: Sender, clientId = "", to: Cluster | "se
 
 /** Team operations of chat_a take the key of a cluster as a bearer token, so it may come so elsewhere. */
 function mayHaveAuthorization(
-  { clusters, hideControlTokens }: Sender,
+  { clusters, hideControlTokens }: CredentialContext,
   authorization: string,
   to: Cluster | "several",
 ): boolean {

@@ -83,12 +83,12 @@ export function* listInviteTokenIdentifiers(token: string): Generator<Identifier
  * All values of a name in a request: in the query, then at the top of its body, then in a header. `list`: a name whose
  * value is a list, all of whose items count.
  */
-interface Fields {
+interface FieldReader {
   (name: string): readonly string[];
   list(name: string): readonly string[];
 }
 
-export function readRequestFields(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Fields {
+export function readRequestFields(request: Pick<ReceivedRequest, "target" | "headers" | "body">): FieldReader {
   const search = queryOf(request.target);
   const query = search === "" ? undefined : new URLSearchParams(search);
   const form = parseForm(request);

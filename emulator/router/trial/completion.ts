@@ -12,8 +12,8 @@ import { createRouterResponse } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
 import { findSignupByToken, isEmailTaken, type TrialAnswers, type TrialSignup, trialSignups } from "./signups.ts";
 
-type Form = InputOf<typeof declared.completeTrialSignup>["body"];
-type Refusals =
+type SignupForm = InputOf<typeof declared.completeTrialSignup>["body"];
+type RejectionCode =
   | "unknown-signup-token"
   | "unknown-cluster-location"
   | "account-exists"
@@ -77,8 +77,8 @@ const endClaim = (
   });
 
 const claim = (
-  call: RouterCall<Refusals>,
-  { token, cluster_location }: Form,
+  call: RouterCall<RejectionCode>,
+  { token, cluster_location }: SignupForm,
 ): Promise<{ readonly signup: TrialSignup; readonly cluster: Cluster }> =>
   call.store.transaction("trial.complete", async (tx) => {
     const { clusters, fail } = call;
@@ -99,7 +99,7 @@ const findClusterAt = (clusters: readonly Cluster[], location: string | null | u
     ? clusters[0]
     : (clusters.find(({ id }) => id === location) ?? clusters.find(({ label }) => label === location));
 
-const readAnswers = ({ token: _, ...body }: Form): TrialAnswers => ({
+const readAnswers = ({ token: _, ...body }: SignupForm): TrialAnswers => ({
   ...body,
   last_name: body.last_name ?? null,
   cluster_location: body.cluster_location ?? null,
@@ -111,7 +111,7 @@ function requestOf(
   { request }: RouterCall,
   cluster: Cluster,
   { token, email }: TrialSignup,
-  body: Form,
+  body: SignupForm,
 ): ForwardableRequest {
   const { remoteAddress, origin, headers } = request;
   const caller = headers["x-forwarded-for"];
@@ -140,7 +140,7 @@ function requestOf(
 }
 
 async function answerOf(
-  call: RouterCall<Refusals>,
+  call: RouterCall<RejectionCode>,
   cluster: Cluster,
   request: ForwardableRequest,
 ): Promise<Extract<ClusterResponse, { kind: "answered" }>> {

@@ -29,13 +29,13 @@ async function checkCaptcha(call: RouterCall<"captcha-failed">, given: string): 
   if (!passes) call.fail("captcha-failed");
 }
 
-type NewSignup = Pick<TrialSignup, "email" | "oauth_provider" | "account_details">;
+type SignupInput = Pick<TrialSignup, "email" | "oauth_provider" | "account_details">;
 
 /** The pending signup of an address, made now if it has none. */
 async function findPendingSignup(
   tx: Transaction,
   world: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
-  signup: NewSignup,
+  signup: SignupInput,
 ): Promise<TrialSignup> {
   const known = await findSignupByEmail(tx, signup.email);
   if (known?.workspace || (await isEmailTaken(tx, world, known ?? signup))) world.fail("account-exists");

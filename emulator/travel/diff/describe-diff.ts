@@ -45,7 +45,7 @@ export function describeDiff(
   changes: StateDifferences,
   before: StoredFaults,
   after: StoredFaults,
-  does: Does,
+  does: JobDescriber,
 ): DiffReport {
   const rows = changes.rows.filter(isDifference);
   const items = [
@@ -66,7 +66,7 @@ function isDifference({ collection, before, after }: RowDifference): boolean {
   return before?.mode !== "real" || after?.mode !== "real" || before.speed !== after.speed;
 }
 
-function describeRowDiff(change: RowDifference, all: readonly RowDifference[], does: Does): DiffItem {
+function describeRowDiff(change: RowDifference, all: readonly RowDifference[], does: JobDescriber): DiffItem {
   const { collection, key } = change;
   const what = describeRow(change, { nameContract: (id) => getContractName(id, all), does });
   const fields = listFieldChanges(change);
@@ -106,26 +106,26 @@ const describeSequenceDiff = ({ name, from, to }: SequenceDifference): DiffItem 
   fields: [{ field: name, from, to }],
 });
 
-type Change = "new" | "changed" | "gone";
+type ChangeKind = "new" | "changed" | "gone";
 
 /** Describes an entry of the schedule by its kind, if that is known. */
-type Does = (kind: string) => string | undefined;
+type JobDescriber = (kind: string) => string | undefined;
 
-interface Names {
+interface NameContext {
   /** The name of a contract, by its number. */
   readonly nameContract: (id: number) => string;
-  readonly does: Does;
+  readonly does: JobDescriber;
 }
 
 /** The meaning of a change, in the words of the domain. */
-function describeRow(change: RowDifference, names: Names): string {
+function describeRow(change: RowDifference, names: NameContext): string {
   const { collection, key, before, after } = change;
   const told = words[collection.name]?.(change, names);
   if (told !== undefined) return told;
   return `${collection.name.replaceAll("_", " ")} ${redactKey(key, after ?? before ?? {})}: ${describeGenerally(change)}`;
 }
 
-const getChangeKind = ({ before, after }: RowDifference): Change => (!before ? "new" : !after ? "gone" : "changed");
+const getChangeKind = ({ before, after }: RowDifference): ChangeKind => (!before ? "new" : !after ? "gone" : "changed");
 
 /** New, gone, or changed in which fields. */
 function describeGenerally(change: RowDifference): string {
@@ -151,13 +151,13 @@ function describeFieldChange<R extends object>(
   return describeGenerally(change);
 }
 
-type Words = (change: RowDifference, names: Names) => string;
+type RowDescriber = (change: RowDifference, names: NameContext) => string;
 
-const formatContractSuffix = (id: number | null, { nameContract }: Names): string =>
+const formatContractSuffix = (id: number | null, { nameContract }: NameContext): string =>
   id === null ? "" : ` of ${nameContract(id)}`;
 const pickRow = <R>({ before, after }: RowDifference): R => (after ?? before) as R;
 
-const words = lookupTable<Words>({
+const words = lookupTable<RowDescriber>({
   contracts(change) {
     const moves = describeFieldChange<Contract>(change, "status", ({ status }) => `new, ${status}`);
     return `contract ${formatCompositeId(pickRow<Contract>(change))}: ${moves}`;

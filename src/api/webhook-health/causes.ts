@@ -96,14 +96,14 @@ const byError = new Map<string, Partial<Cause>>([
 
 export type Fault = ResultOf<typeof listFaults>[number];
 
-interface Receiver {
+interface FaultTarget {
   readonly id: number;
   readonly url: string;
   readonly only_for_activities: readonly string[];
 }
 
 /** The scripted faults that may act on what is sent to a webhook, of which none is used up. */
-export const findActiveFaults = ({ id, url, only_for_activities: wanted }: Receiver, faults: readonly Fault[]) =>
+export const findActiveFaults = ({ id, url, only_for_activities: wanted }: FaultTarget, faults: readonly Fault[]) =>
   faults.filter(
     (fault) =>
       fault.direction === "outgoing" &&

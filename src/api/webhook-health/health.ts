@@ -225,13 +225,16 @@ function formatShortState(
 /** Whether the emulator would send there if asked to. */
 const isAllowable = (forbidden: string): boolean => forbidden.includes("--webhook-allow");
 
-interface Doing {
+interface WebhookSituation {
   readonly last: DeliveryAttempt | undefined;
   readonly acting: readonly Fault[];
   readonly unsent: number;
 }
 
-function suggestSteps({ id, status, url, forbidden }: Webhook, { last, acting, unsent }: Doing): RemedyStep[] {
+function suggestSteps(
+  { id, status, url, forbidden }: Webhook,
+  { last, acting, unsent }: WebhookSituation,
+): RemedyStep[] {
   const isScripted = last !== undefined && getCausingFault(last.attempt) !== undefined;
   const steps: RemedyStep[] = acting.map(toFaultRemovalStep);
   if (isScripted && acting.length === 0)

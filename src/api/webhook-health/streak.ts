@@ -55,13 +55,13 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
 /** This many are named. */
 const mostNamed = 3;
 
-interface Feature {
+interface SharedFeature {
   /** Properties that deliveries may have in common; undefined: this one has none. */
   readonly getValue: (delivery: Delivery) => string | undefined;
   readonly describe: (values: readonly string[]) => string;
 }
 
-const features: readonly Feature[] = [
+const features: readonly SharedFeature[] = [
   {
     getValue: ({ activity }) => activity,
     describe: (names) => `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}.`,
@@ -79,7 +79,7 @@ const features: readonly Feature[] = [
 
 function groupAttempts(
   made: readonly DeliveryAttempt[],
-  of: Feature["getValue"],
+  of: SharedFeature["getValue"],
 ): ReadonlyMap<string, DeliveryAttempt[]> {
   const groups = new Map<string, DeliveryAttempt[]>();
   for (const one of made) {
@@ -120,7 +120,7 @@ const formatNames = (names: readonly string[]): string =>
 /** The activity, by workspace and type. */
 export type ActivityHistory = ResultOf<typeof listActivities>;
 
-interface Receiver {
+interface ExplainedWebhook {
   readonly workspace_id: number;
   readonly workspace: string;
   readonly only_for_activities: readonly string[];
@@ -139,7 +139,7 @@ export interface ExplanationOptions {
 
 /** Why no delivery of a webhook is retained: a sentence. `happened` undefined: not read. */
 export function explainNoDeliveries(
-  webhook: Receiver,
+  webhook: ExplainedWebhook,
   happened: ActivityHistory | undefined,
   { formatTime, now }: ExplanationOptions,
 ): string {

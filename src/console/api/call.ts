@@ -20,13 +20,13 @@ export const connection = signal<Connection>("connecting");
 /** Counts the calls that reached nothing: a stream may stay open although nothing comes through it any more. */
 export const failedCallCount = signal(0);
 
-type Rest<Id extends OperationId> =
+type InputArguments<Id extends OperationId> =
   Record<never, never> extends OperationInput<Id> ? [input?: OperationInput<Id>] : [input: OperationInput<Id>];
 
 /** Calls an operation of the control plane; throws a Problem unless it succeeds. */
 export async function callOperation<Id extends OperationId>(
   id: Id,
-  ...[input]: Rest<Id>
+  ...[input]: InputArguments<Id>
 ): Promise<OperationResult<Id>> {
   const { method, path } = getOutline(id);
   const { params, query, body } = (input ?? {}) as UntypedInput;

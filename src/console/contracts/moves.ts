@@ -4,7 +4,7 @@ import type { Question } from "../parts/action.tsx";
 import type { PossibleMove } from "./lifecycle-picture.tsx";
 
 /** How a move of the declared table is made here: by a button, or by a command where a file belongs to it. */
-type Way =
+type MoveAction =
   | {
       readonly by: "owner";
       readonly op: `emulator-contracts.${"send" | "mark" | "unmark" | "request-review" | "request-approval" | "hold" | "resume" | "void" | "delete"}`;
@@ -34,7 +34,7 @@ const askToDelete = (id: string): Question => ({
 });
 
 /** Every trigger of the table, in the order in which its buttons stand. */
-export const moveActions: Readonly<Record<Trigger, Way>> = {
+export const moveActions: Readonly<Record<Trigger, MoveAction>> = {
   send: { by: "owner", op: "emulator-contracts.send", words: "Send", kind: "primary" },
   "mark-for-execution": { by: "owner", op: "emulator-contracts.mark", words: "Mark for execution" },
   "request-review": {

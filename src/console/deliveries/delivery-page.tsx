@@ -23,7 +23,7 @@ import { findWebhook, healthByWebhook, isToBeSkipped } from "../state/deliveries
 import { buildHref, replaceTrace } from "../state/route.ts";
 import { describeResponse, explainDelivery, findDeliverySteps, toResendOutcome, toStatusLabel } from "./explain.ts";
 
-type Whole = OperationResult<"deliveries.show">;
+type FullDelivery = OperationResult<"deliveries.show">;
 
 /** One webhook delivery: the reason for its status, each attempt with its response, and the bytes. */
 export function DeliveryPage({ id }: { readonly id: string }) {
@@ -108,7 +108,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
   );
 }
 
-function Attempts(delivery: Whole) {
+function Attempts(delivery: FullDelivery) {
   const { attempts, created_at, next_attempt_at: next } = delivery;
   const made = filterScheduled(attempts).length;
   if (attempts.length === 0 && next === null) return null;
@@ -183,7 +183,7 @@ const getHeader = (headers: Readonly<Record<string, string>>, name: string): str
 /** Signs the bytes here, with the key of the workspace, and compares what comes out with the header. */
 function SignatureCheck(props: {
   /** With the attempts that were made: their bytes may differ. */
-  readonly delivery: Whole;
+  readonly delivery: FullDelivery;
   /** The header as it is sent unless a fault acts. */
   readonly header: string | undefined;
 }) {

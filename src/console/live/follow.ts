@@ -9,7 +9,7 @@ import { markChanged } from "../state/route.ts";
 import { type EmulatorEvent, streamEvents } from "./stream.ts";
 
 /** Messages between tabs: a browser has few connections for one origin, and one stream is enough for all tabs. */
-type Message =
+type FollowMessage =
   | { readonly events: readonly EmulatorEvent[] }
   | { readonly connection: Connection }
   | { readonly ask: true }
@@ -30,7 +30,7 @@ let onward = new AbortController();
 export function followEmulator(): void {
   if (tabs) return;
   tabs = new BroadcastChannel(name);
-  tabs.addEventListener("message", ({ data }: MessageEvent<Message>) => {
+  tabs.addEventListener("message", ({ data }: MessageEvent<FollowMessage>) => {
     if ("events" in data) receive(data.events);
     else if ("connection" in data) connection.value = data.connection;
     else if ("doubt" in data) reportDoubt();
@@ -62,7 +62,7 @@ function reportDoubt(): void {
   else if (connection.value === "live") onward.abort();
 }
 
-const broadcast = (message: Message): void => tabs?.postMessage(message);
+const broadcast = (message: FollowMessage): void => tabs?.postMessage(message);
 
 function receive(events: readonly EmulatorEvent[]): void {
   after = events.at(-1)?.id ?? after;

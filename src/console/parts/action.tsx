@@ -8,7 +8,7 @@ import { explainDenied } from "../state/requests.ts";
 import { toggleCommand } from "./copy.tsx";
 import { Icon } from "./labels.tsx";
 
-interface Props<Id extends OperationId> {
+interface ActionProps<Id extends OperationId> {
   readonly op: Id;
   readonly input: OperationInput<Id>;
   readonly children: ComponentChildren;
@@ -26,7 +26,7 @@ interface Props<Id extends OperationId> {
 }
 
 /** A button that calls an operation, and one next to it that shows the command which does the same. */
-export function Action<Id extends OperationId>(props: Props<Id>) {
+export function Action<Id extends OperationId>(props: ActionProps<Id>) {
   const { op, input, children, name, kind, disabled, describe, ask, onDone } = props;
   const command = props.command ?? formatCommand(op, input);
   const why = explainDenied(op);

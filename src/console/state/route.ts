@@ -21,11 +21,11 @@ export function parseRoute(hash: string): Route {
 export const buildHref = (view: string, id?: string | number, trace?: string): string => joinHref(view, id, { trace });
 
 /** The address of a part of a view: undefined values are omitted. */
-export const buildPartHref = (view: string, part: Part): string => joinHref(view, undefined, part);
+export const buildPartHref = (view: string, part: QueryPart): string => joinHref(view, undefined, part);
 
-type Part = Readonly<Record<string, string | undefined>>;
+type QueryPart = Readonly<Record<string, string | undefined>>;
 
-function joinHref(view: string, id: string | number | undefined, query: Part): string {
+function joinHref(view: string, id: string | number | undefined, query: QueryPart): string {
   const path = id === undefined ? view : `${view}/${encodeURIComponent(String(id))}`;
   // A list that is limited to a workspace leads to others that are.
   const workspace = route.value.query.get("workspace") ?? undefined;
@@ -37,7 +37,7 @@ const hash = signal("");
 export const route = computed(() => parseRoute(hash.value));
 
 /** The address of another part of the same view; unnamed values stay. */
-export function replacePart(part: Part): string {
+export function replacePart(part: QueryPart): string {
   const { view, id, query } = route.value;
   return joinHref(view, id, { ...Object.fromEntries(query), ...part });
 }

@@ -5,7 +5,7 @@ import type { Service } from "../../api/services.ts";
 import type { Json, SchemaWriter } from "./schemas.ts";
 
 /** Content of a body of each kind: media type to schema. */
-type Content = Readonly<Record<string, Json>>;
+type MediaContent = Readonly<Record<string, Json>>;
 
 /** The request body of an operation, with the bodies of its examples. */
 export function buildRequestBody(operation: Operation, writer: SchemaWriter): Json | undefined {
@@ -37,7 +37,7 @@ function mayBeAbsent(body: RequestBody, { noBody }: Service): boolean {
   return [undefined, ...(readAsEmpty ? [{}] : [])].some((nothing) => body.schema.safeParse(nothing).success);
 }
 
-function buildRequestContent(body: RequestBody, writer: SchemaWriter): Content {
+function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaContent {
   switch (body.kind) {
     case "json":
       return { "application/json": writer.write(body.schema, "input") };

@@ -107,7 +107,7 @@ const differsByDirection = (schema: z.ZodType): boolean => {
   return toText("input") !== toText("output");
 };
 
-interface Form {
+interface SchemaForm {
   /** Name among the schemas of the document. */
   readonly name: string;
   readonly mediaType: string;
@@ -126,7 +126,7 @@ const createObjectSchema = (required: readonly string[], properties: Json): Json
 });
 
 /** The forms of failure bodies, each described once in every document (src/api/failure.ts). */
-export const failureShapes: Readonly<Record<Failure["shape"], Form>> = {
+export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
   detail: {
     name: "Detail",
     mediaType: "application/json",

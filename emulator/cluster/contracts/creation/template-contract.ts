@@ -18,10 +18,10 @@ import type { Contract, Party, Signatory } from "../rows.ts";
 import { createContract } from "./new-contract.ts";
 
 type Request = z.output<typeof CreateContractRequest>;
-type Refusals = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
+type RejectionCode = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
 
 /** A draft, not stored yet, and its new counterparties, which are not emitted yet. */
-interface Draft {
+interface DraftResult {
   readonly draft: Contract;
   readonly news: readonly CounterpartyChange[];
 }
@@ -32,8 +32,8 @@ export async function draftFromTemplate(
   caller: AuthenticatedMember,
   body: Request,
   at: number,
-  { fail, finding }: Pick<Call<Refusals, unknown>, "fail" | "finding">,
-): Promise<Draft> {
+  { fail, finding }: Pick<Call<RejectionCode, unknown>, "fail" | "finding">,
+): Promise<DraftResult> {
   const { workspace } = caller;
   const problems = new Problems();
   const template = await findUsableTemplate(tx, workspace, body.contract_template_id);
@@ -86,15 +86,15 @@ async function findEntityByReference(
   return own.find((entity) => (reference == null ? entity.is_primary : entity.reference_id === reference));
 }
 
-type Details = z.output<typeof CounterPartyDetails>;
+type CounterpartyDetails = z.output<typeof CounterPartyDetails>;
 
 /** Name of a counterparty: signatories refer to it by this (DECISIONS.md, F11). */
-const formatName = ({ is_individual, organization_name, poc_details }: Details): string =>
+const formatName = ({ is_individual, organization_name, poc_details }: CounterpartyDetails): string =>
   is_individual ? formatFullName(poc_details) : (organization_name ?? "");
 
 /** Checks `counter_party_details` against the template and what the workspace has configured (DECISIONS.md, C10). */
 function checkCounterparties(
-  details: readonly Details[],
+  details: readonly CounterpartyDetails[],
   template: Template,
   workspace: Workspace,
   problems: Problems,
@@ -126,7 +126,7 @@ function checkCounterparties(
 }
 
 /** The parties that `counter_party_details` names. */
-export const toPartyInputs = (details: readonly Details[]): PartyInput[] =>
+export const toPartyInputs = (details: readonly CounterpartyDetails[]): PartyInput[] =>
   details.map((each) => ({
     name: formatName(each),
     is_individual: each.is_individual,

@@ -1,5 +1,5 @@
 import type { listApprovals, requestApprovals } from "../../../../src/api/contracts/approvals.ts";
-import type { RefusalOf } from "../../../../src/api/contracts/lifecycle.ts";
+import type { RejectionCode } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../../../src/api/operation.ts";
 import { toIsoSeconds } from "../../../../src/base/clock.ts";
@@ -148,7 +148,7 @@ export async function approve(
     readonly by: Performer;
     readonly note?: string | undefined;
   },
-  fail: Fail<RefusalOf<"approve">>,
+  fail: Fail<RejectionCode<"approve">>,
 ): Promise<Contract> {
   const open = contract.approvals.filter(({ status }) => status === "PENDING" || status === "NOT_STARTED");
   const chosen =

@@ -8,7 +8,7 @@ import { type Contract, contracts } from "../rows.ts";
 import { sign } from "./signatures.ts";
 import type { LifecycleContext } from "./transition.ts";
 
-type Job = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
+type ContractJob = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
 
 /**
  * Handlers of the scheduled entries of contracts. `email-delivery` (ref: `<contract id> <e-mail id>`) reports an e-mail
@@ -18,7 +18,7 @@ type Job = (tx: Transaction, contract: Contract, rest: readonly string[]) => Pro
 export function createContractJobHandlers(world: LifecycleContext): JobHandlers {
   const { clock } = world;
 
-  const createHandler = (does: string, job: Job): JobHandler => ({
+  const createHandler = (does: string, job: ContractJob): JobHandler => ({
     does,
     prepare: async (_, entries) =>
       entries.map((entry) =>

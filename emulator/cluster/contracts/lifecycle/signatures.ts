@@ -1,4 +1,4 @@
-import { type RefusalOf, triggers } from "../../../../src/api/contracts/lifecycle.ts";
+import { type RejectionCode, triggers } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
 import { reply } from "../../../http/reply.ts";
@@ -20,7 +20,7 @@ export interface SignatureAction {
   readonly note?: string | undefined;
 }
 
-type NotTheirs = "not-a-signatory" | "already-signed" | "not-their-turn" | "forbidden-move";
+type SignatureRejectionCode = "not-a-signatory" | "already-signed" | "not-their-turn" | "forbidden-move";
 
 /** A signatory signs; the last signature executes the contract. */
 export async function sign(
@@ -28,7 +28,7 @@ export async function sign(
   world: LifecycleContext,
   contract: Contract,
   act: SignatureAction,
-  fail: Fail<NotTheirs | RefusalOf<"sign" | "all-signed">>,
+  fail: Fail<SignatureRejectionCode | RejectionCode<"sign" | "all-signed">>,
 ): Promise<Contract> {
   const at = world.clock.now();
   const signatory = findActor(contract, "sign", act.email, fail);
@@ -48,7 +48,7 @@ export async function decline(
   world: LifecycleContext,
   contract: Contract,
   act: SignatureAction,
-  fail: Fail<NotTheirs | RefusalOf<"decline">>,
+  fail: Fail<SignatureRejectionCode | RejectionCode<"decline">>,
 ): Promise<Contract> {
   const signatory = findActor(contract, "decline", act.email, fail);
   const action = { is_success: false, notes: act.note ?? null, at: world.clock.now() };
@@ -61,7 +61,7 @@ function findActor(
   contract: Contract,
   trigger: "sign" | "decline",
   email: string | undefined,
-  fail: Fail<NotTheirs>,
+  fail: Fail<SignatureRejectionCode>,
 ): Signatory {
   const rejectMove = () => fail("forbidden-move", { status: contract.status, words: triggers[trigger] });
   if (contract.status !== "SIGN") return rejectMove();

@@ -1,4 +1,4 @@
-import type { RefusalOf, Trigger } from "../../../../src/api/contracts/lifecycle.ts";
+import type { RejectionCode, Trigger } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail, FailureCode } from "../../../../src/api/failures.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
 import type { Transaction } from "../../../store/port.ts";
@@ -38,11 +38,11 @@ export async function transition<T extends Trigger>(
   contract: Contract,
   trigger: T,
   options: TransitionOptions,
-  fail: Fail<RefusalOf<T>>,
+  fail: Fail<RejectionCode<T>>,
 ): Promise<Contract> {
   // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared whatever it rejects
   // with.
-  return applyTransition(tx, world, contract, trigger, options, contract.status, fail as unknown as Refuse);
+  return applyTransition(tx, world, contract, trigger, options, contract.status, fail as unknown as TransitionRejecter);
 }
 
 /** The same for a contract that is being created; creation is never rejected by the table. */
@@ -58,7 +58,7 @@ export function createByTransition(
   });
 }
 
-type Refuse = (code: FailureCode, data: unknown) => never;
+type TransitionRejecter = (code: FailureCode, data: unknown) => never;
 
 async function applyTransition(
   tx: Transaction,
@@ -67,7 +67,7 @@ async function applyTransition(
   trigger: Trigger,
   { by, addressees, patch }: TransitionOptions,
   from: Contract["status"] | "(new)",
-  refuse: Refuse,
+  refuse: TransitionRejecter,
 ): Promise<Contract> {
   const at = clock.now();
   const outcome = move(before, trigger, at, from);
