@@ -6,9 +6,9 @@ import { fontFiles } from "../emulator/cluster/pdf/fonts.ts";
 import { reduceFont } from "../emulator/cluster/pdf/true-type.ts";
 import { registry, webhookPayloads } from "../src/api/registry.ts";
 import { commandsFile } from "../src/cli/commands/built.ts";
-import { groupNames, loadDeclarations, loadCommandTree } from "../src/cli/commands/tree.ts";
+import { groupNames, loadCommandTree, loadDeclarations } from "../src/cli/commands/tree.ts";
 import { manualPage } from "../src/cli/help/manual.ts";
-import { operationTypes, payloadTypes } from "../src/derive/operation-types.ts";
+import { renderOperationTypes, renderPayloadTypes } from "../src/derive/operation-types.ts";
 import { bundleConsole } from "./console.ts";
 import { bundledPackages, thirdPartyText } from "./licences.ts";
 
@@ -232,8 +232,8 @@ function writeTour(folder: string): void {
 /** Twice, since a compiler takes the kind of a module from the name of its types: `.d.cts` for those who `require`. */
 function writeTypes(folder: string): void {
   for (const [name, text] of Object.entries({
-    operations: operationTypes(registry),
-    payloads: payloadTypes(webhookPayloads),
+    operations: renderOperationTypes(registry),
+    payloads: renderPayloadTypes(webhookPayloads),
   })) {
     writeFileSync(`${folder}/${name}.d.cts`, text);
     writeFileSync(`${folder}/${name}.d.ts`, `export * from "./${name}.cjs";\n`);

@@ -7,7 +7,7 @@ import { findCustomerIds } from "../world/provider.ts";
 import { type Workspace, workspaces } from "../world/workspaces.ts";
 import type { ClusterContext } from "./context.ts";
 import { addComment } from "./contracts/comments.ts";
-import { type Contract, compositeId, contracts, workspaceSlice } from "./contracts/rows.ts";
+import { type Contract, contracts, formatCompositeId, selectWorkspace } from "./contracts/rows.ts";
 import { createJsonResponse } from "./response.ts";
 
 /** A comment on a contract in a chat. */
@@ -34,15 +34,15 @@ export async function respondToChat(
 ): Promise<Passthrough | undefined> {
   const [, app, webhook] = webhooks.exec(path) ?? [];
   if (request.method !== "POST" || app === undefined) return undefined;
-  const payload = app === "chat_a" ? payloadOf(request) : parseJsonObject(request.body);
+  const payload = app === "chat_a" ? parsePayload(request) : parseJsonObject(request.body);
   if (!payload) return createJsonResponse(200, {});
-  const teams = app === "chat_a" ? teamsOf(payload) : tenantsOf(payload);
+  const teams = app === "chat_a" ? listTeams(payload) : listTenants(payload);
   if (webhook === "options")
-    return createJsonResponse(200, await world.store.read((view) => options(view, payload, teams, world, finding)));
-  const remark = app === "chat_a" ? remarkOfChatA(payload) : remarkOfChatB(payload);
+    return createJsonResponse(200, await world.store.read((view) => listOptions(view, payload, teams, world, finding)));
+  const remark = app === "chat_a" ? parseChatARemark(payload) : parseChatBRemark(payload);
   if (!remark) return createJsonResponse(200, {});
   const commented = await world.store.transaction(`${app}.${webhook}`, (tx) =>
-    comment(tx, remark, teams, world, finding),
+    addRemark(tx, remark, teams, world, finding),
   );
   if (commented === undefined) return createJsonResponse(200, {});
   const text = `Comment added to ${commented}.`;
@@ -50,7 +50,7 @@ export async function respondToChat(
 }
 
 /** A form holds it in a field, an event is the body itself. */
-function payloadOf(request: ReceivedRequest) {
+function parsePayload(request: ReceivedRequest) {
   const form = parseForm(request);
   return parseJsonObject(form ? form.get("payload") : request.body);
 }
@@ -58,18 +58,18 @@ function payloadOf(request: ReceivedRequest) {
 type Payload = Readonly<Record<string, unknown>>;
 type Texts = readonly (string | undefined)[];
 
-const teamsOf = (payload: Payload): Texts => [
+const listTeams = (payload: Payload): Texts => [
   stringAt(payload, "team_id"),
   stringAt(payload, "team", "id"),
   stringAt(payload, "enterprise", "id"),
 ];
 
-const tenantsOf = (activity: Payload): Texts => [
+const listTenants = (activity: Payload): Texts => [
   stringAt(activity, "channelData", "tenant", "id"),
   stringAt(activity, "conversation", "tenantId"),
 ];
 
-function remarkOfChatA(payload: Payload): Remark | undefined {
+function parseChatARemark(payload: Payload): Remark | undefined {
   const { event } = payload;
   if (isObject(event)) {
     const text = stringAt(event, "text");
@@ -82,7 +82,7 @@ function remarkOfChatA(payload: Payload): Remark | undefined {
   const pressed = stringAt(action, "text", "text") ?? stringAt(action, "action_id") ?? stringAt(payload, "type") ?? "";
   return {
     author,
-    text: inputIn(payload) ?? `${author}: ${pressed}`,
+    text: findInput(payload) ?? `${author}: ${pressed}`,
     places: [
       stringAt(action, "value"),
       stringAt(action, "selected_option", "value"),
@@ -95,24 +95,24 @@ function remarkOfChatA(payload: Payload): Remark | undefined {
 }
 
 /** Input of a form of chat_a: `state.values.<block>.<action>.value`. */
-function inputIn(payload: Payload): string | undefined {
-  const values = textsAt(payload, "view", "state", "values") ?? textsAt(payload, "state", "values");
+function findInput(payload: Payload): string | undefined {
+  const values = getTexts(payload, "view", "state", "values") ?? getTexts(payload, "state", "values");
   const inputs = Object.values(values ?? {}).flatMap((block) => (isObject(block) ? Object.values(block) : []));
   return inputs.map((input) => stringAt(input, "value")).find((text) => text !== undefined);
 }
 
-function textsAt(payload: Payload, ...path: readonly string[]): Payload | undefined {
+function getTexts(payload: Payload, ...path: readonly string[]): Payload | undefined {
   let at: unknown = payload;
   for (const name of path) at = isObject(at) ? at[name] : undefined;
   return isObject(at) ? at : undefined;
 }
 
-function remarkOfChatB(activity: Payload): Remark | undefined {
+function parseChatBRemark(activity: Payload): Remark | undefined {
   const author = stringAt(activity, "from", "name") ?? stringAt(activity, "from", "id") ?? "chat_b";
   const type = stringAt(activity, "type");
   const text = stringAt(activity, "text");
   if (type === "message" && text !== undefined) return { author, text, places: [text], isAboutContract: false };
-  const data = textsAt(activity, "value", "action", "data") ?? textsAt(activity, "value");
+  const data = getTexts(activity, "value", "action", "data") ?? getTexts(activity, "value");
   if (!data) return undefined;
   const verb = stringAt(activity, "value", "action", "verb") ?? stringAt(activity, "name") ?? "pressed";
   const places = [stringAt(data, "contract_id"), ...Object.values(data).map((value) => stringAt({ value }, "value"))];
@@ -120,7 +120,7 @@ function remarkOfChatB(activity: Payload): Remark | undefined {
 }
 
 /** The workspace that a team or a tenant belongs to. */
-async function workspaceOf(view: View, teams: Texts, { cluster }: ClusterContext, finding: ReportFinding) {
+async function findWorkspace(view: View, teams: Texts, { cluster }: ClusterContext, finding: ReportFinding) {
   const own = await view.list(workspaces, { by: "cluster", equals: cluster.id });
   const isOf = ({ chat_a_teams, chat_b_tenants }: Workspace) =>
     teams.some((team) => team !== undefined && [...chat_a_teams, ...chat_b_tenants].includes(team));
@@ -131,7 +131,7 @@ async function workspaceOf(view: View, teams: Texts, { cluster }: ClusterContext
 }
 
 /** The composite id of the contract that was commented on; undefined: none. */
-async function comment(
+async function addRemark(
   tx: Transaction,
   { author, text, places, isAboutContract }: Remark,
   teams: Texts,
@@ -140,10 +140,10 @@ async function comment(
 ): Promise<string | undefined> {
   const named = places.map((place) => /\b[TH]-\d{1,15}\b/.exec(place ?? "")?.[0]).find((id) => id !== undefined);
   if (named === undefined && !isAboutContract) return undefined;
-  const workspace = await workspaceOf(tx, teams, world, finding);
+  const workspace = await findWorkspace(tx, teams, world, finding);
   if (!workspace) return undefined;
   const contract = named === undefined ? undefined : await tx.get(contracts, Number(named.slice(2)));
-  if (!contract || !isOfWorkspace(contract, workspace) || compositeId(contract) !== named) {
+  if (!contract || !isOfWorkspace(contract, workspace) || formatCompositeId(contract) !== named) {
     finding(
       "unknown-contract",
       named === undefined ? "no contract is given" : `the workspace has no contract ${named}`,
@@ -168,16 +168,16 @@ const maxOptions = 100;
 const maxOptionText = 75;
 
 /** The newest contracts whose name or composite id has the query in it. */
-async function options(view: View, payload: Payload, teams: Texts, world: ClusterContext, finding: ReportFinding) {
-  const workspace = await workspaceOf(view, teams, world, finding);
+async function listOptions(view: View, payload: Payload, teams: Texts, world: ClusterContext, finding: ReportFinding) {
+  const workspace = await findWorkspace(view, teams, world, finding);
   if (!workspace) return { options: [] };
   const query = (stringAt(payload, "value") ?? "").toLowerCase();
-  const all = await view.list(contracts, { ...workspaceSlice(workspace.id), reverse: true });
-  const fitting = all.filter((row) => `${compositeId(row)} ${row.name}`.toLowerCase().includes(query));
+  const all = await view.list(contracts, { ...selectWorkspace(workspace.id), reverse: true });
+  const fitting = all.filter((row) => `${formatCompositeId(row)} ${row.name}`.toLowerCase().includes(query));
   return {
     options: fitting.slice(0, maxOptions).map((row) => ({
-      text: { type: "plain_text", text: `${compositeId(row)} ${row.name}`.slice(0, maxOptionText) },
-      value: compositeId(row),
+      text: { type: "plain_text", text: `${formatCompositeId(row)} ${row.name}`.slice(0, maxOptionText) },
+      value: formatCompositeId(row),
     })),
   };
 }
@@ -209,7 +209,7 @@ export async function acceptBillingEvent(
     if (workspace?.cluster_id !== cluster.id) return "unknown-workspace";
     const { billed_at } = workspace;
     if (billed_at !== null && at < billed_at) return "late-billing-event";
-    const plan = planOf(event) ?? workspace.plan;
+    const plan = parsePlan(event) ?? workspace.plan;
     const is_suspended = isSuspendedBy(event) ?? workspace.is_suspended;
     tx.put(workspaces, { ...workspace, plan, is_suspended, billed_at: Number.isNaN(at) ? billed_at : at });
     return undefined;
@@ -220,7 +220,7 @@ export async function acceptBillingEvent(
 }
 
 /** The plan, or the first item, of the subscription. */
-const planOf = (event: unknown): string | undefined =>
+const parsePlan = (event: unknown): string | undefined =>
   stringAt(event, "content", "subscription", "plan_id") ??
   stringAt(event, "content", "subscription", "subscription_items", "0", "item_price_id");
 

@@ -15,7 +15,7 @@ export interface ClusterContext extends HandlerContext {
   readonly blobs: Blobs;
   readonly pdfs: PdfReader;
   /** Contents of a new workspace. */
-  standardSet(): StandardSet;
+  getStandardSet(): StandardSet;
 }
 
 /** The caller that client-id, client-secret and user-email identify. */

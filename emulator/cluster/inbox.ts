@@ -14,7 +14,7 @@ import { acceptMailerEvent } from "./emails.ts";
 import { getLoginOptions } from "./identity/identity-routes.ts";
 import { completeInstallation } from "./installations.ts";
 import { respondToInvitation } from "./invitations/invitation-responses.ts";
-import { recipientPage } from "./recipient-pages/recipient-pages.ts";
+import { handleRecipientPage } from "./recipient-pages/recipient-pages.ts";
 import { createJsonResponse } from "./response.ts";
 import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
 
@@ -24,10 +24,10 @@ import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
  */
 const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
-type Answer = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
+type InboxResponder = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
 
 /** Actions of an emulated cluster for forwarded requests, by method and path. */
-const known = lookupTable<Answer>({
+const known = lookupTable<InboxResponder>({
   "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
     const { captcha } = await store.read(readApps);
     const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
@@ -44,7 +44,12 @@ const known = lookupTable<Answer>({
 const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth|router\/v1\/oauth2\.0)\//;
 
 /** Tokens and keys. Signing is loaded late: few runs of an emulator need it. */
-async function identityAnswer(request: ReceivedRequest, path: string, world: ClusterContext, finding: ReportFinding) {
+async function respondAsIdentity(
+  request: ReceivedRequest,
+  path: string,
+  world: ClusterContext,
+  finding: ReportFinding,
+) {
   if (!identityPath.test(path)) return undefined;
   const { identityRoutes } = await import("./identity/identity-routes.ts");
   return identityRoutes[`${request.method} ${path}`]?.(request, world, finding);
@@ -59,18 +64,18 @@ export const createForwardedHandler =
   async (request: ReceivedRequest, finding: ReportFinding): Promise<Passthrough | undefined> => {
     const world = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
     // A person's browser, not something forwarded: it leaves no row in the inbox.
-    const page = await recipientPage(request, world, finding);
+    const page = await handleRecipientPage(request, world, finding);
     if (page) return page;
     const { path } = parseRequestTarget(request.target);
     const answer =
-      (await scripted(request, path, world)) ??
+      (await respondAsScripted(request, path, world)) ??
       (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
       (await respondToChat(request, path, world, finding)) ??
       (await respondToInvitation(request, world)) ??
       (await completeInstallation(request, world, finding)) ??
-      (await identityAnswer(request, path, world, finding));
-    if (!answer && ownPaths.test(path)) return notBuilt(path);
-    const given = answer ?? echo(request, world, finding);
+      (await respondAsIdentity(request, path, world, finding));
+    if (!answer && ownPaths.test(path)) return respondUnemulated(path);
+    const given = answer ?? respondWithEcho(request, world, finding);
     inbox.add({
       at: world.clock.now(),
       method: request.method,
@@ -82,7 +87,11 @@ export const createForwardedHandler =
     return given;
   };
 
-function echo({ method, target }: ReceivedRequest, { cluster, settings }: ClusterContext, finding: ReportFinding) {
+function respondWithEcho(
+  { method, target }: ReceivedRequest,
+  { cluster, settings }: ClusterContext,
+  finding: ReportFinding,
+) {
   if (settings.strict.has("paths")) return undefined;
   finding("unknown-path", "answered with an echo; the real cluster may not have this path");
   // As it was sent.
@@ -90,7 +99,7 @@ function echo({ method, target }: ReceivedRequest, { cluster, settings }: Cluste
 }
 
 /** A public route that the emulator does not have; undefined if the service has none either. */
-function notBuilt(path: string): Passthrough | undefined {
+function respondUnemulated(path: string): Passthrough | undefined {
   const route = findUnemulatedRoute(path);
   if (route === undefined) return undefined;
   const message = `The emulator does not have this route (${route.about}). The service has it, but these facts are not public: ${route.missing}.`;
@@ -98,7 +107,7 @@ function notBuilt(path: string): Passthrough | undefined {
   return createJsonResponse(501, { error: { code: "not_built", message, hint } });
 }
 
-async function scripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterContext) {
+async function respondAsScripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterContext) {
   const { answers } = await store.read(readApps);
   // A seed may spell it as it is sent, or as it reads.
   const isAt = (given: string) => given === path || parseRequestTarget(given).path === path;

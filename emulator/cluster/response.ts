@@ -101,10 +101,10 @@ export type OAuthParameters = Readonly<Record<string, string>>;
 export function readOAuthParameters(request: ReceivedRequest): OAuthParameters {
   if (request.method === "GET") {
     const query = queryOf(request.target);
-    return exceedsFieldLimit(query) ? {} : nonEmpty([...new URLSearchParams(query)]);
+    return exceedsFieldLimit(query) ? {} : dropEmpty([...new URLSearchParams(query)]);
   }
   const form = parseForm(request);
-  return nonEmpty(form ? [...form] : Object.entries(parseJsonObject(request.body) ?? {}));
+  return dropEmpty(form ? [...form] : Object.entries(parseJsonObject(request.body) ?? {}));
 }
 
 /** A parameter that came more than once in the query of a GET, else in a form; undefined: none. */
@@ -113,10 +113,10 @@ export function findRepeatedParameter(request: ReceivedRequest): string | undefi
   return sent === undefined || exceedsFieldLimit(sent) ? undefined : findRepeatedField(parseFields(sent));
 }
 
-export const repeatedParameterMessage = (name: string): string => `${name} is repeated`;
+export const formatRepeatedParameter = (name: string): string => `${name} is repeated`;
 
 /** An empty parameter counts as absent (RFC 6749, 3.1). */
-function nonEmpty(pairs: readonly (readonly [string, unknown])[]): OAuthParameters {
+function dropEmpty(pairs: readonly (readonly [string, unknown])[]): OAuthParameters {
   const found: Record<string, string> = Object.create(null);
   for (const [name, value] of pairs) if (typeof value === "string" && value !== "") found[name] = value;
   return found;

@@ -40,7 +40,7 @@ export interface ControlContext extends HandlerContext {
   readonly spans: TraceExport | undefined;
   readonly instance: Instance;
   /** Contents of a new workspace. */
-  standardSet(): StandardSet;
+  getStandardSet(): StandardSet;
   readonly sessions: Sessions;
   readonly tokens: ControlTokens;
   readonly feed: FollowableEvents;
@@ -53,13 +53,13 @@ export interface ControlContext extends HandlerContext {
 export interface Instance {
   readonly id: string;
   /** Identity of this process, and its role among those that share its store. */
-  readiness(): Readiness;
+  getReadiness(): Readiness;
   /** The process, as programs of its own machine may know it. */
   readonly process: NonNullable<Liveness["process"]>;
   /** Key that signs the forms of its pages; new at each start. */
   readonly formKey: Uint8Array;
   /** Writes the seed into an empty state, with the same keys and secrets as at the start. */
-  beginning(): Promise<(tx: Transaction) => void>;
+  loadInitialState(): Promise<(tx: Transaction) => void>;
   /** Ends the emulator, once the response under way is sent. */
   stop(): void;
 }

@@ -20,20 +20,20 @@ const pageSize = 100;
  * Every attempt and every skip from now on, in order, until the signal is aborted. Once this resolves, nothing that
  * happens is missed, however late the first one is asked for.
  */
-export async function deliveryEvents(
+export async function streamDeliveryEvents(
   store: Store,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<DeliveryEvent>> {
-  const news = await store.read((view) => News.from(view, clock.now()));
-  const look = () => store.read((view) => news.since(view, clock.now()));
+  const news = await store.read((view) => DeliveryEventReader.startFrom(view, clock.now()));
+  const look = () => store.read((view) => news.readSince(view, clock.now()));
   return follow(signal, (ring) => store.watch(deliveries, ring), look);
 }
 
 /**
  * Attempts that are not known yet. Attempts are only ever added; a skip is found by the time until which it is stored.
  */
-class News {
+class DeliveryEventReader {
   #newest: Attempt | undefined;
   /** Virtual time of the last look, and the skips that it saw. */
   #lookedAt: number;
@@ -44,24 +44,24 @@ class News {
     this.#lookedAt = now;
   }
 
-  static async from(view: View, now: number): Promise<News> {
+  static async startFrom(view: View, now: number): Promise<DeliveryEventReader> {
     const [newest] = await view.list(attempts, { reverse: true, limit: 1 });
-    const news = new News(newest, now);
-    await news.#newSkips(view, now);
+    const news = new DeliveryEventReader(newest, now);
+    await news.#findNewSkips(view, now);
     return news;
   }
 
-  async since(view: View, now: number): Promise<readonly DeliveryEvent[]> {
+  async readSince(view: View, now: number): Promise<readonly DeliveryEvent[]> {
     const events: DeliveryEvent[] = [];
-    for (const attempt of await this.#newAttempts(view)) {
+    for (const attempt of await this.#findNewAttempts(view)) {
       const delivery = await view.get(deliveries, attempt.delivery_id);
       if (delivery) events.push({ delivery, attempt, at: attempt.at });
     }
-    for (const delivery of await this.#newSkips(view, now)) events.push({ delivery, attempt: undefined, at: now });
+    for (const delivery of await this.#findNewSkips(view, now)) events.push({ delivery, attempt: undefined, at: now });
     return events;
   }
 
-  async #newSkips(view: View, now: number): Promise<readonly Delivery[]> {
+  async #findNewSkips(view: View, now: number): Promise<readonly Delivery[]> {
     const from = retentionEnd("other", Math.min(now, this.#lookedAt));
     const ended = await view.list(deliveries, { by: "keep_until", from });
     const skipped = ended.filter(({ outcome }) => isOneOf(skippedOutcomes, outcome));
@@ -71,7 +71,7 @@ class News {
     return skipped.filter(({ id }) => !known.has(id));
   }
 
-  async #newAttempts(view: View): Promise<readonly Attempt[]> {
+  async #findNewAttempts(view: View): Promise<readonly Attempt[]> {
     const found: Attempt[] = [];
     const known = this.#newest;
     for (let offset = 0; ; offset += pageSize) {

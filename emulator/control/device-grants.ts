@@ -1,4 +1,4 @@
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { deviceApprovals, findUserByEmail } from "../cluster/identity/grants.ts";
 import { createPage, errorBanner, Html, type HtmlPage, hiddenFields, html } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
@@ -8,19 +8,19 @@ import {
   deviceGrants,
   findGrantByUserCode,
   formatUserCode,
+  toUserCodeKey,
   type UndecidableReason,
-  userCodeKey,
 } from "../router/device/rows.ts";
 import type { Transaction } from "../store/port.ts";
 import { oauthClients } from "../world/client-credentials.ts";
 import type { User } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
-import { csrfToken, requireCsrfToken } from "./csrf-token.ts";
+import { createCsrfToken, requireCsrfToken } from "./csrf-token.ts";
 
 /** More than anyone reads. */
 const maxListed = 500;
 
-const why: Readonly<Record<Unapproved, string>> = {
+const why: Readonly<Record<DecisionProblem, string>> = {
   unknown: "No device has this code.",
   expired: "This code has expired. Request a new code on the device.",
   decided: "This code was already approved or denied.",
@@ -37,7 +37,7 @@ export const deviceGrantHandlers = {
         client_id: row.client_id,
         status: row.status,
         cluster_id: row.cluster_id,
-        expires_at: isoMillis(row.expires_at),
+        expires_at: toIsoMillis(row.expires_at),
         redeemed: row.redeemed,
       })),
     ),
@@ -67,33 +67,33 @@ export const deviceGrantHandlers = {
   },
 
   "device-grants.page": async ({ query: { user_code } }, world) =>
-    replyPage(user_code === undefined ? entry() : await question(world, { user_code })),
+    sendPage(user_code === undefined ? renderEntryPage() : await renderQuestion(world, { user_code })),
 
   "device-grants.submit": async ({ body }, world) => {
     const { form_token, email, ...decision } = body;
-    requireCsrfToken(world, about(body.user_code), form_token, world.fail);
+    requireCsrfToken(world, nameDevice(body.user_code), form_token, world.fail);
     const decided = await world.store.transaction("device-grants.submit", (tx) =>
       decideDeviceGrant(tx, world, { ...decision, email: email || undefined }),
     );
-    return replyPage(
+    return sendPage(
       typeof decided === "string"
-        ? await question(world, body, why[decided])
+        ? await renderQuestion(world, body, why[decided])
         : createPage("Done", html`<p>${outcome[decision.status]}</p>`),
     );
   },
 } satisfies ControlHandlers<Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "clusters" | "instance">>;
 
-const replyPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
+const sendPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
 const outcome = {
   AUTHORIZED: "The device is approved. You can close this page.",
   DENIED: "The device is denied. You can close this page.",
 } as const;
 
-const about = (userCode: string): string => `device ${userCodeKey(userCode)}`;
+const nameDevice = (userCode: string): string => `device ${toUserCodeKey(userCode)}`;
 
 /** The page that asks for a code; the input stays, to be corrected. */
-const entry = (problem?: string, typed?: string): HtmlPage =>
+const renderEntryPage = (problem?: string, typed?: string): HtmlPage =>
   createPage(
     "Connect a device",
     html`${errorBanner(problem)}
@@ -105,7 +105,7 @@ const entry = (problem?: string, typed?: string): HtmlPage =>
 type FormValues = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
 /** The page that asks whether the device of a code may continue; the other one when the code is good for nothing. */
-async function question(
+async function renderQuestion(
   world: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
   { user_code, cluster_id, email }: FormValues,
   problem?: string,
@@ -115,9 +115,9 @@ async function question(
     const grant = await findGrantByUserCode(view, user_code);
     return grant && { grant, client: await view.get(oauthClients, grant.client_id) };
   });
-  if (!found) return entry(why.unknown, user_code);
-  if (found.grant.expires_at <= clock.now()) return entry(why.expired, user_code);
-  if (found.grant.status !== "PENDING") return entry(why.decided, user_code);
+  if (!found) return renderEntryPage(why.unknown, user_code);
+  if (found.grant.expires_at <= clock.now()) return renderEntryPage(why.expired, user_code);
+  if (found.grant.status !== "PENDING") return renderEntryPage(why.decided, user_code);
 
   const bound = found.grant.cluster_id;
   const choices = clusters
@@ -126,7 +126,7 @@ async function question(
       const selected = new Html(id === cluster_id ? " selected" : "");
       return html`<option value="${id}"${selected}>${id} (${label})</option>`;
     });
-  const hidden = { user_code: formatUserCode(user_code), form_token: csrfToken(world, about(user_code)) };
+  const hidden = { user_code: formatUserCode(user_code), form_token: createCsrfToken(world, nameDevice(user_code)) };
   return createPage(
     "Connect a device",
     html`${errorBanner(problem)}
@@ -148,7 +148,7 @@ interface DeviceDecision {
   readonly email?: string | undefined;
 }
 
-type Unapproved = UndecidableReason | "no-cluster" | "no-person";
+type DecisionProblem = UndecidableReason | "no-cluster" | "no-person";
 
 /**
  * Decides about a user code as the operation of the clusters does, and remembers who it was, so that the tokens are
@@ -158,12 +158,12 @@ export async function decideDeviceGrant(
   tx: Transaction,
   { clusters, clock }: Pick<ControlContext, "clusters" | "clock">,
   { user_code, status, cluster_id, email }: DeviceDecision,
-): Promise<DeviceGrant | Unapproved> {
+): Promise<DeviceGrant | DecisionProblem> {
   const bound = (await findGrantByUserCode(tx, user_code))?.cluster_id ?? undefined;
   const wanted = cluster_id ?? bound;
   const candidates = clusters.filter(({ id }) => (wanted ?? id) === id);
   if (candidates.length === 0) return "no-cluster";
-  const found = email === undefined ? { cluster: candidates[0]! } : await personAt(tx, candidates, email);
+  const found = email === undefined ? { cluster: candidates[0]! } : await findPersonByEmail(tx, candidates, email);
   if (!found) return "no-person";
 
   const decided = await decideGrant(tx, clock.now(), user_code, { status, cluster_id: found.cluster.id });
@@ -173,7 +173,7 @@ export async function decideDeviceGrant(
   return decided;
 }
 
-async function personAt(
+async function findPersonByEmail(
   tx: Transaction,
   clusters: ControlContext["clusters"],
   email: string,

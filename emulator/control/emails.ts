@@ -1,10 +1,10 @@
 import type { EmailPurpose } from "../../src/api/emulator/deliveries.ts";
-import { isoMillis } from "../../src/base/clock.ts";
-import { addressKey } from "../../src/schemes/email-hash.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
+import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { contracts } from "../cluster/contracts/rows.ts";
 import { blackholeMails } from "../router/apps/mailer.ts";
 import type { Slice, View } from "../store/port.ts";
-import { type Email, emails, formatEmailLink, metadataOf, purgeEmails } from "../world/emails.ts";
+import { buildMetadata, type Email, emails, formatEmailLink, purgeEmails } from "../world/emails.ts";
 import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
@@ -13,7 +13,7 @@ export const emailHandlers = {
     const now = world.clock.now();
     await world.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
     return world.store.read(async (view) => {
-      const { rows, total } = await matching(view, wanted, { limit, offset });
+      const { rows, total } = await listMatching(view, wanted, { limit, offset });
       return { items: await toEmailRecords(view, rows, world), total };
     });
   },
@@ -22,7 +22,7 @@ export const emailHandlers = {
     store.read(async (view) => ({
       items: (await view.list(blackholeMails, { reverse: true, limit, offset })).map((mail) => ({
         id: mail.id,
-        received_at: isoMillis(mail.received_at),
+        received_at: toIsoMillis(mail.received_at),
         content_type: mail.content_type,
         body: mail.body_base64,
       })),
@@ -30,17 +30,21 @@ export const emailHandlers = {
     })),
 } satisfies ControlHandlers;
 
-interface Wanted {
+interface EmailQuery {
   readonly contract?: string | undefined;
   readonly recipient?: string | undefined;
   readonly purpose?: EmailPurpose | undefined;
 }
 
 /** Newest first: by the index that usually finds the fewest, the rest compared. */
-async function matching(view: View, { contract, recipient, purpose }: Wanted, page: { limit: number; offset: number }) {
+async function listMatching(
+  view: View,
+  { contract, recipient, purpose }: EmailQuery,
+  page: { limit: number; offset: number },
+) {
   const number = contract?.replace(/^[TH]-/, "");
   const slices: (Slice<"recipient" | "contract" | "purpose"> | undefined)[] = [
-    recipient === undefined ? undefined : { by: "recipient", equals: addressKey(recipient) },
+    recipient === undefined ? undefined : { by: "recipient", equals: toAddressKey(recipient) },
     number === undefined ? undefined : { by: "contract", equals: Number(number) },
     purpose === undefined ? undefined : { by: "purpose", equals: purpose },
   ];
@@ -70,10 +74,10 @@ export async function toEmailRecords(
     return {
       ...rest,
       ...composeEmail(row, about[i]?.name ?? `contract ${row.contract_id}`, senders[i]?.name ?? "The service"),
-      sent_at: isoMillis(sent_at),
+      sent_at: toIsoMillis(sent_at),
       link: formatEmailLink(row, settings, clusters),
-      metadata: metadataOf(row),
-      events: events.map((event) => ({ ...event, at: isoMillis(event.at) })),
+      metadata: buildMetadata(row),
+      events: events.map((event) => ({ ...event, at: toIsoMillis(event.at) })),
     };
   });
 }

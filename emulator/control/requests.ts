@@ -1,7 +1,7 @@
-import { type Operation, operationAt } from "../../src/api/operation.ts";
+import { findOperationAt, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { redactText } from "../../src/api/secrets.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { tryParseJson } from "../../src/base/object.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { InboxRow } from "../cluster/inbox.ts";
@@ -26,7 +26,7 @@ interface Filters {
 export const requestHandlers = {
   "requests.list": async ({ query }, world) => {
     const { requestLog } = world;
-    const isOwn = await ownOf(world);
+    const isOwn = await selectOwn(world);
     const matching = requestLog
       .list()
       .filter(isOwn)
@@ -34,7 +34,7 @@ export const requestHandlers = {
     const listed = query.reads ? matching : matching.filter((entry) => !isControlPlaneRead(entry));
     return {
       items: listed.slice(-query.limit).map((entry) => {
-        const body = query.bodies ? shownBody(entry.body) : undefined;
+        const body = query.bodies ? presentBody(entry.body) : undefined;
         return body === undefined ? toRequestRecord(entry) : { ...toRequestRecord(entry), body };
       }),
       total: listed.length,
@@ -43,7 +43,7 @@ export const requestHandlers = {
   },
 
   "requests.watch": async ({ query }, world) => {
-    const [isOwn, isWanted] = [await ownOf(world), filterOf(query)];
+    const [isOwn, isWanted] = [await selectOwn(world), filterOf(query)];
     return streamWhileAllowed(world, (signal) =>
       watchRequests(world.requestLog, (one) => isOwn(one) && isWanted(one), signal),
     );
@@ -58,7 +58,10 @@ export const requestHandlers = {
 >;
 
 /** Returns a filter of the requests that a caller may see: with a token of one workspace, those with its API key and its own. */
-async function ownOf({ caller: { token }, store }: Pick<ControlContext, "store"> & { readonly caller: ControlCaller }) {
+async function selectOwn({
+  caller: { token },
+  store,
+}: Pick<ControlContext, "store"> & { readonly caller: ControlCaller }) {
   const id = token.workspace?.id;
   if (id === undefined) return () => true;
   const key = (await store.read((view) => view.get(workspaces, id)))?.client_id;
@@ -97,7 +100,7 @@ async function* watchRequests(log: RequestLog, wanted: (entry: LoggedRequest) =>
 }
 
 /** The JSON of a request, without the values of secret fields; undefined if it is not JSON. */
-function shownBody(body: Buffer | undefined): unknown {
+function presentBody(body: Buffer | undefined): unknown {
   return body === undefined ? undefined : redactBody(tryParseJson(body.toString("utf8")));
 }
 
@@ -108,8 +111,8 @@ export function toRequestRecord(entry: LoggedRequest) {
     (operation === undefined || operation === "catch-all") && !isOwnPage(entry) && !isOfContractApi(entry);
   return {
     id: entry.id,
-    at: isoMillis(entry.at),
-    wall_at: isoMillis(entry.wallAt),
+    at: toIsoMillis(entry.at),
+    wall_at: toIsoMillis(entry.wallAt),
     listener,
     service,
     operation: operation ?? null,
@@ -136,7 +139,7 @@ const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
 
 /** The router passes calls of the contract API on to a cluster, which knows them. */
 const isOfContractApi = ({ listener, method, target }: LoggedRequest): boolean =>
-  listener === "router" && operationAt(contractApi, method, target.split("?", 1)[0]!) !== undefined;
+  listener === "router" && findOperationAt(contractApi, method, target.split("?", 1)[0]!) !== undefined;
 
 const candidates = (registry as readonly Operation[]).filter(({ id }) => id !== "catch-all");
 
@@ -154,21 +157,21 @@ export const inboxHandlers = {
     const inbox = inboxes.get(cluster.id);
     if (!inbox) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
     const matching = inbox.list().filter(({ target }) => path === undefined || matchesPathPattern(target, path));
-    return { items: matching.slice(-limit).map(inboxRecord), total: matching.length };
+    return { items: matching.slice(-limit).map(toInboxRecord), total: matching.length };
   },
 } satisfies ControlHandlers;
 
-const inboxRecord = ({ id, at, method, target, rawHeaders, body, status }: InboxRow) => ({
+const toInboxRecord = ({ id, at, method, target, rawHeaders, body, status }: InboxRow) => ({
   id,
-  at: isoMillis(at),
+  at: toIsoMillis(at),
   method,
   target,
-  headers: pairs(rawHeaders),
+  headers: toPairs(rawHeaders),
   body: body.toString("base64"),
   status,
 });
 
-function pairs(rawHeaders: readonly string[]): [string, string][] {
+function toPairs(rawHeaders: readonly string[]): [string, string][] {
   const out: [string, string][] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) out.push([rawHeaders[i]!, rawHeaders[i + 1]!]);
   return out;

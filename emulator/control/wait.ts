@@ -1,7 +1,7 @@
 import type { wait } from "../../src/api/emulator/wait.ts";
 import type { InputOf } from "../../src/api/operation.ts";
-import { isoMillis, type WallClock } from "../../src/base/clock.ts";
-import { compositeId, compositeIds, contracts } from "../cluster/contracts/rows.ts";
+import { toIsoMillis, type WallClock } from "../../src/base/clock.ts";
+import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
@@ -11,16 +11,20 @@ import type { ControlHandlers } from "./context.ts";
 import { requireContractById } from "./contracts/contracts.ts";
 
 type WaitQuery = InputOf<typeof wait>["query"];
-type ContractNamed = WaitQuery & { readonly contract_id: number | undefined };
+type ContractWaitQuery = WaitQuery & { readonly contract_id: number | undefined };
 
 /** The situation at one moment: whether it is enough, and what to show. */
 interface WaitState {
   readonly reached: boolean;
   readonly events?: readonly WebhookEvent[];
   readonly deliveries?: readonly Delivery[];
-  readonly contract?: { readonly contract_id: number; readonly composite_id: string; readonly contract_status: Status };
+  readonly contract?: {
+    readonly contract_id: number;
+    readonly composite_id: string;
+    readonly contract_status: ContractStatus;
+  };
 }
-type Status = NonNullable<WaitQuery["contract_status"]>;
+type ContractStatus = NonNullable<WaitQuery["contract_status"]>;
 
 /** Number of near matches that are shown. */
 const nearAtMost = 10;
@@ -38,25 +42,25 @@ export const waitHandlers = {
     const awaited = { ...query, contract_id: named?.id };
     const look = (view: View): Promise<WaitState> =>
       awaited.contract_status
-        ? statusReached(view, awaited.contract_id!, awaited.contract_status)
+        ? checkStatus(view, awaited.contract_id!, awaited.contract_status)
         : awaited.outcome
-          ? deliveriesReached(view, awaited)
-          : eventsReached(view, awaited);
+          ? checkDeliveries(view, awaited)
+          : checkEvents(view, awaited);
     const { signal, hasEnded, release } = watchAccess(world);
-    const found = await until(store, wall, look, query.timeout_ms, signal).finally(release);
+    const found = await waitUntil(store, wall, look, query.timeout_ms, signal).finally(release);
     if (hasEnded()) fail("unknown-control-token");
     const { events = [], deliveries: made = [] } = found;
     const [eventIds, deliveryIds] = await store.read((view) =>
-      Promise.all([compositeIds(view, events), compositeIds(view, made)]),
+      Promise.all([readCompositeIds(view, events), readCompositeIds(view, made)]),
     );
     return {
       reached: found.reached,
-      now: isoMillis(clock.now()),
+      now: toIsoMillis(clock.now()),
       activities: events.map(({ activity, contract_id, at }, i) => ({
         activity,
         contract_id,
         composite_id: eventIds[i] ?? null,
-        at: isoMillis(at),
+        at: toIsoMillis(at),
       })),
       deliveries: made.map(({ id, webhook_id, activity, contract_id, outcome }, i) => ({
         id,
@@ -77,7 +81,7 @@ const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
 /** Checks again after every change, until it is enough, the time is over or the caller goes away. */
-async function until(
+async function waitUntil(
   store: Store,
   wall: WallClock,
   look: (view: View) => Promise<WaitState>,
@@ -87,11 +91,11 @@ async function until(
   let isOver = false;
   let hasChanged = false;
   let wake = () => {};
-  const change = () => {
+  const noteChange = () => {
     hasChanged = true;
     wake();
   };
-  const unwatch = [webhookEvents, deliveries, contracts].map((rows) => store.watch(rows, change));
+  const unwatch = [webhookEvents, deliveries, contracts].map((rows) => store.watch(rows, noteChange));
   const end = new AbortController();
   void wall.sleep(timeoutMs, AbortSignal.any([end.signal, gone])).then(() => {
     isOver = true;
@@ -114,7 +118,7 @@ async function until(
   }
 }
 
-async function eventsReached(view: View, { activity, contract_id, since, count }: ContractNamed): Promise<WaitState> {
+async function checkEvents(view: View, { activity, contract_id, since, count }: ContractWaitQuery): Promise<WaitState> {
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const slice =
     contract_id === undefined
@@ -127,7 +131,7 @@ async function eventsReached(view: View, { activity, contract_id, since, count }
   return { reached: false, events: near.slice(0, nearAtMost) };
 }
 
-async function deliveriesReached(view: View, awaited: ContractNamed): Promise<WaitState> {
+async function checkDeliveries(view: View, awaited: ContractWaitQuery): Promise<WaitState> {
   const { activity, outcome, webhook, contract_id, since, count } = awaited;
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const filter = { activity, webhook_id: webhook, contract_id };
@@ -138,10 +142,14 @@ async function deliveriesReached(view: View, awaited: ContractNamed): Promise<Wa
   return { reached: false, deliveries: near.items.map(({ delivery }) => delivery) };
 }
 
-async function statusReached(view: View, contractId: number, wanted: Status): Promise<WaitState> {
+async function checkStatus(view: View, contractId: number, wanted: ContractStatus): Promise<WaitState> {
   const row = await view.get(contracts, contractId);
   // Deleted while it was waited for: it has no status any more.
   if (!row || row.deleted_at !== null) return { reached: false };
-  const contract = { contract_id: row.id, composite_id: compositeId(row), contract_status: row.status as Status };
+  const contract = {
+    contract_id: row.id,
+    composite_id: formatCompositeId(row),
+    contract_status: row.status as ContractStatus,
+  };
   return { reached: row.status === wanted, contract };
 }

@@ -93,7 +93,7 @@ export class Faults {
       if (!matches(fault.rule)) continue;
       fault.matched += 1;
       this.#notify();
-      if (met || !hits(fault)) continue;
+      if (met || !isHit(fault)) continue;
       fault.hit += 1;
       met = fault;
     }
@@ -111,11 +111,11 @@ export class Faults {
   }
 }
 
-const hits = ({ rule, matched, hit }: ScriptedFault): boolean =>
-  matched >= rule.nth && (rule.count === undefined || hit < rule.count) && drawn(rule.seed, matched) < rule.chance;
+const isHit = ({ rule, matched, hit }: ScriptedFault): boolean =>
+  matched >= rule.nth && (rule.count === undefined || hit < rule.count) && drawRandom(rule.seed, matched) < rule.chance;
 
 /** A number from 0 up to but not 1, the same for the same seed and turn. */
-const drawn = (seed: number, turn: number): number =>
+const drawRandom = (seed: number, turn: number): number =>
   createHash("sha256").update(`${seed}/${turn}`).digest().readUInt32BE(0) / 2 ** 32;
 
 /** Fields by which a script chooses an attempt. */
@@ -162,14 +162,14 @@ export type FaultInterceptor = (
 type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
 
 /** The faults for requests that come in. `isForwarded`: sent by the router of this emulator. */
-export function incomingFaults(faults: Faults, isForwarded: (request: MatchedRequest) => boolean): FindRequestFault {
+export function findIncomingFault(faults: Faults, isForwarded: (request: MatchedRequest) => boolean): FindRequestFault {
   return (request, operation) => {
     if (faults.list().length === 0 || isControl(request, operation)) return undefined;
     const forwarded = isForwarded(request);
     const met = faults.recordMatch(
       (rule) => rule.direction === "incoming" && matches(rule, request, operation, forwarded),
     );
-    return met && faultOf(met);
+    return met && toRequestFault(met);
   };
 }
 
@@ -202,9 +202,9 @@ function hasHeader({ headers }: MatchedRequest, wanted: string): boolean {
   return colon < 0 ? value !== undefined : value === wanted.slice(colon + 1).trim();
 }
 
-function faultOf({ rule, cause }: ScriptedFault): RequestFault {
+function toRequestFault({ rule, cause }: ScriptedFault): RequestFault {
   const { latency_ms, reset, status, answer_headers, answer_body, truncated } = rule;
-  const effect = effectOf(rule);
+  const effect = describeEffect(rule);
   return {
     effect: cause ? `${effect} (${cause.id})` : effect,
     ...(latency_ms !== undefined && { latencyMs: latency_ms }),
@@ -217,7 +217,7 @@ function faultOf({ rule, cause }: ScriptedFault): RequestFault {
 }
 
 /** `wait 50 ms, status 503`, in the order in which it happens. */
-const effectOf = ({ latency_ms, reset, status, truncated }: FaultRule): string =>
+const describeEffect = ({ latency_ms, reset, status, truncated }: FaultRule): string =>
   [
     latency_ms !== undefined && `wait ${latency_ms} ms`,
     reset && "reset",
@@ -228,12 +228,12 @@ const effectOf = ({ latency_ms, reset, status, truncated }: FaultRule): string =
     .join(", ");
 
 /** The faults for webhooks that go out. */
-export function outgoingFaults(faults: Faults): FaultInterceptor {
+export function interceptOutgoing(faults: Faults): FaultInterceptor {
   return (about) => {
     if (faults.idle) return undefined;
     const attempt = `${about.delivery.id}/${about.number}`;
     if (faults.putOff.delete(attempt)) return undefined;
-    const met = faults.recordMatch((rule) => rule.direction === "outgoing" && outgoingMatches(rule, about));
+    const met = faults.recordMatch((rule) => rule.direction === "outgoing" && matchesAttempt(rule, about));
     if (!met?.rule.effect) return undefined;
     const { effect, delay = "PT1M" } = met.rule;
     const { cause } = met;
@@ -243,7 +243,7 @@ export function outgoingFaults(faults: Faults): FaultInterceptor {
   };
 }
 
-function outgoingMatches(rule: FaultRule, { subscription, event, number, resend }: PendingAttempt): boolean {
+function matchesAttempt(rule: FaultRule, { subscription, event, number, resend }: PendingAttempt): boolean {
   // A request for a resend waits for its response.
   if (resend && (rule.effect === "delay" || rule.effect === "reorder")) return false;
   return (
@@ -264,12 +264,13 @@ const ways: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (fault
   drop: () => async () => ({
     error: { code: "dropped", message: "A scripted fault prevented this attempt." },
   }),
-  tamper: () => (message, send) => send({ ...message, sent: tampered(message.body) }),
-  wrong_key: (id) => (message, send) => send({ ...message, hmacKey: wrongKey(id) }),
+  tamper: () => (message, send) => send({ ...message, sent: tamperWithBody(message.body) }),
+  wrong_key: (id) => (message, send) => send({ ...message, hmacKey: deriveWrongKey(id) }),
 };
 
 /** Still JSON that a careless receiver accepts: only the signature reveals it. */
-const tampered = (body: Uint8Array): Uint8Array =>
+const tamperWithBody = (body: Uint8Array): Uint8Array =>
   Buffer.from(Buffer.from(body).toString("utf8").replace("{", '{"tampered":true,'));
 
-const wrongKey = (faultId: number): string => createHash("sha512").update(`wrong key ${faultId}`).digest("base64");
+const deriveWrongKey = (faultId: number): string =>
+  createHash("sha512").update(`wrong key ${faultId}`).digest("base64");

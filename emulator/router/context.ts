@@ -19,7 +19,7 @@ export interface RouterContext extends HandlerContext {
   /** The issuer of chat_b, if the seed names one. */
   readonly issuerKeys: IssuerKeys;
   /** Whether several answers are ranked by seed order instead of by who is first (DECISIONS.md, R13). */
-  inSeedOrder(): boolean;
+  isInSeedOrder(): boolean;
   /** Whether a user of any workspace has that address, that of the signup with this token aside. */
   hasAccount(view: View, signup: { readonly email: string; readonly token?: string | undefined }): Promise<boolean>;
 }
@@ -37,9 +37,9 @@ export type RouterCall<Code extends FailureCode = never> = RouterContext &
 /** A call whose request is handed on to clusters, with what may go wrong on the way. */
 export type ForwardCall = RouterCall<(typeof forwarding)[number]>;
 /** An operation whose request goes to one cluster. */
-export type CallToOne = RouterCall<(typeof forwardingToOne)[number]>;
+export type SingleClusterCall = RouterCall<(typeof forwardingToOne)[number]>;
 /** An operation whose request goes to several at once. */
-export type CallToAll = RouterCall<(typeof forwardingToAll)[number]>;
+export type BroadcastCall = RouterCall<(typeof forwardingToAll)[number]>;
 
 export type RouterHandler<Id extends OperationId> = Handler<OperationById<Id>, RouterContext, KeyHolder | undefined>;
 /** Handlers of operations of the routing service; the type of the combined table proves that every one exists. */

@@ -1,6 +1,6 @@
-import { spanOf } from "../../src/api/trace-span.ts";
+import { toSpan } from "../../src/api/trace-span.ts";
 import type { WallClock } from "../../src/base/clock.ts";
-import { otlpDocument, type SpanAttributes } from "../../src/base/otlp.ts";
+import { buildOtlpDocument, type SpanAttributes } from "../../src/base/otlp.ts";
 import { pluralize } from "../../src/base/text.ts";
 import { svcVersion } from "../../src/base/version.ts";
 import type { Collector, ExportResult } from "../http/outgoing/webhook-sender.ts";
@@ -52,7 +52,7 @@ export interface TraceExport {
   close(closeSignal: AbortSignal): Promise<void>;
 }
 
-interface Options {
+interface ExporterOptions {
   readonly store: Store;
   readonly wall: WallClock;
   readonly requestLog: RequestLog;
@@ -69,20 +69,20 @@ interface Options {
  * put a name into a queue that does not grow; the span is read when it is sent. A delivery is sent when it begins: its
  * outcome is in its attempts.
  */
-export function exportTraces(options: Options): TraceExport {
+export function exportTraces(options: ExporterOptions): TraceExport {
   return new Exporter(options);
 }
 
 /** Fields of a node that are known when it is put into the queue. */
-interface Told {
+interface FinishedCause {
   readonly answered: RequestOutcome | undefined;
   /** Time of the event, near enough: it is published as soon as it is durable. */
   readonly wallAt: number;
 }
 
 class Exporter implements TraceExport {
-  readonly #options: Options;
-  readonly #queue = new Map<string, Told>();
+  readonly #options: ExporterOptions;
+  readonly #queue = new Map<string, FinishedCause>();
   readonly #answers: PendingResponses;
   readonly #unfollow: () => void;
   readonly #closing = new AbortController();
@@ -94,13 +94,13 @@ class Exporter implements TraceExport {
   #dropped = 0;
   #trouble: string | null = null;
 
-  constructor(options: Options) {
+  constructor(options: ExporterOptions) {
     this.#options = options;
     const { store, requestLog } = options;
     this.#answers = new PendingResponses(requestLog, (name, answered) => this.#enqueue(name, answered));
     this.#unfollow = store.watchRows([causes, webhookEvents, deliveries, attempts], (changes) => {
       if (changes === undefined) return this.#answers.forget();
-      for (const change of changes) this.#add(nameOf(change));
+      for (const change of changes) this.#add(getRowName(change));
     });
     this.#running = this.#run();
   }
@@ -161,24 +161,24 @@ class Exporter implements TraceExport {
   }
 
   async #sendBatch(): Promise<void> {
-    const names = new Map<string, Told>();
+    const names = new Map<string, FinishedCause>();
     for (const [name, told] of this.#queue) {
       if (names.size >= batchSize) break;
       names.set(name, told);
       this.#queue.delete(name);
     }
     this.#underWay = names.size;
-    const spans = await this.#spans(names);
+    const spans = await this.#gatherSpans(names);
     const { resource } = this.#options;
-    const body = JSON.stringify(otlpDocument(spans, resource, { name: "svc", version: svcVersion }));
-    const taken = spans.length === 0 ? 0 : await this.#deliver(body, spans.length);
+    const body = JSON.stringify(buildOtlpDocument(spans, resource, { name: "svc", version: svcVersion }));
+    const taken = spans.length === 0 ? 0 : await this.#deliverSpans(body, spans.length);
     this.#underWay = 0;
     this.#sent += taken;
     this.#dropped += names.size - taken;
   }
 
   /** Existing nodes: a reset may have removed the rest. */
-  async #spans(names: ReadonlyMap<string, Told>) {
+  async #gatherSpans(names: ReadonlyMap<string, FinishedCause>) {
     const { store, deterministic } = this.#options;
     const rows = await store.read((view) => gatherNamed(view, names.keys())).catch(() => undefined);
     if (!rows) return [];
@@ -186,18 +186,18 @@ class Exporter implements TraceExport {
     return nodes.flatMap((node) => {
       const told = names.get(node.id);
       if (!told) return [];
-      return spanOf(toShownNode(deterministic ? { ...node, wall_at: told.wallAt } : node));
+      return toSpan(toShownNode(deterministic ? { ...node, wall_at: told.wallAt } : node));
     });
   }
 
   /** Reports how many of them the collector took. */
-  async #deliver(body: string, count: number): Promise<number> {
+  async #deliverSpans(body: string, count: number): Promise<number> {
     const { collector, wall } = this.#options;
     for (const pauseMs of [...pausesMs, undefined]) {
       const exported = await collector.post(body);
-      const trouble = troubleOf(exported);
+      const trouble = describeProblem(exported);
       this.#tell(trouble);
-      if ("status" in exported && trouble === null) return Math.max(0, count - rejectedIn(exported.body));
+      if ("status" in exported && trouble === null) return Math.max(0, count - countRejected(exported.body));
       if (!mayPass(exported) || pauseMs === undefined || this.#closing.signal.aborted) return 0;
       await wall.sleep(pauseMs, this.#closing.signal);
     }
@@ -218,7 +218,7 @@ class Exporter implements TraceExport {
 }
 
 /** Tables whose new rows are sent. A delivery is written again with each attempt, and whenever it is postponed. */
-function nameOf({ collection, before, after }: RowChange): string | undefined {
+function getRowName({ collection, before, after }: RowChange): string | undefined {
   if (after === undefined || before !== undefined) return undefined;
   switch (collection) {
     case causes.name:
@@ -232,7 +232,7 @@ function nameOf({ collection, before, after }: RowChange): string | undefined {
   }
 }
 
-const troubleOf = (exported: ExportResult): string | null => {
+const describeProblem = (exported: ExportResult): string | null => {
   if ("reason" in exported) return exported.reason;
   return exported.status >= 200 && exported.status < 300 ? null : `it responded ${exported.status}`;
 };
@@ -242,7 +242,7 @@ const mayPass = (exported: ExportResult): boolean =>
   "reason" in exported || [429, 502, 503, 504].includes(exported.status);
 
 /** OTLP, "Partial Success": the response says how many were not taken. */
-function rejectedIn(body: Buffer): number {
+function countRejected(body: Buffer): number {
   const count = /"rejectedSpans"\s*:\s*"?(\d{1,9})/.exec(body.toString("utf8"))?.[1];
   return Number(count ?? 0);
 }

@@ -3,7 +3,7 @@ import type { ScheduledEntry } from "../clock/schedule.ts";
 import { clockState } from "../clock/virtual-clock.ts";
 import { releaseClaims } from "../router/handlers.ts";
 import type { Store, TakeoverHooks } from "../store/port.ts";
-import { adopt, type Cluster, clusterRows } from "../world/clusters.ts";
+import { applyClusterRows, type Cluster, clusterRows } from "../world/clusters.ts";
 import type { ControlTokens } from "../world/control-tokens.ts";
 
 interface ServedState {
@@ -23,11 +23,11 @@ export async function replaceState(
   { store, runner, clusters, tokens }: ServedState,
   next: Store,
   {
-    restored = () => {},
+    onRestored = () => {},
     stood,
     ...aside
   }: Pick<TakeoverHooks, "keep" | "head" | "past"> & {
-    readonly restored?: () => void;
+    readonly onRestored?: () => void;
     readonly stood?: { readonly ids?: unknown };
   } = {},
 ): Promise<readonly ScheduledEntry[]> {
@@ -42,8 +42,8 @@ export async function replaceState(
     moment: stood && { at: clock.manual_now, ids: stood.ids },
     tookOver() {
       underWay = runner.replaceState(clock);
-      adopt(clusters, rows);
-      restored();
+      applyClusterRows(clusters, rows);
+      onRestored();
     },
   };
   await tokens.carryOver(next, () => store.takeOver(next, moments));

@@ -1,4 +1,4 @@
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import type { CauseRow } from "../store/cause.ts";
 import type { Commit, HistoryStart } from "../store/history.ts";
 import type { History } from "../store/port.ts";
@@ -12,12 +12,12 @@ export type RewindTarget =
   /** To the state before this many of the last requests from outside and clock advances that changed the state. */
   | { readonly steps: number };
 
-type Causes = ReadonlyMap<string, CauseRow>;
+type CauseMap = ReadonlyMap<string, CauseRow>;
 
 /** The present, as it is in one moment. */
 interface PresentState {
   /** The causes that are stored, by id. */
-  readonly causes: Causes;
+  readonly causes: CauseMap;
   /** The number of the last line. */
   readonly line: number;
 }
@@ -27,7 +27,7 @@ export interface RewindPoint {
   /** The first cause that is undone; undefined if there is none. */
   readonly first: Commit | undefined;
   /** The undone causes, each with its own causes, from the inside to the outside. */
-  readonly chains: readonly Chain[];
+  readonly chains: readonly CauseChain[];
   /** The cause before which it lies; undefined if a time was meant. */
   readonly before: string | undefined;
   /** Position of the sequence of ids, as far as it is known. */
@@ -36,7 +36,7 @@ export interface RewindPoint {
   readonly reach: HistoryStart | undefined;
 }
 
-type Chain = readonly [cause: string, ...string[]];
+type CauseChain = readonly [cause: string, ...string[]];
 
 /** The history that is stored does not reach so far. */
 export class RewindOutOfRangeError extends Error {
@@ -46,7 +46,7 @@ export class RewindOutOfRangeError extends Error {
   readonly steps: number | undefined;
 
   constructor(reach: HistoryStart, steps: number | undefined) {
-    const begins = reach.at === undefined ? "" : `. It begins at ${isoMillis(reach.at)}`;
+    const begins = reach.at === undefined ? "" : `. It begins at ${toIsoMillis(reach.at)}`;
     const counted = steps === undefined ? "" : `. It has ${steps} requests and clock advances`;
     super(`The history does not reach back that far${begins}${counted}`);
     this.reach = reach;
@@ -70,7 +70,7 @@ export class RewindTargetInFutureError extends Error {
   readonly now: number;
 
   constructor(now: number) {
-    super(`Cannot rewind to the future: virtual time is ${isoMillis(now)}`);
+    super(`Cannot rewind to the future: virtual time is ${toIsoMillis(now)}`);
     this.now = now;
   }
 }
@@ -85,7 +85,7 @@ export function parseCauseNumber(cause: string): number | undefined {
 }
 
 /** The first cause, as far as it is stored: a request, or a clock advance. */
-export const findOrigin = (chain: Chain): string => chain.at(-1)!;
+export const findOrigin = (chain: CauseChain): string => chain.at(-1)!;
 
 /** Looks for the place that is meant. Fails with RewindOutOfRangeError. */
 export async function findRewindPoint(
@@ -93,40 +93,40 @@ export async function findRewindPoint(
   target: RewindTarget,
   present: PresentState,
 ): Promise<RewindPoint> {
-  const search = new Search(target, present.causes);
+  const search = new RewindSearch(target, present.causes);
   // Commits meanwhile are undone with the rest; their causes are not known.
   const reach = await history.visit((commit) => commit.number > present.line || search.visit(commit));
-  const found = search.found(reach);
+  const found = search.findPoint(reach);
   if (!found) throw new RewindOutOfRangeError(reach ?? { number: 0 }, search.counted);
   return found;
 }
 
 /** A commit, and the one before it or where the history begins. */
-interface Line {
+interface HistoryLine {
   readonly commit: Commit;
   before: Commit | HistoryStart | undefined;
 }
 
 /** A cause of commits, which need not lie side by side. */
 interface HistoryEnd {
-  readonly chain: Chain;
+  readonly chain: CauseChain;
   readonly newest: number;
-  oldest: Line;
+  oldest: HistoryLine;
 }
 
 /** Is shown commits, the newest first, and knows which of them are to be taken back. */
-class Search {
+class RewindSearch {
   readonly #target: RewindTarget;
-  readonly #causes: Causes;
+  readonly #causes: CauseMap;
   readonly #seen = new Map<string, HistoryEnd>();
   /** For a number of steps. */
   readonly #steps: LastNumbers;
-  #last: Line | undefined;
+  #last: HistoryLine | undefined;
   /** For a time: the oldest cause after it. */
-  #after: Line | undefined;
+  #after: HistoryLine | undefined;
   #hasTime = false;
 
-  constructor(target: RewindTarget, causes: Causes) {
+  constructor(target: RewindTarget, causes: CauseMap) {
     this.#target = target;
     this.#causes = causes;
     this.#steps = new LastNumbers("steps" in target ? target.steps : 0);
@@ -139,30 +139,30 @@ class Search {
 
   /** False: older commits are of no interest. */
   visit(commit: Commit): boolean {
-    const line: Line = { commit, before: undefined };
+    const line: HistoryLine = { commit, before: undefined };
     if (this.#last) this.#last.before = commit;
     this.#last = line;
     if (this.#isTooOld(commit)) return false;
     if ("to" in this.#target && commit.at !== undefined) this.#after = line;
-    if (commit.cause !== undefined) this.#see(commit.cause, line);
+    if (commit.cause !== undefined) this.#addLine(commit.cause, line);
     return true;
   }
 
   /** Undefined: it is beyond the stored history. `reach`: beginning of the history, if all of it was read. */
-  found(reach: HistoryStart | undefined): RewindPoint | undefined {
+  findPoint(reach: HistoryStart | undefined): RewindPoint | undefined {
     if (this.#last) this.#last.before ??= reach;
     const target = this.#target;
     if ("to" in target) {
       this.#hasTime ||= reach?.at !== undefined && reach.at <= target.to;
-      return this.#hasTime ? this.#upTo(this.#after, undefined, reach) : undefined;
+      return this.#hasTime ? this.#buildPoint(this.#after, undefined, reach) : undefined;
     }
     const before = "before" in target ? target.before : this.#steps.first;
     if (before === undefined) return undefined;
-    let first: Line | undefined;
+    let first: HistoryLine | undefined;
     for (const { chain, oldest } of this.#seen.values()) {
       if (this.#isOf(chain, before) && !(first && first.commit.number < oldest.commit.number)) first = oldest;
     }
-    return first && this.#upTo(first, before, reach);
+    return first && this.#buildPoint(first, before, reach);
   }
 
   /** Virtual time never goes back on the way: a cause changed nothing before it came. */
@@ -178,30 +178,34 @@ class Search {
     return row !== undefined && at < row.at;
   }
 
-  #see(cause: string, line: Line): void {
+  #addLine(cause: string, line: HistoryLine): void {
     const known = this.#seen.get(cause);
     if (known) known.oldest = line;
     else {
-      const chain = this.#chainOf(cause);
+      const chain = this.#findChain(cause);
       this.#seen.set(cause, { chain, newest: line.commit.number, oldest: line });
       this.#steps.add(findOrigin(chain));
     }
   }
 
-  #chainOf(cause: string): Chain {
+  #findChain(cause: string): CauseChain {
     const chain: [string, ...string[]] = [cause];
     for (let row = this.#causes.get(cause); row?.before; row = this.#causes.get(row.before)) chain.push(row.before);
     return chain;
   }
 
   /** Whether it belongs to the undone causes, or to one of the steps after it. */
-  #isOf(chain: Chain, before: string): boolean {
+  #isOf(chain: CauseChain, before: string): boolean {
     if (!("steps" in this.#target)) return chain.includes(before);
     const number = parseCauseNumber(findOrigin(chain));
     return number !== undefined && number >= parseCauseNumber(before)!;
   }
 
-  #upTo(first: Line | undefined, before: string | undefined, reach: HistoryStart | undefined): RewindPoint {
+  #buildPoint(
+    first: HistoryLine | undefined,
+    before: string | undefined,
+    reach: HistoryStart | undefined,
+  ): RewindPoint {
     const all = first === undefined ? [] : [...this.#seen.values()];
     const chains = all.filter(({ newest }) => newest >= first!.commit.number).map(({ chain }) => chain);
     return { first: first?.commit, chains, before, ids: first?.before?.ids, reach };

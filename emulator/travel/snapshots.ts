@@ -28,7 +28,7 @@ import {
   RewindTargetInFutureError,
 } from "./rewind.ts";
 
-interface World {
+interface SnapshotContext {
   readonly store: Store;
   /** Everything that the state is made of. */
   readonly collections: readonly Collection[];
@@ -82,12 +82,12 @@ const patienceMs = 1_000;
 
 /** The snapshots of one emulator: kept states with a name. */
 export class Snapshots {
-  readonly #world: World;
+  readonly #world: SnapshotContext;
   /** Changes of the list of snapshots: one at a time, for a free name is found before it is taken. */
   #changing: Promise<unknown> = Promise.resolve();
   readonly #watchers = new Set<() => void>();
 
-  constructor(world: World) {
+  constructor(world: SnapshotContext) {
     this.#world = world;
   }
 
@@ -110,12 +110,12 @@ export class Snapshots {
     const { store, runner, clock, wall } = this.#world;
     // An attempt that is under way would be made once more after each restore. Where time passes, there is always one.
     if (clock.mode !== "real") await withTimeout(wall, patienceMs, runner.whenIdle());
-    return addChecksum(store.export(() => this.#head(name)));
+    return addChecksum(store.export(() => this.#buildHead(name)));
   }
 
   /** All, by name. */
   async list(): Promise<readonly SnapshotInfo[]> {
-    return Promise.all((await this.#world.snapshotStore.list()).map((one) => this.#info(one)));
+    return Promise.all((await this.#world.snapshotStore.list()).map((one) => this.#readInfo(one)));
   }
 
   /** Fails with SnapshotNotFoundError. */
@@ -123,7 +123,7 @@ export class Snapshots {
     const all = await this.#world.snapshotStore.list();
     const found = all.find((one) => one.name === name);
     if (!found) throw new SnapshotNotFoundError(name, all);
-    return this.#info(found);
+    return this.#readInfo(found);
   }
 
   /** Fails with SnapshotNotFoundError. */
@@ -163,16 +163,16 @@ export class Snapshots {
   }
 
   /** Whether nothing but time is different now. Most often it is seen by how much there is. */
-  async #isSame(other: Store, beside: Head["beside"]): Promise<boolean> {
+  async #isSame(other: Store, beside: SnapshotHead["beside"]): Promise<boolean> {
     const { store, faults } = this.#world;
     const compared = this.#compared.filter((one) => one !== causes);
-    const [there, here] = [await sizesIn(other, compared), await sizesIn(store, compared)];
+    const [there, here] = [await countRows(other, compared), await countRows(store, compared)];
     if (there.join() !== here.join()) return false;
     return describeDiff(await compare(other, store, compared), beside.faults, faults.toStored(), () => undefined).same;
   }
 
   /** The state of a snapshot, whole. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
-  async load(name: string): Promise<LoadedState & { readonly kept: Head }> {
+  async load(name: string): Promise<LoadedState & { readonly kept: SnapshotHead }> {
     const { snapshotStore, store } = this.#world;
     const document = await snapshotStore.open(name);
     if (!document) throw new SnapshotNotFoundError(name, await snapshotStore.list());
@@ -180,7 +180,7 @@ export class Snapshots {
       if (cause instanceof StateFormatError) throw new InvalidSnapshotError(name, cause.message, { cause });
       throw cause;
     });
-    const { data: kept } = Head.safeParse(loaded.head);
+    const { data: kept } = SnapshotHead.safeParse(loaded.head);
     if (!kept) throw new InvalidSnapshotError(name, "it is a state, not a snapshot");
     const { name: own } = kept.snapshot;
     if (own !== name) throw new InvalidSnapshotError(name, `it is the renamed snapshot ${own}; rename it back`);
@@ -200,10 +200,10 @@ export class Snapshots {
     const { store: next, kept } = await this.load(name);
     await this.#requireSameClusters(name, next);
     await next.transaction("time of the snapshot", async (tx) => {
-      const row = (await tx.get(clockState, "clock")) ?? lacks(name, "a clock");
+      const row = (await tx.get(clockState, "clock")) ?? rejectIncomplete(name, "a clock");
       tx.put(clockState, clock.stateAt(kept.snapshot.at, row));
     });
-    return this.#goTo(next, kept.beside, !(await this.#isSame(next, kept.beside)));
+    return this.#restoreStore(next, kept.beside, !(await this.#isSame(next, kept.beside)));
   }
 
   /** Puts a state that was exported instead of the present one, which is stored first, and has no history. */
@@ -212,7 +212,7 @@ export class Snapshots {
       const { faults, requestLog } = this.#world;
       const requests = Math.max(requestLog.lastNumber, await readLastRequestNumber(next));
       const beside = { faults: faults.toStored(), ids: null, requests };
-      return this.#goTo(next, beside, !(await this.#isSame(next, beside)));
+      return this.#restoreStore(next, beside, !(await this.#isSame(next, beside)));
     });
   }
 
@@ -248,30 +248,30 @@ export class Snapshots {
       tx.put(clockState, clock.stateAt("to" in target ? target.to : stood, row));
     });
     const place = IdPosition.safeParse(ids).data ?? null;
-    const requests = lastNumberBefore(chains.flat(), kept) ?? requestLog.lastNumber;
+    const requests = findLastNumber(chains.flat(), kept) ?? requestLog.lastNumber;
     const beside = { faults: faults.toStored(), ids: place, requests, place: past };
     // A clock advance may be taken back in part.
     const steps = new Set(chains.map(findOrigin).filter((id) => parseCauseNumber(id) !== undefined));
     const undone = [...steps].filter((id) => !kept.has(id) || id.startsWith("advance:")).length;
-    return { ...(await this.#goTo(next, beside, first !== undefined)), undone };
+    return { ...(await this.#restoreStore(next, beside, first !== undefined)), undone };
   }
 
   /**
    * Puts a state instead of the present one, which is stored, unless only time is another: ten stay, none for nothing.
    */
-  async #goTo(next: Store, beside: Head["beside"], isKept = true): Promise<RestoreResult> {
+  async #restoreStore(next: Store, beside: SnapshotHead["beside"], isKept = true): Promise<RestoreResult> {
     const { snapshotStore, faults, ids, requestLog, report } = this.#world;
-    const place = beside.ids ?? (await ids.newSequence(next));
+    const place = beside.ids ?? (await ids.startSequence(next));
     const names = (await snapshotStore.list()).map(({ name }) => name);
     const backupSnapshot = `before-${1 + Math.max(0, ...names.map((name) => Number(beforeName.exec(name)?.[1] ?? 0)))}`;
     const dropped = await replaceState(this.#world, next, {
       ...(isKept && {
         keep: (present: AsyncIterable<string>) => snapshotStore.put(backupSnapshot, addChecksum(present)),
-        head: () => this.#head(backupSnapshot),
+        head: () => this.#buildHead(backupSnapshot),
       }),
       past: beside.place ?? undefined,
       stood: { ids: place },
-      restored() {
+      onRestored() {
         faults.replaceState(beside.faults);
         ids.goTo(place);
         requestLog.rewindTo(beside.requests);
@@ -300,7 +300,7 @@ export class Snapshots {
     return done;
   }
 
-  #head(name: string): Head {
+  #buildHead(name: string): SnapshotHead {
     const { store, clock, wall, faults, ids, requestLog, settings } = this.#world;
     const saved_at = settings.deterministic ? null : new Date(wall.now()).toISOString();
     return {
@@ -314,10 +314,10 @@ export class Snapshots {
     };
   }
 
-  async #info(stored: StoredSnapshot): Promise<SnapshotInfo> {
+  async #readInfo(stored: StoredSnapshot): Promise<SnapshotInfo> {
     const document = (await this.#world.snapshotStore.open(stored.name)) ?? [];
     for await (const block of document) {
-      const about = aboutIn(Buffer.from(block).toString("utf8"));
+      const about = parseAbout(Buffer.from(block).toString("utf8"));
       return { ...stored, at: about?.at, savedAt: about?.saved_at ?? undefined };
     }
     return { ...stored, at: undefined, savedAt: undefined };
@@ -334,7 +334,7 @@ export class Snapshots {
   }
 }
 
-const sizesIn = (store: Store, collections: readonly Collection[]): Promise<number[]> =>
+const countRows = (store: Store, collections: readonly Collection[]): Promise<number[]> =>
   store.read((view) =>
     Promise.all(
       collections.map((one) => (one.kind === "rows" ? view.count(one as unknown as Rows<object>) : view.size(one))),
@@ -342,19 +342,19 @@ const sizesIn = (store: Store, collections: readonly Collection[]): Promise<numb
   );
 
 /** The number of the last request before these; undefined if none of them has a number. */
-function lastNumberBefore(taken: readonly string[], kept: ReadonlySet<string>): number | undefined {
+function findLastNumber(taken: readonly string[], kept: ReadonlySet<string>): number | undefined {
   const lastKept = [...kept].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
   // Stored causes continue to have effects: they are older.
   const numbers = taken.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastKept);
   return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }
 
-function lacks(name: string, what: string): never {
+function rejectIncomplete(name: string, what: string): never {
   throw new InvalidSnapshotError(name, `it has no ${what}`);
 }
 
 /** Metadata in the document of a snapshot. */
-const About = z.object({
+const SnapshotDescription = z.object({
   /** Its own name, so that a renamed file is recognized. */
   name: z.string(),
   /** Virtual milliseconds. */
@@ -362,7 +362,7 @@ const About = z.object({
   /** ISO time of the wall clock; null under --deterministic, where the wall leaves no trace. */
   saved_at: z.string().nullable(),
 });
-type About = z.infer<typeof About>;
+type SnapshotDescription = z.infer<typeof SnapshotDescription>;
 
 /** Data that an emulator has in memory next to the state, and a snapshot stores with it. */
 const Beside = z.object({
@@ -375,14 +375,14 @@ const Beside = z.object({
 });
 
 /** The members at the top of a snapshot's document. */
-export const Head = z.object({ snapshot: About, beside: Beside });
-export type Head = z.infer<typeof Head>;
+export const SnapshotHead = z.object({ snapshot: SnapshotDescription, beside: Beside });
+export type SnapshotHead = z.infer<typeof SnapshotHead>;
 
 /**
  * Metadata in the first lines of a document, without reading the rest; undefined if it has none. Its members are on a
  * line each.
  */
-function aboutIn(firstBlock: string): About | undefined {
+function parseAbout(firstBlock: string): SnapshotDescription | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];
-  return About.safeParse(tryParseJson(line ?? "")).data;
+  return SnapshotDescription.safeParse(tryParseJson(line ?? "")).data;
 }

@@ -1,7 +1,7 @@
 import type { WallClock } from "../../src/base/clock.ts";
-import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
+import { getWebhookForm, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
 import { writeTraceparent } from "../../src/base/trace-context.ts";
-import { spanId } from "../../src/base/trace-ids.ts";
+import { deriveSpanId } from "../../src/base/trace-ids.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { findWebhookScheme } from "../../src/schemes/webhook-schemes.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
@@ -113,7 +113,7 @@ class SignedEvents {
     const known = this.#kept.get(id);
     // After a reset an id may mean another event.
     if (known?.text === text && known.hmacKey === hmacKey) return known;
-    const body = Buffer.from(writeJson(text, formOfWebhook(this.#form, id)));
+    const body = Buffer.from(writeJson(text, getWebhookForm(this.#form, id)));
     const fresh = { text, body, hmacKey, hash: contentHash(hmacKey, body) };
     const [oldest] = this.#kept.keys();
     // Not all of them: events that are still being delivered would be signed again, one after the other.
@@ -125,7 +125,7 @@ class SignedEvents {
 
 /** The receiver's own spans are children of the attempt. */
 const traceHeaders = (trace: string, attempt: string) => ({
-  traceparent: writeTraceparent({ trace, span: spanId(trace, attempt) }),
+  traceparent: writeTraceparent({ trace, span: deriveSpanId(trace, attempt) }),
 });
 
 /** 2xx alone is success; a redirect is not (DECISIONS.md, C18). */

@@ -1,5 +1,5 @@
 import type { Activity } from "../../src/api/activities.ts";
-import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
+import { getWebhookForm, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
 import type { Slice, Store, Transaction, View } from "../store/port.ts";
 import {
@@ -60,7 +60,7 @@ export async function showDelivery(
   if (!delivery) return undefined;
   const event = await view.get(webhookEvents, delivery.event_id);
   const [logged] = await withAttempts(view, [delivery]);
-  return logged && { ...logged, requestBody: event ? writeJson(event.body, formOfWebhook(form, event.id)) : "" };
+  return logged && { ...logged, requestBody: event ? writeJson(event.body, getWebhookForm(form, event.id)) : "" };
 }
 
 /**

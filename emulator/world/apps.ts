@@ -98,7 +98,7 @@ export const chatBKeys = rows<z.infer<typeof ChatBKey>>({
 const endorsements = ["msteams", "emulator", "directline", "webchat"];
 
 /** The public keys of the emulator's own issuer; none before the first token was minted. */
-export const publicChatBKeys = async (view: View): Promise<IssuerKey[]> =>
+export const listPublicChatBKeys = async (view: View): Promise<IssuerKey[]> =>
   (await view.list(chatBKeys)).map(({ kid, jwk }) => ({
     kty: "RSA",
     use: "sig",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { constantTimeEqual } from "../../src/base/hmac.ts";
+import { isEqualInConstantTime } from "../../src/base/hmac.ts";
 import { parseBasic } from "../../src/schemes/http-authorization.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { rows, type View } from "../store/port.ts";
@@ -36,20 +36,20 @@ export async function authenticateClient(
 ): Promise<OAuthClient | "unnamed" | "twice" | "unproven"> {
   const { id, secret, byBasic } = readClientCredentials(request, parameters);
   // It sent credentials that are unreadable.
-  if (!byBasic && triesBasic(request)) return "unproven";
+  if (!byBasic && usesBasic(request)) return "unproven";
   if (id === undefined) return "unnamed";
   const { client_id = id, client_secret } = parameters;
   if (byBasic && (client_id !== id || client_secret !== undefined)) return "twice";
   const client = await view.get(oauthClients, id);
-  const proven = client && (client.client_secret === null || constantTimeEqual(secret, client.client_secret));
+  const proven = client && (client.client_secret === null || isEqualInConstantTime(secret, client.client_secret));
   return proven ? client : "unproven";
 }
 
 /** The header of a rejection of credentials that came by HTTP basic (RFC 6749, 5.2). */
-export const basicChallenge = (request: Pick<ReceivedRequest, "headers">): Readonly<Record<string, string>> =>
-  triesBasic(request) ? { "www-authenticate": 'Basic realm="oauth"' } : {};
+export const createBasicChallenge = (request: Pick<ReceivedRequest, "headers">): Readonly<Record<string, string>> =>
+  usesBasic(request) ? { "www-authenticate": 'Basic realm="oauth"' } : {};
 
-const triesBasic = ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
+const usesBasic = ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
   /^basic(?:\s|$)/i.test(headers.authorization ?? "");
 
 /** Identifier and secret are form-encoded before they are put into the header. */

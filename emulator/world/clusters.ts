@@ -39,7 +39,7 @@ export interface Cluster {
 }
 
 /** Lets running clusters take over what a state that was put in as a whole says of them; their listeners stay. */
-export function adopt(clusters: readonly Cluster[], rows: readonly ClusterRow[]): void {
+export function applyClusterRows(clusters: readonly Cluster[], rows: readonly ClusterRow[]): void {
   for (const { id, label, key, destinations } of rows) {
     const cluster = clusters.find((each) => each.id === id);
     if (cluster) Object.assign(cluster, { label, key, destinations });

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type ControlRole, controlRoles } from "../../src/api/control-roles.ts";
 import type { WallClock } from "../../src/base/clock.ts";
 import { hash } from "../../src/base/hmac.ts";
-import { randomIds } from "../../src/base/ids.ts";
+import { createRandomIds } from "../../src/base/ids.ts";
 import { rows, type Store, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 import { type Workspace, workspaces } from "./workspaces.ts";
@@ -90,7 +90,7 @@ export class ControlTokens {
   ): Promise<string | undefined> {
     return this.#runExclusive(async () => {
       // Never of the ids of --deterministic, which anyone can work out.
-      const token = `svc_${randomIds().token(32)}`;
+      const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashOf(token), created_at: this.#wall.now(), last_used_at: null };
       const bound = workspace && { workspace_id: workspace.id, workspace: workspace.name };
       const made = await store.transaction("tokens.create", async (tx) => {
@@ -153,12 +153,12 @@ async function isOfWorkspace(view: View, { workspace_id, workspace }: ControlTok
   return workspace_id === undefined || (await view.get(workspaces, workspace_id))?.name === workspace;
 }
 
-interface Droppable extends Pick<View, "list"> {
+interface TokenStore extends Pick<View, "list"> {
   delete(collection: typeof controlTokens, key: string): void;
 }
 
 /** Takes all tokens out of a state: of a copy, whose owner is another. */
-export async function dropTokens(tx: Droppable): Promise<void> {
+export async function dropTokens(tx: TokenStore): Promise<void> {
   for (const { name } of await tx.list(controlTokens)) tx.delete(controlTokens, name);
 }
 
@@ -184,5 +184,5 @@ export function findSession(headers: { readonly cookie?: string | undefined }): 
 }
 
 /** The value of a set-cookie header. */
-export const sessionCookie = (session: string, attributes: string): string =>
+export const formatSessionCookie = (session: string, attributes: string): string =>
   `${name}=${encodeURIComponent(session)}; ${attributes}`;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/emulator/deliveries.ts";
-import { addressKey } from "../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { rowNumber, rows, type Slice, type Transaction, type View } from "../store/port.ts";
 import { maxRetentionMs, maxUnauthenticatedRows } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
@@ -36,16 +36,17 @@ export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purp
   key: (row) => row.id,
   numbers: { email: (row) => row.id },
   indexes: {
-    recipient: (row) => addressKey(row.recipient),
+    recipient: (row) => toAddressKey(row.recipient),
     contract: (row) => row.contract_id ?? undefined,
     /** Both: each opened link asks, and people have many contracts, contracts many people. */
-    addressee: (row) => (row.contract_id === null ? undefined : addresseeKey(String(row.contract_id), row.recipient)),
+    addressee: (row) =>
+      row.contract_id === null ? undefined : buildAddresseeKey(String(row.contract_id), row.recipient),
     purpose: (row) => row.purpose,
     sent: (row) => row.sent_at,
   },
 });
 
-const addresseeKey = (contractId: string, recipient: string): string => `${contractId} ${addressKey(recipient)}`;
+const buildAddresseeKey = (contractId: string, recipient: string): string => `${contractId} ${toAddressKey(recipient)}`;
 
 /** Anyone may report events, and this many are stored of an e-mail; they are dropped with it. */
 const maxEvents = 100;
@@ -107,25 +108,25 @@ export interface EmailSelector {
 export async function findEmail(view: View, named: EmailSelector): Promise<Email | undefined> {
   const { email_id, cluster_id, recipient, purpose } = named;
   const contractId = named.contract_id?.replace(/^[TH]-/, "");
-  const fits = (row: Email): boolean =>
+  const matchesSelector = (row: Email): boolean =>
     (cluster_id === undefined || row.cluster_id === cluster_id) &&
     (contractId === undefined || String(row.contract_id) === contractId) &&
-    (recipient === undefined || addressKey(row.recipient) === addressKey(recipient)) &&
+    (recipient === undefined || toAddressKey(row.recipient) === toAddressKey(recipient)) &&
     (purpose === undefined || row.purpose === purpose);
   if (email_id !== undefined) {
     const row = await view.get(emails, rowNumber(email_id));
-    return row && fits(row) ? row : undefined;
+    return row && matchesSelector(row) ? row : undefined;
   }
   if (recipient === undefined) return undefined;
   const slice: Slice<"recipient" | "addressee"> =
     contractId === undefined
-      ? { by: "recipient", equals: addressKey(recipient) }
-      : { by: "addressee", equals: addresseeKey(contractId, recipient) };
-  return (await view.list(emails, { ...slice, reverse: true })).find(fits);
+      ? { by: "recipient", equals: toAddressKey(recipient) }
+      : { by: "addressee", equals: buildAddresseeKey(contractId, recipient) };
+  return (await view.list(emails, { ...slice, reverse: true })).find(matchesSelector);
 }
 
 /** The Metadata that an e-mail carries, and that every event about it brings back. */
-export const metadataOf = ({ id, cluster_id, contract_id, recipient, purpose }: Email): Record<string, string> => ({
+export const buildMetadata = ({ id, cluster_id, contract_id, recipient, purpose }: Email): Record<string, string> => ({
   ...(cluster_id !== null && { cluster_id }),
   email_id: String(id),
   ...(contract_id !== null && { contract_id: String(contract_id) }),

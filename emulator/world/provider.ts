@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Ids, randomIds, seededIds } from "../../src/base/ids.ts";
+import { createRandomIds, createSeededIds, type Ids } from "../../src/base/ids.ts";
 import { isObject } from "../../src/base/object.ts";
 import { stringAt } from "../http/bodies/fields.ts";
 import { rows, type Store, type Transaction } from "../store/port.ts";
@@ -60,19 +60,22 @@ export interface ProviderVisit {
 }
 
 /** Page on which a person signs in with a provider, or approves. */
-export const authorizationUrl = (publicUrl: string, { flow, provider, state, destination }: ProviderVisit): string =>
+export const buildAuthorizationUrl = (
+  publicUrl: string,
+  { flow, provider, state, destination }: ProviderVisit,
+): string =>
   `${publicUrl}/_emulator/provider?${new URLSearchParams({ flow, provider, state, ...(destination && { destination }) })}`;
 
 /** URL to which the provider sends the person back, with a code or with an error. */
-export function providerRedirect(
+export function buildProviderRedirect(
   publicUrl: string,
   visit: ProviderVisit,
   answer: Readonly<Record<string, string>>,
 ): string {
-  return `${publicUrl}${callbackOf(visit)}?${new URLSearchParams({ ...answer, state: visit.state })}`;
+  return `${publicUrl}${buildCallback(visit)}?${new URLSearchParams({ ...answer, state: visit.state })}`;
 }
 
-function callbackOf({ flow, provider, destination = "default" }: ProviderVisit): string {
+function buildCallback({ flow, provider, destination = "default" }: ProviderVisit): string {
   if (flow !== "install") return callbacks[flow];
   return provider === "chat_a"
     ? `/router/v1/integrations/destinations/${encodeURIComponent(destination)}/chat_a/oauth_redirect`
@@ -111,7 +114,7 @@ export interface RenewableIds extends Ids {
    * Over a state that was there before, after a restart or an import: the beginning of a sequence of its own, so that
    * no id in the state is drawn a second time. Its number is stored in the state. Nothing is drawn of it before `goTo`.
    */
-  newSequence(store: Store): Promise<IdPosition | undefined>;
+  startSequence(store: Store): Promise<IdPosition | undefined>;
   /** Position of the sequence; undefined if ids are random. */
   place(): IdPosition | undefined;
   /** Draws what comes after that place, also again: for a state that was stored there. */
@@ -123,11 +126,17 @@ export const IdPosition = z.strictObject({ sequence: z.int().min(0), drawn: z.in
 export type IdPosition = z.infer<typeof IdPosition>;
 
 /** `seed`: start of the sequence, with --deterministic; undefined: ids are random. */
-export function renewableIds(seed: string | undefined): RenewableIds {
+export function createRenewableIds(seed: string | undefined): RenewableIds {
   if (seed === undefined) {
-    return { ...randomIds(), restart() {}, newSequence: async () => undefined, place: () => undefined, goTo() {} };
+    return {
+      ...createRandomIds(),
+      restart() {},
+      startSequence: async () => undefined,
+      place: () => undefined,
+      goTo() {},
+    };
   }
-  const begin = (sequence: number, drawn = 0) => seededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawn);
+  const begin = (sequence: number, drawn = 0) => createSeededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawn);
   let sequence = 0;
   let ids = begin(0);
   const goTo = (place: IdPosition | undefined) => {
@@ -141,7 +150,7 @@ export function renewableIds(seed: string | undefined): RenewableIds {
     token: (count) => ids.token(count),
     pick: (alphabet, length) => ids.pick(alphabet, length),
     restart: () => goTo({ sequence: 0, drawn: 0 }),
-    newSequence: async (store) => ({
+    startSequence: async (store) => ({
       sequence: await store.transaction("go on with ids", (tx) => tx.next("id_sequence")),
       drawn: 0,
     }),

@@ -30,7 +30,7 @@ export interface Settings extends Required<Pick<EmulatorOptions, SettingName>> {
 }
 
 /** Rules for the URLs of webhooks. */
-export const receiverRules = ({ webhookAllow, strict }: Settings): ReceiverRules => ({
+export const getReceiverRules = ({ webhookAllow, strict }: Settings): ReceiverRules => ({
   allow: webhookAllow,
   strict: strict.has("receivers"),
 });

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { retrySchedule } from "../../src/api/shapes.ts";
-import { addressKey } from "../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { rows, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 
@@ -148,13 +148,13 @@ export const Workflow = z.strictObject({
 });
 export type Workflow = z.infer<typeof Workflow>;
 
-const id = (row: { readonly id: number }): number => row.id;
+const getId = (row: { readonly id: number }): number => row.id;
 const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row.workspace_id };
 
 export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({
   name: "workspaces",
   schema: Workspace,
-  key: id,
+  key: getId,
   refersTo: ({ acting_user_id }) => ({ acting_user_id: { collection: "users", key: acting_user_id } }),
   indexes: {
     client: (row) => row.client_id,
@@ -165,34 +165,39 @@ export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({
 });
 
 /** The workspace whose API key is used for a cluster by default. */
-export const firstWorkspace = async (view: View, clusterId: string): Promise<Workspace | undefined> =>
+export const getFirstWorkspace = async (view: View, clusterId: string): Promise<Workspace | undefined> =>
   (await view.list(workspaces, { by: "cluster", equals: clusterId, limit: 1 }))[0];
 
 export const users = rows<User, "workspace" | "email">({
   name: "users",
   schema: User,
-  key: id,
+  key: getId,
   refersTo: ({ workspace_id }) => ({ workspace_id: { collection: "workspaces", key: workspace_id } }),
-  indexes: { ...byWorkspace, email: (row) => addressKey(row.email) },
+  indexes: { ...byWorkspace, email: (row) => toAddressKey(row.email) },
 });
-export const roles = rows<Role, "workspace">({ name: "roles", schema: Role, key: id, indexes: byWorkspace });
-export const entities = rows<Entity, "workspace">({ name: "entities", schema: Entity, key: id, indexes: byWorkspace });
+export const roles = rows<Role, "workspace">({ name: "roles", schema: Role, key: getId, indexes: byWorkspace });
+export const entities = rows<Entity, "workspace">({
+  name: "entities",
+  schema: Entity,
+  key: getId,
+  indexes: byWorkspace,
+});
 export const contractTypes = rows<ContractType, "workspace">({
   name: "contract_types",
   schema: ContractType,
-  key: id,
+  key: getId,
   indexes: byWorkspace,
 });
 export const templates = rows<Template, "workspace">({
   name: "templates",
   schema: Template,
-  key: id,
+  key: getId,
   indexes: byWorkspace,
 });
 export const workflows = rows<Workflow, "workspace">({
   name: "workflows",
   schema: Workflow,
-  key: id,
+  key: getId,
   indexes: byWorkspace,
 });
 
@@ -230,7 +235,7 @@ export const invitationKinds = ["creator", "counterparty"] as const;
 export type InvitationKind = (typeof invitationKinds)[number];
 
 /** The kind that `email_type` in a link says, which spells it in two ways; undefined if it says neither. */
-export function invitationKindOf(emailType: string): InvitationKind | undefined {
+export function findInvitationKind(emailType: string): InvitationKind | undefined {
   if (emailType === "creator") return "creator";
   return /^counter_?party$/.test(emailType) ? "counterparty" : undefined;
 }

@@ -5,7 +5,7 @@ export type ControlRole = (typeof controlRoles)[number];
 const hidden = "[hidden: requires ";
 
 /** Stands for a secret that a token is not shown, and says which one is. */
-export const hiddenFrom = (needs: string): string => `${hidden}${needs}]`;
+export const formatHiddenValue = (needs: string): string => `${hidden}${needs}]`;
 
 /** Whether a value stands for a secret that was not shown. */
 export const isHidden = (value: string | undefined): boolean => value?.startsWith(hidden) === true;

@@ -9,13 +9,13 @@ export interface Expectation {
   readonly code: string;
   /** Follows the place of the text in its detail. */
   readonly problem: string;
-  holds(text: string): boolean;
+  matches(text: string): boolean;
 }
 
 const expectations = new WeakMap<z.ZodType, Expectation>();
 
 /** The expectation of a schema, or of the one that it describes otherwise. */
-export function expectationOf(schema: z.ZodType): Expectation | undefined {
+export function getExpectation(schema: z.ZodType): Expectation | undefined {
   for (let at: z.ZodType | undefined = schema; at; at = at._zod.parent as z.ZodType | undefined) {
     const found = expectations.get(at);
     if (found) return found;
@@ -23,31 +23,31 @@ export function expectationOf(schema: z.ZodType): Expectation | undefined {
   return undefined;
 }
 
-function textExpecting(expectation: Expectation, schema = z.string()): z.ZodString {
+function createTextSchema(expectation: Expectation, schema = z.string()): z.ZodString {
   expectations.set(schema, expectation);
   return schema;
 }
 
 /** Any text, which should be an e-mail address. */
-export const expectedEmail = textExpecting({
+export const expectedEmail = createTextSchema({
   code: "not-an-email",
   problem: "is not an e-mail address",
-  holds: (text) => email.safeParse(text.trim()).success,
+  matches: (text) => email.safeParse(text.trim()).success,
 });
 
 /** Any text, which should be the hash of an e-mail address (DECISIONS.md, R11). */
-export const expectedEmailHash = textExpecting({
+export const expectedEmailHash = createTextSchema({
   code: "not-an-email-hash",
   problem: "is not a SHA-256 in 64 lower-case hexadecimal digits",
-  holds: (text) => /^[0-9a-f]{64}$/.test(text),
+  matches: (text) => /^[0-9a-f]{64}$/.test(text),
 });
 
 /** Any text, which should be the code of a country. */
-export const expectedCountry = textExpecting(
+export const expectedCountry = createTextSchema(
   {
     code: "unknown-country",
     problem: "is not the code of a country (ISO 3166-1, two letters)",
-    holds: isCountryCode,
+    matches: isCountryCode,
   },
   z.string().min(1),
 );

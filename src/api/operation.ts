@@ -10,7 +10,7 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** Kinds of request body. */
 export type RequestBody =
-  | Json
+  | JsonBody
   | { readonly kind: "form"; readonly schema: z.ZodType }
   | { readonly kind: "jsonOrForm"; readonly schema: z.ZodType; readonly formIsStandard?: true }
   | { readonly kind: "raw" }
@@ -18,7 +18,7 @@ export type RequestBody =
 
 /** Kinds of response. */
 export type ResponseBody =
-  | Json
+  | JsonBody
   | { readonly kind: "empty" }
   | { readonly kind: "html" }
   | { readonly kind: "bytes"; readonly mediaType: string; readonly others?: readonly string[] }
@@ -26,7 +26,7 @@ export type ResponseBody =
   | { readonly kind: "events"; readonly schema: z.ZodType }
   | { readonly kind: "passthrough"; readonly schema?: z.ZodType };
 
-interface Json<S extends z.ZodType = z.ZodType> {
+interface JsonBody<S extends z.ZodType = z.ZodType> {
   readonly kind: "json";
   readonly schema: S;
   readonly inPieces?: true;
@@ -89,7 +89,7 @@ export type Column =
     };
 
 /** Parts of an operation's command that its declaration cannot provide; `by` names a hand-written command instead. */
-export type Cli =
+export type CliSettings =
   | {
       /** Group and verb: `contracts status`. */
       readonly command: string;
@@ -136,7 +136,7 @@ export interface Operation {
   /** The parameter at the end of the path takes slashes as well, sent as `%2F` or plain. */
   readonly lastTakesSlashes?: true;
   readonly auth: Auth;
-  /** Of the control plane alone: the required role, if its method does not imply it (`roleOf`). */
+  /** Of the control plane alone: the required role, if its method does not imply it (`getRequiredRole`). */
   readonly role?: ControlRole;
   readonly request: RequestShape;
   readonly responses: Readonly<Record<number, ResponseBody>>;
@@ -151,7 +151,7 @@ export interface Operation {
   /** A missing object is rejected with 403, like a forbidden action. */
   readonly hidesMissing?: true;
   readonly emits?: readonly Activity[];
-  readonly cli: Cli;
+  readonly cli: CliSettings;
   readonly basis: Basis;
   readonly examples: readonly Example[];
 }
@@ -160,13 +160,17 @@ export interface Operation {
  * The role that an operation of the control plane needs: the declared one; else "read" for reads, and "operate" for the
  * rest. Undefined: anyone may call it.
  */
-export const roleOf = ({ auth, method, role }: Pick<Operation, "auth" | "method" | "role">): ControlRole | undefined =>
+export const getRequiredRole = ({
+  auth,
+  method,
+  role,
+}: Pick<Operation, "auth" | "method" | "role">): ControlRole | undefined =>
   auth === "control-token" ? (role ?? (method === "GET" ? "read" : "operate")) : undefined;
 
 interface Schema {
   readonly schema?: z.ZodType | undefined;
 }
-type Open<Answer> = Answer extends unknown ? Omit<Answer, "schema"> & Schema : never;
+type WithSchema<Answer> = Answer extends unknown ? Omit<Answer, "schema"> & Schema : never;
 
 /**
  * The part of an operation that a call needs. Without schemas its input counts as checked, and its responses are not
@@ -175,7 +179,7 @@ type Open<Answer> = Answer extends unknown ? Omit<Answer, "schema"> & Schema : n
 export interface CallableOperation extends Pick<Operation, "id" | "method" | "path" | "auth" | "longestMs"> {
   readonly service: Pick<Service, "name">;
   readonly request: Omit<RequestShape, "body"> & { readonly body?: (Pick<RequestBody, "kind"> & Schema) | undefined };
-  readonly responses: Readonly<Record<number, Open<ResponseBody>>>;
+  readonly responses: Readonly<Record<number, WithSchema<ResponseBody>>>;
 }
 
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
@@ -232,7 +236,7 @@ export type ArgumentsOf<O extends Operation> = Argument<PartOfUrl<O, "params">, 
   Argument<PartIn<O["request"]["headers"]>, "headers"> &
   Argument<BodyIn<O["request"]["body"]>, "body">;
 
-type AnswerOf<B> = B extends { kind: "json" | "events"; schema: infer S extends z.ZodType }
+type ResponseOf<B> = B extends { kind: "json" | "events"; schema: infer S extends z.ZodType }
   ? B extends { kind: "events" }
     ? AsyncIterable<z.output<S>>
     : z.input<S>
@@ -245,15 +249,15 @@ type AnswerOf<B> = B extends { kind: "json" | "events"; schema: infer S extends 
         : undefined;
 
 /** The body of a success: a document, HTML text, bytes, the location of a redirect, or nothing. */
-export type ResultOf<O extends Operation> = AnswerOf<O["responses"][keyof O["responses"]]>;
+export type ResultOf<O extends Operation> = ResponseOf<O["responses"][keyof O["responses"]]>;
 
 type Route = Pick<Operation, "method" | "path" | "lastTakesSlashes">;
 
 /** The first of these operations that accepts a request of this method and path, as it is sent: without its query. */
-export const operationAt = <One extends Route>(operations: readonly One[], method: string, path: string) =>
-  operations.find((one) => [one.method].flat().some((own) => own === method) && fits(one, path.split("/")));
+export const findOperationAt = <One extends Route>(operations: readonly One[], method: string, path: string) =>
+  operations.find((one) => [one.method].flat().some((own) => own === method) && matchesPath(one, path.split("/")));
 
-function fits({ path, lastTakesSlashes }: Route, given: readonly string[]): boolean {
+function matchesPath({ path, lastTakesSlashes }: Route, given: readonly string[]): boolean {
   const declared = path.split("/");
   if (lastTakesSlashes ? given.length < declared.length : given.length !== declared.length) return false;
   return declared.every((segment, at) => (segment.startsWith("{") ? given[at] !== "" : segment === given[at]));
@@ -271,12 +275,12 @@ const framing = ["connection", "content-length", "keep-alive", "te", "trailer", 
 /** Headers of a scripted response. */
 export const responseHeaders = dictionary(z.string()).superRefine((given, context) => {
   for (const [name, value] of Object.entries(given)) {
-    const message = problemOf(name, value);
+    const message = findHeaderProblem(name, value);
     if (message !== undefined) context.addIssue({ code: "custom", message, path: [name] });
   }
 });
 
-function problemOf(name: string, value: string): string | undefined {
+function findHeaderProblem(name: string, value: string): string | undefined {
   if (!isHeaderName(name)) return "must be letters, digits and !#$%&'*+-.^_`|~";
   if (framing.includes(name.toLowerCase())) return "is set by the emulator";
   return isHeaderValue(value) ? undefined : "must be ISO-8859-1 without control characters";

@@ -7,11 +7,11 @@ import type { ResourceName, resources } from "./resources.ts";
 
 export { webhookPayloads } from "./contracts/webhook-payloads.ts";
 
-type Exports = { [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> }[ResourceName];
+type ResourceModule = { [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> }[ResourceName];
 type OperationsIn<Module> = Module extends unknown ? Extract<Module[keyof Module], Operation> : never;
 
 /** Every declared operation, as a union of their exact types. */
-export type AnyOperation = OperationsIn<Exports>;
+export type AnyOperation = OperationsIn<ResourceModule>;
 export type OperationId = AnyOperation["id"];
 export type OperationById<Id extends OperationId> = Extract<AnyOperation, { readonly id: Id }>;
 /** The ids of one service's operations. */
@@ -28,18 +28,18 @@ const isOperation = (value: unknown): value is AnyOperation =>
 const isSchema = (value: unknown): value is z.ZodType =>
   typeof value === "object" && value !== null && "toJSONSchema" in value;
 
-const schemasIn = (exports: object): [string, z.ZodType][] =>
+const listSchemas = (exports: object): [string, z.ZodType][] =>
   Object.entries(exports).filter((entry): entry is [string, z.ZodType] => isSchema(entry[1]));
 
 const loaded = Object.entries(allResources).map(([name, exports]) => ({
   name: name as ResourceName,
   operations: Object.values(exports).filter(isOperation),
-  schemas: schemasIn(exports),
+  schemas: listSchemas(exports),
 }));
 
 /** The schemas that resources and payloads of webhooks export, by the names that the specification gives them; two of one name are in no document. */
 export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
-  [...loaded.flatMap(({ schemas }) => schemas), ...schemasIn(payloads)]
+  [...loaded.flatMap(({ schemas }) => schemas), ...listSchemas(payloads)]
     .filter(([name, schema], _, all) => all.every(([other, same]) => other !== name || same === schema))
     .map(([name, schema]) => [schema, name]),
 );
@@ -55,14 +55,14 @@ export const registry: readonly AnyOperation[] = Object.freeze(
 );
 
 /** An operation by its id. */
-export function operationById(id: string): AnyOperation {
+export function getOperationById(id: string): AnyOperation {
   const found = registry.find((operation) => operation.id === id);
-  if (!found) throw new Error(`Operation ${id} not found. ${operationsLike(id)}`);
+  if (!found) throw new Error(`Operation ${id} not found. ${suggestOperations(id)}`);
   return found;
 }
 
 /** Suggestions: an id with a similar spelling, else those of the same resource. */
-function operationsLike(id: string): string {
+function suggestOperations(id: string): string {
   const ids = registry.map((operation) => operation.id);
   const near = findNearest(id, ids);
   if (near !== undefined) return `Did you mean ${near}?`;

@@ -96,11 +96,11 @@ export function redactUrl(url: string, { mask, allParameters = false }: Redactio
   const [, path = "", query = "", fragment = ""] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? [];
   const isHidden = (name: string, value: string) =>
     allParameters || isSecretName(name) || (value.includes("%") && holdsSecret(decodeUrlText(value)));
-  return redactPath(path, mask) + inPairs(query, mask, isHidden) + inPairs(fragment, mask, isHidden);
+  return redactPath(path, mask) + redactPairs(query, mask, isHidden) + redactPairs(fragment, mask, isHidden);
 }
 
 /** `?name=value&name=value`, with whatever is between the pairs. */
-function inPairs(text: string, mask: string, isHidden: (name: string, value: string) => boolean): string {
+function redactPairs(text: string, mask: string, isHidden: (name: string, value: string) => boolean): string {
   if (text === "") return text;
   return text
     .split(/([?#&;])/)
@@ -125,7 +125,7 @@ function redactPath(path: string, mask: string): string {
       const hides = isSecret;
       isSecret = secretPlaces.has(decodeUrlText(part).toLowerCase());
       if (hides) return mask;
-      return part.includes("=") ? inPairs(part, mask, isSecretName) : part;
+      return part.includes("=") ? redactPairs(part, mask, isSecretName) : part;
     })
     .join("");
 }
@@ -173,7 +173,7 @@ function endOfQuoted(text: string, from: number, quote: string): number {
 }
 
 /** The secrets of a URL, decoded: they must not be echoed. */
-export function secretsInUrl(url: string): string[] {
+export function findSecretsInUrl(url: string): string[] {
   const [path = "", ...queries] = url.split(/[?#]/);
   const places = path.split(/\/|%2f/i).map(decodeUrlText);
   const inPath = places.filter((_, i) => secretPlaces.has(places[i - 1]?.toLowerCase() ?? ""));

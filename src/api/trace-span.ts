@@ -8,7 +8,7 @@ export type TraceNode = ResultOf<typeof showTrace>["nodes"][number];
 const kinds = { request: "server", event: "producer", attempt: "client" } as const;
 
 /** The span that a node is: times on the wall, virtual time and the reason as attributes. */
-export function spanOf(node: TraceNode): Span {
+export function toSpan(node: TraceNode): Span {
   const start = Date.parse(node.wall_at ?? node.at);
   return {
     trace: node.trace,

@@ -26,10 +26,10 @@ export const specifiedOutageMs = specifiedRetrySchedule
 export const deliveredRetentionMs = 30 * 24 * 60 * minute;
 
 /** Of the schedule, for each delivery: the first one, and a retry after each delay. */
-export const maxAttempts = (schedule: RetrySchedule): number => schedule.length + 1;
+export const getMaxAttempts = (schedule: RetrySchedule): number => schedule.length + 1;
 
 /** The delay after the `failures`-th failed attempt; undefined: it was the last one. */
-export function retryDelayMs(schedule: RetrySchedule, failures: number): number | undefined {
+export function getRetryDelayMs(schedule: RetrySchedule, failures: number): number | undefined {
   const delay = schedule[failures - 1];
   return delay === undefined ? undefined : parseDuration(delay);
 }
@@ -38,13 +38,13 @@ export function retryDelayMs(schedule: RetrySchedule, failures: number): number 
  * When a delivery is tried again whose `failures`-th attempt failed at `at`; undefined: never (DECISIONS.md, C19).
  * `workerTick` rounds up to the next whole minute, as the real retry worker does.
  */
-export function nextAttemptAt(
+export function computeNextAttempt(
   schedule: RetrySchedule,
   failures: number,
   at: number,
   workerTick: boolean,
 ): number | undefined {
-  const delay = retryDelayMs(schedule, failures);
+  const delay = getRetryDelayMs(schedule, failures);
   if (delay === undefined) return undefined;
   return workerTick ? Math.ceil((at + delay) / minute) * minute : at + delay;
 }

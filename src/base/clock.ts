@@ -72,10 +72,10 @@ export function createSteadyClock(wall: Pick<WallClock, "now" | "monotonicNow">)
 }
 
 /** ISO 8601 UTC with seconds, as the contract API prints times: `2031-05-07T09:10:11Z`. */
-export const isoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+export const toIsoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
 /** ISO 8601 UTC with milliseconds, as the control plane prints times. */
-export const isoMillis = (ms: number): string => new Date(ms).toISOString();
+export const toIsoMillis = (ms: number): string => new Date(ms).toISOString();
 
 /** ISO 8601 UTC with microseconds, as webhook payloads print times (DECISIONS.md, F21). */
-export const isoMicros = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`;
+export const toIsoMicros = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`;

@@ -3,12 +3,12 @@ const iso =
 const short = /^(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/;
 
 /** The durations that `parseDuration` accepts, except zero, as a pattern without flags for readers of documents. */
-export const durationPattern = `^(?=.*[1-9])(?:${inAnyCase(bare(iso))}|${bare(short)})$`;
+export const durationPattern = `^(?=.*[1-9])(?:${ignoreCase(stripAnchors(iso))}|${stripAnchors(short)})$`;
 
-function bare({ source }: RegExp): string {
+function stripAnchors({ source }: RegExp): string {
   return source.slice(1, -1);
 }
-function inAnyCase(source: string): string {
+function ignoreCase(source: string): string {
   return source.replace(/[A-Z]/g, (letter) => `[${letter}${letter.toLowerCase()}]`);
 }
 

@@ -23,27 +23,27 @@ const domainCharacters = /^[\p{L}\p{M}\p{N}.-]+$/u;
 const replacement = "\ufffd";
 
 /** Why a string is not an e-mail address: a sentence about it. Undefined if it is one. */
-export function emailAddressProblem(text: string): string | undefined {
+export function findEmailAddressProblem(text: string): string | undefined {
   if (text.length > maxLength) return `it is longer than ${maxLength} characters`;
-  if (common.test(text)) return text.length > maxLabelLength ? domainProblem(text) : undefined;
+  if (common.test(text)) return text.length > maxLabelLength ? findDomainProblem(text) : undefined;
   const found = [...text].find((character) => !mayStand(character));
-  if (found !== undefined) return `it contains ${named(found)}`;
+  if (found !== undefined) return `it contains ${describeCharacter(found)}`;
   const [local = "", domain, ...others] = text.split("@");
   if (domain === undefined) return "it has no @";
   if (others.length > 0) return "it has more than one @";
   if (local === "") return "it has no part before the @";
   if (local.split(".").includes("")) return "the part before the @ begins or ends with a dot, or has two in a row";
   if (/^\p{M}/u.test(local)) return "it begins with a combining mark";
-  return domainProblem(text);
+  return findDomainProblem(text);
 }
 
-export const isEmailAddress = (text: string): boolean => emailAddressProblem(text) === undefined;
+export const isEmailAddress = (text: string): boolean => findEmailAddressProblem(text) === undefined;
 
-function domainProblem(text: string): string | undefined {
+function findDomainProblem(text: string): string | undefined {
   const at = text.indexOf("@");
   const domain = text.slice(at + 1).normalize("NFC");
   if (domain === "") return "it has no part after the @";
-  const name = asciiDomain(domain);
+  const name = toAsciiDomain(domain);
   if (name === undefined || !hostName.test(name)) {
     return domain.includes(".") ? "its domain is not valid" : "its domain has no dot";
   }
@@ -55,7 +55,7 @@ function domainProblem(text: string): string | undefined {
  * A domain as the DNS has it. Wide letters and others that only a mapping makes a domain name (IDNA 2008 has none) are
  * rejected.
  */
-function asciiDomain(domain: string): string | undefined {
+function toAsciiDomain(domain: string): string | undefined {
   if (!domainCharacters.test(domain) || domain.normalize("NFKC") !== domain) return undefined;
   const url = `http://${domain}/`;
   return URL.canParse(url) ? new URL(url).hostname : undefined;
@@ -64,7 +64,7 @@ function asciiDomain(domain: string): string | undefined {
 const mayStand = (character: string): boolean =>
   character < "\x80" ? asciiCharacter.test(character) : visible.test(character) && character !== replacement;
 
-function named(character: string): string {
+function describeCharacter(character: string): string {
   if (character === " ") return "a space";
   if (character === "\t") return "a tab";
   if (visible.test(character) && character !== replacement) return `"${character}"`;

@@ -54,7 +54,7 @@ const hungUp: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOC
 export const mayExpectTls = (url: string, code: string): boolean => url.startsWith("http:") && hungUp.has(code);
 
 /** OpenSSL's name for it: the last part of a message that names its threads, files and lines before it. */
-export function tlsReason(error: Error): string {
+export function getTlsReason(error: Error): string {
   const { reason } = error as { reason?: unknown };
   return typeof reason === "string" && reason !== "" ? reason : error.message.trim();
 }

@@ -6,18 +6,18 @@ export type Digest = "sha256" | "sha512" | "sha384" | "sha1";
 export type Bytes = string | Uint8Array;
 
 /** HMAC of the parts, one after the other. Strings count as UTF-8. */
-export function hmac(digest: Digest, key: Bytes, ...parts: Bytes[]): Buffer {
+export function computeHmac(digest: Digest, key: Bytes, ...parts: Bytes[]): Buffer {
   const mac = createHmac(digest, key);
   for (const part of parts) mac.update(part);
   return mac.digest();
 }
 
 /** The same of one text, as base64url. */
-export const hmacText = (digest: Digest, key: Bytes, text: string): string =>
+export const computeHmacText = (digest: Digest, key: Bytes, text: string): string =>
   createHmac(digest, key).update(text).digest("base64url");
 
 /** The same over bytes that are not held in memory. */
-export async function hmacOfStream(
+export async function computeStreamHmac(
   digest: Digest,
   key: Bytes,
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -35,7 +35,7 @@ export function hash(digest: Digest, ...parts: Bytes[]): Buffer {
 }
 
 /** Compares two secrets in a time that does not depend on how much of them is alike. */
-export function constantTimeEqual(given: Bytes, expected: Bytes): boolean {
+export function isEqualInConstantTime(given: Bytes, expected: Bytes): boolean {
   const [bytes, secret] = [Buffer.from(given), Buffer.from(expected)];
   const isAsLong = bytes.length === secret.length;
   // One of another length takes as long as a wrong one. Hashing both, so that they never differ in it, costs ten times as much.

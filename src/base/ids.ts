@@ -12,7 +12,7 @@ export interface Ids {
   pick(alphabet: string, length: number): string;
 }
 
-function idsFrom(bytes: (size: number) => Buffer): Ids {
+function createIds(bytes: (size: number) => Buffer): Ids {
   return {
     bytes,
     uuid() {
@@ -37,12 +37,12 @@ function idsFrom(bytes: (size: number) => Buffer): Ids {
   };
 }
 
-export const randomIds = (): Ids => idsFrom((size) => randomBytes(size));
+export const createRandomIds = (): Ids => createIds((size) => randomBytes(size));
 
 /** The same seed gives the same sequence of ids: SHA-256 in counter mode. `next` continues a sequence. */
-export function seededIds(seed: string, next = 0): Ids & { readonly position: () => number } {
+export function createSeededIds(seed: string, next = 0): Ids & { readonly position: () => number } {
   let counter = next;
-  const ids = idsFrom((size) => {
+  const ids = createIds((size) => {
     const blocks: Buffer[] = [];
     for (let got = 0; got < size; got += 32) {
       blocks.push(createHash("sha256").update(`${seed}\0${counter}`).digest());

@@ -28,9 +28,9 @@ let hasExactNumbers = false;
 
 /** The document of a JSON text that was parsed already, with numbers that parsing has changed as they were written. */
 export function restoreExactNumbers(text: string, parsed: unknown): unknown {
-  const found = changedNumbers(text);
+  const found = findChangedNumbers(text);
   if (found.length === 0) return parsed;
-  const mark = unusedMark(text);
+  const mark = findUnusedMark(text);
   let marked = "";
   let end = 0;
   for (const [from, to] of found) {
@@ -57,7 +57,7 @@ export function stringifyExact(value: unknown, indent?: number): string {
       indent,
     );
   };
-  const mark = unusedMark(write(""));
+  const mark = findUnusedMark(write(""));
   const [first, ...others] = write(mark)?.split(`"${mark}`) ?? [];
   // Behind each mark: the number of its text, and the quote that ends the string.
   const rest = others.map((part, at) => texts[at]! + part.slice(part.indexOf('"') + 1));
@@ -65,20 +65,20 @@ export function stringifyExact(value: unknown, indent?: number): string {
 }
 
 /** The same value with nothing but plain numbers, for schemas. */
-export function plainNumbers(value: unknown): unknown {
+export function toPlainNumbers(value: unknown): unknown {
   if (!hasExactNumbers || typeof value !== "object" || value === null) return value;
   if (value instanceof ExactNumber) return value.valueOf();
-  if (Array.isArray(value)) return value.map(plainNumbers);
+  if (Array.isArray(value)) return value.map(toPlainNumbers);
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plainNumbers(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toPlainNumbers(inner)]));
 }
 
-function unusedMark(text: string): string {
+function findUnusedMark(text: string): string {
   for (let count = 0; ; count += 1) if (!text.includes(`exact${count}:`)) return `exact${count}:`;
 }
 
 /** Positions of numbers in a JSON text whose spelling changes when they are parsed. */
-function changedNumbers(text: string): [from: number, to: number][] {
+function findChangedNumbers(text: string): [from: number, to: number][] {
   const found: [number, number][] = [];
   const number = /-?\d[\d.eE+-]*/y;
   for (let at = 0; at < text.length; at += 1) {
@@ -120,34 +120,35 @@ const member = "\u0000number";
 const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** The value, with the numbers of `exact`, which is the same document as it was written. */
-export function withWrittenNumbers(value: unknown, exact: unknown): unknown {
+export function restoreWrittenNumbers(value: unknown, exact: unknown): unknown {
   if (exact instanceof ExactNumber) return numberText.test(exact.text) ? { [member]: exact.text } : value;
-  if (Array.isArray(value) && Array.isArray(exact)) return value.map((item, at) => withWrittenNumbers(item, exact[at]));
+  if (Array.isArray(value) && Array.isArray(exact))
+    return value.map((item, at) => restoreWrittenNumbers(item, exact[at]));
   if (!isObject(value) || !isObject(exact)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, withWrittenNumbers(inner, ownMember(exact, name))]),
+    Object.entries(value).map(([name, inner]) => [name, restoreWrittenNumbers(inner, readOwnMember(exact, name))]),
   );
 }
 
-const ownMember = (of: Readonly<Record<string, unknown>>, name: string): unknown =>
+const readOwnMember = (of: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(of, name) ? of[name] : undefined;
 
 // Inside a string the quotes would have backslashes before them.
 const written = /\{"\\u0000number":"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"\}/g;
 
 /** The JSON text of a document, with its numbers as they were written. */
-export function writtenJson(value: unknown): string {
+export function toExactJson(value: unknown): string {
   const text = JSON.stringify(value);
   return text?.includes('{"\\u0000number":"') ? text.replace(written, "$1") : text;
 }
 
 /** The same value with plain numbers: for what computes with them. */
-export function computable(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(computable);
+export function toComputable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toComputable);
   if (!isObject(value)) return value;
   const { [member]: text } = value;
   if (typeof text === "string" && numberText.test(text) && Object.keys(value).length === 1) return Number(text);
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, computable(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toComputable(inner)]));
 }
 
 /** How one JSON document is written: without blanks, with a blank after each comma and colon, or in ASCII alone. */
@@ -159,18 +160,18 @@ export const webhookJsonForms = [...jsonForms, "mixed"] as const;
 export type WebhookJsonForm = (typeof webhookJsonForms)[number];
 
 /** The form of the webhook with this number. */
-export const formOfWebhook = (form: WebhookJsonForm, number: number): JsonForm =>
+export const getWebhookForm = (form: WebhookJsonForm, number: number): JsonForm =>
   form === "mixed" ? jsonForms[number % jsonForms.length]! : form;
 
 /** The same document in another form: numbers and the order of keys stay. `text` is what `JSON.stringify` made. */
 export function writeJson(text: string, form: JsonForm): string {
-  if (form === "spaced") return spaceMarks(text);
+  if (form === "spaced") return insertSpaces(text);
   if (form === "escaped") return text.replace(/[\u0080-\uffff]/g, escapeUnit);
   return text;
 }
 
 /** A blank after each comma and colon that is not in a string. */
-function spaceMarks(text: string): string {
+function insertSpaces(text: string): string {
   const pieces: string[] = [];
   let isString = false;
   let from = 0;

@@ -3,7 +3,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The fields of a JSON object; none if a value is something else. */
-export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
+export const toFields = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
 /** The value of a JSON text; undefined for any other string. */
 export function tryParseJson(text: string): unknown {

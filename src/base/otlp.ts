@@ -19,37 +19,37 @@ const kinds = { internal: 1, server: 2, client: 3, producer: 4 } as const;
 const failedCode = 2;
 
 /** The body of an export of spans as OTLP/HTTP accepts it in JSON (opentelemetry-proto, ExportTraceServiceRequest). */
-export function otlpDocument(
+export function buildOtlpDocument(
   spans: readonly Span[],
   resource: SpanAttributes,
   scope: { name: string; version: string },
 ) {
   return {
     resourceSpans: [
-      { resource: { attributes: keyValues(resource) }, scopeSpans: [{ scope, spans: spans.map(otlpSpan) }] },
+      { resource: { attributes: toKeyValues(resource) }, scopeSpans: [{ scope, spans: spans.map(toOtlpSpan) }] },
     ],
   };
 }
 
-const otlpSpan = ({ trace, span, parent, name, kind, start, end, attributes, failed }: Span) => ({
+const toOtlpSpan = ({ trace, span, parent, name, kind, start, end, attributes, failed }: Span) => ({
   traceId: trace,
   spanId: span,
   ...(parent !== null && { parentSpanId: parent }),
   name,
   kind: kinds[kind],
-  startTimeUnixNano: nanoseconds(start),
-  endTimeUnixNano: nanoseconds(Math.max(start, end)),
-  attributes: keyValues(attributes),
+  startTimeUnixNano: toNanoseconds(start),
+  endTimeUnixNano: toNanoseconds(Math.max(start, end)),
+  attributes: toKeyValues(attributes),
   ...(failed !== undefined && { status: { code: failedCode, message: failed } }),
 });
 
 /** 64 bits are strings in JSON of protocol buffers. */
-const nanoseconds = (ms: number): string => `${BigInt(Math.round(ms * 1_000)) * 1_000n}`;
+const toNanoseconds = (ms: number): string => `${BigInt(Math.round(ms * 1_000)) * 1_000n}`;
 
-const keyValues = (attributes: SpanAttributes) =>
-  Object.entries(attributes).flatMap(([key, value]) => (value === null ? [] : [{ key, value: anyValue(value) }]));
+const toKeyValues = (attributes: SpanAttributes) =>
+  Object.entries(attributes).flatMap(([key, value]) => (value === null ? [] : [{ key, value: toAnyValue(value) }]));
 
-function anyValue(value: string | number | boolean) {
+function toAnyValue(value: string | number | boolean) {
   if (typeof value === "string") return { stringValue: value };
   if (typeof value === "boolean") return { boolValue: value };
   return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };

@@ -47,13 +47,13 @@ export function parsePostgresUrl(text: string): PostgresUrl {
     throw new Error(`must have an sslmode of ${sslModes.join(", ")}, got "${sslMode}"`);
   const port = Number(url.searchParams.get("port") || url.port || 5432);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error("must have a port from 1 to 65535");
-  const part = (encoded: string) => decoded(encoded) || undefined;
+  const decodePart = (encoded: string) => decodeOrReject(encoded) || undefined;
   return {
-    host: url.searchParams.get("host") || decoded(url.hostname).replace(/^\[(.*)\]$/, "$1"),
+    host: url.searchParams.get("host") || decodeOrReject(url.hostname).replace(/^\[(.*)\]$/, "$1"),
     port,
-    user: part(url.username),
-    password: part(url.password),
-    database: part(url.pathname.slice(1)),
+    user: decodePart(url.username),
+    password: decodePart(url.password),
+    database: decodePart(url.pathname.slice(1)),
     sslMode: sslMode === "disable" ? undefined : sslMode,
   };
 }
@@ -67,7 +67,7 @@ export function formatPostgresUrl({ host, port, user, database }: PostgresUrl): 
   return `postgres://${as}${host.includes(":") ? `[${host}]` : host}${port === 5432 ? "" : `:${port}`}/${name}`;
 }
 
-function decoded(text: string): string {
+function decodeOrReject(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -32,7 +32,7 @@ function skipContinue(socket: Connection): void {
     if (!awaitsHead) return;
     const chunk = socket.read();
     if (chunk === null) return;
-    const rest = withoutContinue(held ? Buffer.concat([held, chunk]) : chunk);
+    const rest = removeContinue(held ? Buffer.concat([held, chunk]) : chunk);
     held = rest.isWhole || rest.bytes.length > maxHeldBytes ? undefined : rest.bytes;
     if (held || rest.bytes.length === 0) return;
     awaitsHead = false;
@@ -43,13 +43,13 @@ function skipContinue(socket: Connection): void {
 /**
  * The bytes without the responses of 100 at their beginning; not whole: there may be one, of which more has to come.
  */
-function withoutContinue(bytes: Buffer): { readonly bytes: Buffer; readonly isWhole: boolean } {
+function removeContinue(bytes: Buffer): { readonly bytes: Buffer; readonly isWhole: boolean } {
   if (bytes.length < maxPrefixBytes) {
     return { bytes, isWhole: bytes.length > 0 && !"HTTP/1.1 100 ".startsWith(bytes.toString("latin1")) };
   }
   if (!statusLine.test(bytes.toString("latin1", 0, maxPrefixBytes))) return { bytes, isWhole: true };
   const end = bytes.indexOf("\r\n\r\n");
-  return end < 0 ? { bytes, isWhole: false } : withoutContinue(bytes.subarray(end + 4));
+  return end < 0 ? { bytes, isWhole: false } : removeContinue(bytes.subarray(end + 4));
 }
 
 /** Whether a response ends with its head, whatever it says of a length (RFC 9112, 6.3). */

@@ -6,7 +6,7 @@ export function findNearest(word: string, candidates: Iterable<string>): string 
   let best: string | undefined;
   let bestDistance = Math.min(3, Math.floor(word.length / 2) + 1);
   for (const candidate of candidates) {
-    const distance = typingDistance(word.toLowerCase(), candidate.toLowerCase());
+    const distance = computeTypingDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -16,13 +16,13 @@ export function findNearest(word: string, candidates: Iterable<string>): string 
 }
 
 /** `Did you mean "x"?`, or the whole list when nothing is near. */
-export function didYouMean(word: string, candidates: readonly string[]): string {
+export function formatSuggestion(word: string, candidates: readonly string[]): string {
   const near = findNearest(word, candidates);
   return near === undefined ? `Known: ${[...candidates].sort().join(", ")}.` : `Did you mean ${near}?`;
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
-function typingDistance(a: string, b: string): number {
+function computeTypingDistance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array<number>(b.length).fill(0)]);
   for (let j = 0; j <= b.length; j += 1) rows[0]![j] = j;
   for (let i = 1; i <= a.length; i += 1) {

@@ -3,7 +3,7 @@ import { hash } from "./hmac.ts";
 import type { TraceContext } from "./trace-context.ts";
 
 /** Something new, below another or as the beginning of a trace. */
-export const newSpan = (above?: TraceContext): TraceContext => ({
+export const createSpan = (above?: TraceContext): TraceContext => ({
   trace: above?.trace ?? randomBytes(16).toString("hex"),
   span: randomBytes(8).toString("hex"),
 });
@@ -13,7 +13,7 @@ const traceBytes = 16;
 const drawnBytes = 256 * traceBytes;
 
 /** Creates trace ids for new traces. The same seed gives the same ones; without one they are random. */
-export function traceIds(seed?: string): (beginning: string) => string {
+export function deriveTraceIds(seed?: string): (beginning: string) => string {
   if (seed !== undefined) return (beginning) => hash("sha256", `${seed}\0${beginning}`).toString("hex", 0, traceBytes);
   let drawn = Buffer.alloc(0);
   let at = 0;
@@ -28,5 +28,5 @@ export function traceIds(seed?: string): (beginning: string) => string {
 }
 
 /** The span of one thing within a trace: made of its name, so that it need not be stored. */
-export const spanId = (trace: string, name: string): string =>
+export const deriveSpanId = (trace: string, name: string): string =>
   hash("sha256", `${trace}\0${name}`).toString("hex", 0, 8);

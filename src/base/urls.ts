@@ -1,5 +1,5 @@
 /** The names in a path such as `/contracts/{contract_id}/status`, in order. */
-export const placeholders = (template: string): string[] =>
+export const findPlaceholders = (template: string): string[] =>
   [...template.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!);
 
 /** Puts percent-encoded values instead of the names. `full_path` is the one value that may hold slashes. */

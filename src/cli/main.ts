@@ -1,4 +1,4 @@
-import { isoMillis, systemWallClock } from "../base/clock.ts";
+import { systemWallClock, toIsoMillis } from "../base/clock.ts";
 import { commandGroups } from "./commands/groups.ts";
 import {
   groupNames,
@@ -162,7 +162,7 @@ async function reportFailure(found: Explanation, error: unknown, argv: readonly 
   const printer = createPrinter(host, false);
   if (logsJson(own)) {
     // Programs that collect the log of an emulator read a document on a line, also of a fatal error.
-    const about = { time: isoMillis(systemWallClock.now()), level: "error", event: "fatal" };
+    const about = { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
     await printer.json("stderr", { ...about, ...explanationJson(explanation) });
     return explanation.exitCode;
   }

@@ -18,7 +18,7 @@ const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
  * The response with its content codings undone (RFC 9110, 8.4). No request asks for any, but proxies and stored objects
  * have them. A response with a coding that is not known here stays as it is.
  */
-export function decodedAnswer(answer: IncomingResponse, method: string, maxBytes: number): IncomingResponse {
+export function decodeResponse(answer: IncomingResponse, method: string, maxBytes: number): IncomingResponse {
   const { "content-encoding": encoding = "", "content-length": length, ...headers } = answer.headers;
   const codings = encoding
     .toLowerCase()
@@ -28,10 +28,10 @@ export function decodedAnswer(answer: IncomingResponse, method: string, maxBytes
   const isKnown = codings.every((coding) => decoders[coding] !== undefined);
   if (codings.length === 0 || !isKnown || length === "0" || hasNoBody(answer.status) || method === "HEAD")
     return answer;
-  return { ...answer, headers, body: decodedBody(answer.body, codings, maxBytes) };
+  return { ...answer, headers, body: decodeBody(answer.body, codings, maxBytes) };
 }
 
-async function* decodedBody(
+async function* decodeBody(
   body: AsyncIterable<Uint8Array>,
   codings: readonly string[],
   maxBytes: number,
@@ -43,7 +43,7 @@ async function* decodedBody(
   const streams = codings.toReversed().map((coding) => decoders[coding]!());
   const decoded = streams.at(-1)!;
   // If it fails, reading the last one fails, too.
-  pipeline([Readable.from(withFirst(first.value, coded), { objectMode: false }), ...streams]).catch(() => {});
+  pipeline([Readable.from(prependChunk(first.value, coded), { objectMode: false }), ...streams]).catch(() => {});
   let bytes = 0;
   for await (const chunk of decoded as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
@@ -53,7 +53,7 @@ async function* decodedBody(
   }
 }
 
-async function* withFirst(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* prependChunk(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield first;
     for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
-import { plainNumbers } from "../base/json.ts";
-import { placeholders } from "../base/urls.ts";
+import { toPlainNumbers } from "../base/json.ts";
+import { findPlaceholders } from "../base/urls.ts";
 import { type ArgumentProblem, InvalidArgumentsError } from "./errors.ts";
 
 /** A caller's arguments of an operation, before their types are known. */
@@ -28,8 +28,8 @@ export class CheckedCall {
    * Throws InvalidArgumentsError, which names every invalid argument. Without its schemas an operation accepts
    * anything.
    */
-  static of(operation: CallableOperation, args: CallArguments = {}): CheckedCall {
-    const problems = problemsIn(operation, args);
+  static check(operation: CallableOperation, args: CallArguments = {}): CheckedCall {
+    const problems = findProblems(operation, args);
     if (problems.length > 0) throw new InvalidArgumentsError(operation.id, problems);
     return new CheckedCall(operation, args);
   }
@@ -44,22 +44,22 @@ export class CheckedCall {
 }
 
 /** Arguments that do not fit the declaration. */
-function problemsIn(operation: CallableOperation, args: CallArguments): ArgumentProblem[] {
+function findProblems(operation: CallableOperation, args: CallArguments): ArgumentProblem[] {
   const { params, query, headers, body } = operation.request;
   // The signed URL of a storage call holds them all.
   if (operation.service.name === "storage") return [];
   return [
-    ...pathProblems(operation.path, args.params ?? {}),
-    ...partProblems("params", params, args.params ?? {}),
-    ...partProblems("query", query, args.query ?? {}),
-    ...partProblems("headers", headers, args.headers ?? {}),
-    ...partProblems("body", body?.schema, plainNumbers(args.body)),
+    ...findPathProblems(operation.path, args.params ?? {}),
+    ...findPartProblems("params", params, args.params ?? {}),
+    ...findPartProblems("query", query, args.query ?? {}),
+    ...findPartProblems("headers", headers, args.headers ?? {}),
+    ...findPartProblems("body", body?.schema, toPlainNumbers(args.body)),
   ];
 }
 
 /** Values that would change the path to that of another operation: "" of a list, ".." of its parent. */
-function pathProblems(path: string, params: NonNullable<CallArguments["params"]>): ArgumentProblem[] {
-  return placeholders(path).flatMap((name) => {
+function findPathProblems(path: string, params: NonNullable<CallArguments["params"]>): ArgumentProblem[] {
+  return findPlaceholders(path).flatMap((name) => {
     const value = params[name];
     if (name === "full_path" || typeof value !== "string") return [];
     const rule =
@@ -68,7 +68,11 @@ function pathProblems(path: string, params: NonNullable<CallArguments["params"]>
   });
 }
 
-function partProblems(part: ArgumentProblem["in"], schema: z.ZodType | undefined, value: unknown): ArgumentProblem[] {
+function findPartProblems(
+  part: ArgumentProblem["in"],
+  schema: z.ZodType | undefined,
+  value: unknown,
+): ArgumentProblem[] {
   const parsed = schema?.safeParse(value, { jitless: true });
   if (!parsed || parsed.success) return [];
   return parsed.error.issues.map((issue) => {
@@ -79,7 +83,7 @@ function partProblems(part: ArgumentProblem["in"], schema: z.ZodType | undefined
 }
 
 /** All ways in which a value differs from its declaration. */
-export function issuesIn(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
+export function findIssues(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
   try {
     // Most processes check one response: making a fast parser for it would cost them more than all else that they do.
     return schema.safeParse(value, { jitless: true }).error?.issues ?? [];
@@ -94,11 +98,11 @@ export function issuesIn(schema: z.ZodType, value: unknown): readonly z.core.$Zo
  * Position of a value with another shape than the declaration: a field that is missing, or a string instead of a list.
  * Undefined if all that is declared can be read. Undeclared fields, choices and formats do not matter: services grow.
  */
-export const shapeProblemIn = (schema: z.ZodType, value: unknown): string | undefined =>
-  firstShapeProblem(issuesIn(schema, value), value);
+export const findShapeProblem = (schema: z.ZodType, value: unknown): string | undefined =>
+  getFirstShapeProblem(findIssues(schema, value), value);
 
 /** The same of differences that were found in a value. */
-export function firstShapeProblem(issues: readonly z.core.$ZodIssue[], value: unknown): string | undefined {
+export function getFirstShapeProblem(issues: readonly z.core.$ZodIssue[], value: unknown): string | undefined {
   const found = issues.find((issue) => isOfShape(issue, value));
   return found && `${found.path.map(String).join(".") || "the response"}: ${found.message}`;
 }

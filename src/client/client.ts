@@ -1,12 +1,12 @@
 import type { ArgumentsOf, CallableOperation, Operation, ResultOf } from "../api/operation.ts";
 import { systemWallClock, type WallClock } from "../base/clock.ts";
-import { didYouMean } from "../base/text.ts";
+import { formatSuggestion } from "../base/text.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import type { ReadMode } from "./limits.ts";
 import { type Retry, type RetryRule, withRetries } from "./network-failure.ts";
 import type { CallOptions, ClientOptions as PublishedOptions } from "./published.d.ts";
 import { buildRequest, type HttpRequest, isIdempotent } from "./request.ts";
-import { type ApiResponse, type HttpResponse, readModeOf, readResponse, requireValidValue } from "./response.ts";
+import { type ApiResponse, getReadMode, type HttpResponse, readResponse, requireValidValue } from "./response.ts";
 import type { Transport } from "./transport.ts";
 
 /** Called with every exchange; default: none. */
@@ -50,8 +50,12 @@ export interface Client {
   call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
   /** The same with status, headers and drift. */
   send(call: CheckedCall, options?: SendOptions): Promise<ApiResponse>;
-  /** Sends a request as it is, with retries, and checks nothing. Without `reading` the response is read whole. */
-  exchange(request: HttpRequest, options?: CallOptions, reading?: (status: number) => ReadMode): Promise<HttpResponse>;
+  /** Sends a request as it is, with retries, and checks nothing. Without `chooseReadMode` the response is read whole. */
+  exchange(
+    request: HttpRequest,
+    options?: CallOptions,
+    chooseReadMode?: (status: number) => ReadMode,
+  ): Promise<HttpResponse>;
   close(): Promise<void>;
 }
 
@@ -73,22 +77,22 @@ export function createClient(options: ClientOptions): Client {
   };
 
   const { tracing } = options;
-  const traced = (request: HttpRequest): HttpRequest =>
+  const addTraceHeaders = (request: HttpRequest): HttpRequest =>
     tracing === undefined ? request : { ...request, headers: { ...tracing, ...request.headers } };
 
   async function exchange(
     request: HttpRequest,
     call: CallOptions = {},
-    reading?: (status: number) => ReadMode,
+    chooseReadMode?: (status: number) => ReadMode,
   ): Promise<HttpResponse> {
     const repeatable = isRepeatable(request.method, call);
-    const attempt = async () => {
+    const sendOnce = async () => {
       const startedAt = wall.monotonicNow();
       observer.onRequest?.(request);
       const response = await transport.send(request, {
         timeoutMs: call.timeoutMs ?? options.timeoutMs ?? clientDefaults.timeoutMs,
         silenceMs: call.silenceMs,
-        reading,
+        chooseReadMode,
         repeatable,
         signal: call.signal,
       });
@@ -97,7 +101,7 @@ export function createClient(options: ClientOptions): Client {
     };
     // A stream can be read once only.
     const retries = isReadOnce(request.body) ? 0 : (call.retries ?? rule.retries);
-    return withRetries(attempt, { ...rule, retries }, pauses, {
+    return withRetries(sendOnce, { ...rule, retries }, pauses, {
       signal: call.signal,
       repeatable,
       onRetry: (retry) => observer.onRetry?.(request, retry),
@@ -107,10 +111,10 @@ export function createClient(options: ClientOptions): Client {
   async function send(call: CheckedCall, how: SendOptions = {}): Promise<ApiResponse> {
     const { operation } = call;
     const built = buildRequest(call, baseUrls, credentials, how);
-    const request = operation.service.name === "storage" ? built : traced(built);
-    const reading = (status: number) => readModeOf(operation, status);
+    const request = operation.service.name === "storage" ? built : addTraceHeaders(built);
+    const chooseReadMode = (status: number) => getReadMode(operation, status);
     const timeoutMs = how.timeoutMs ?? options.timeoutMs ?? operation.longestMs;
-    const response = await exchange(request, { ...how, timeoutMs }, reading);
+    const response = await exchange(request, { ...how, timeoutMs }, chooseReadMode);
     const repeatable = isRepeatable(request.method, how);
     const declaration = response.status < 400 ? await how.declaration?.(response.headers) : undefined;
     const answer = await readResponse(declaration ?? operation, request, response, { ...how, repeatable });
@@ -119,10 +123,10 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return {
-    exchange: (request, ...rest) => exchange(traced(request), ...rest),
+    exchange: (request, ...rest) => exchange(addTraceHeaders(request), ...rest),
     send,
     async call(operation, ...[args, how]) {
-      const answer = await send(CheckedCall.of(operation, args as CallArguments | undefined), how);
+      const answer = await send(CheckedCall.check(operation, args as CallArguments | undefined), how);
       return (options.readable ? requireValidValue(answer) : answer.value) as ResultOf<typeof operation>;
     },
     close() {
@@ -138,13 +142,14 @@ const isRepeatable = (method: string, { repeatable }: CallOptions): boolean =>
 const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "object" && !ArrayBuffer.isView(body);
 
 /** Each name that there is. */
-export type AllOf<T> = Readonly<Record<keyof T, true>>;
+export type AllKeys<T> = Readonly<Record<keyof T, true>>;
 
 /** Rejects a misspelt name, which would have no effect. Throws a TypeError that names the nearest. */
-export function checkNames<T extends object>(given: T | undefined, known: AllOf<T>, place: string): void {
+export function checkNames<T extends object>(given: T | undefined, known: AllKeys<T>, place: string): void {
   const names = Object.keys(known);
   const wrong = Object.keys(given ?? {}).find((name) => !names.includes(name));
-  if (wrong !== undefined) throw new TypeError(`${place}: unknown option "${wrong}". ${didYouMean(wrong, names)}`);
+  if (wrong !== undefined)
+    throw new TypeError(`${place}: unknown option "${wrong}". ${formatSuggestion(wrong, names)}`);
 }
 
 /** Rejects base URLs of which none says where a service is. Throws a TypeError. */

@@ -6,7 +6,7 @@ import type { Credentials } from "./published.d.ts";
  * The headers that identify the caller of one operation. A missing cluster key is omitted, since the routing service
  * may accept that (DECISIONS.md, R6); everything else that is missing throws MissingCredentialsError.
  */
-export function credentialHeaders(
+export function buildCredentialHeaders(
   operation: Pick<CallableOperation, "auth" | "service">,
   clusterId: string | undefined,
   credentials: Credentials,

@@ -1,4 +1,4 @@
-import { timeText } from "./limits.ts";
+import { formatTime } from "./limits.ts";
 import type { Problem } from "./published.d.ts";
 
 /**
@@ -95,7 +95,7 @@ export class RetryAfterTooLongError extends Error {
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number, maxWaitMs: number) {
-    super(`The service requests a wait of ${timeText(retryAfterMs)}, but the maximum is ${timeText(maxWaitMs)}.`);
+    super(`The service requests a wait of ${formatTime(retryAfterMs)}, but the maximum is ${formatTime(maxWaitMs)}.`);
     this.retryAfterMs = retryAfterMs;
   }
 }
@@ -169,7 +169,7 @@ const credentialOptions: Readonly<Record<MissingCredentialsError["needs"], strin
  */
 export function addOperationToError(operation: string, error: unknown): unknown {
   if (!isNameless(error)) return error;
-  const advice = adviceFor(error);
+  const advice = getAdvice(error);
   const message = `${operation}: ${error.message}${advice === undefined ? "" : ` ${advice}`}`;
   // The captured stack begins with the former message.
   error.stack = error.stack?.replace(error.message, () => message) ?? "";
@@ -186,19 +186,19 @@ export async function* addOperationToStreamErrors<T>(operation: string, pieces: 
   }
 }
 
-type Nameless =
+type ErrorWithoutName =
   | NetworkError
   | RetryAfterTooLongError
   | MissingCredentialsError
   | InvalidResponseError
   | MisroutedRequestError;
 
-const isNameless = (error: unknown): error is Nameless =>
+const isNameless = (error: unknown): error is ErrorWithoutName =>
   [NetworkError, RetryAfterTooLongError, MissingCredentialsError, InvalidResponseError, MisroutedRequestError].some(
     (kind) => error instanceof kind,
   );
 
-function adviceFor(error: Nameless): string | undefined {
+function getAdvice(error: ErrorWithoutName): string | undefined {
   if (error instanceof MissingCredentialsError) return `Pass ${credentialOptions[error.needs]} to createClient.`;
   if (error instanceof RetryAfterTooLongError) return "Increase maxWaitMs.";
   if (error instanceof ResponseTooLargeError) return error.adjustable ? "Increase maxAnswerBytes." : undefined;

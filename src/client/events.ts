@@ -1,4 +1,4 @@
-import { fieldsOf } from "../base/object.ts";
+import { toFields } from "../base/object.ts";
 import { formatSize } from "../base/size.ts";
 import { parseJson } from "./body.ts";
 import { InvalidResponseError } from "./errors.ts";
@@ -20,14 +20,14 @@ export async function* parseServerSentEvents(
   let data: string[] = [];
   let isResync = false;
   let size = 0;
-  for await (const line of linesOf(body)) {
+  for await (const line of readLines(body)) {
     size += line.length;
-    if (size > eventMaxBytes) throw tooLarge();
+    if (size > eventMaxBytes) throw createTooLargeError();
     if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
     if (/^event: ?resync$/.test(line)) isResync = true;
     if (line !== "") continue;
-    const event = data.length > 0 ? eventOf(data.join("\n")) : undefined;
-    if (isResync) onMissed(missedOf(event));
+    const event = data.length > 0 ? parseEvent(data.join("\n")) : undefined;
+    if (isResync) onMissed(getMissedCount(event));
     else if (data.length > 0) yield event;
     isResync = false;
     data = [];
@@ -36,7 +36,7 @@ export async function* parseServerSentEvents(
 }
 
 /** Lines end with CR LF, LF or CR. A line in pieces is put together once, when its end has come. */
-async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pieces: string[] = [];
   let size = 0;
@@ -50,7 +50,7 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
     const [first = "", ...others] = text.split(/\r\n|\n|\r/);
     pieces.push(first);
     size += first.length;
-    if (size > eventMaxBytes) throw tooLarge();
+    if (size > eventMaxBytes) throw createTooLargeError();
     if (others.length === 0) continue;
     yield pieces.join("");
     yield* others.slice(0, -1);
@@ -59,15 +59,15 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
   }
 }
 
-const tooLarge = (): InvalidResponseError =>
+const createTooLargeError = (): InvalidResponseError =>
   new InvalidResponseError(200, `The service sent an event of more than ${formatSize(eventMaxBytes)}.`);
 
-function missedOf(event: unknown): number | undefined {
-  const { missed } = fieldsOf(event);
+function getMissedCount(event: unknown): number | undefined {
+  const { missed } = toFields(event);
   return typeof missed === "number" ? missed : undefined;
 }
 
-function eventOf(text: string): unknown {
+function parseEvent(text: string): unknown {
   try {
     return parseJson(text);
   } catch {

@@ -7,13 +7,13 @@ import { nextTurn } from "../base/timing.ts";
 import { BufferedBody } from "./buffered-body.ts";
 import {
   createSizeLimitError,
+  formatTime,
   maxInterimResponses,
   minStreamedBytesPerSecond,
   type ReadMode,
   resolveMaxBytes,
   SizeLimitError,
   TimeLimitError,
-  timeText,
 } from "./limits.ts";
 
 export interface ExchangeOptions {
@@ -24,7 +24,7 @@ export interface ExchangeOptions {
   readonly silenceMs?: number | undefined;
   readonly maxBytes?: number | undefined;
   /** How a response of this status is read. */
-  readonly reading: (status: number) => ReadMode;
+  readonly chooseReadMode: (status: number) => ReadMode;
   /** Not aborted yet. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -101,9 +101,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
       }
       return true;
     }
-    const { reading, maxBytes } = this.#options;
+    const { chooseReadMode, maxBytes } = this.#options;
     this.#resume = resume;
-    this.#reading = reading(status);
+    this.#reading = chooseReadMode(status);
     this.#allowed = resolveMaxBytes(this.#reading, maxBytes);
     const headers = joinHeaders(rawHeaders);
     if (status !== 204 && Number(headers["content-length"]) > this.#allowed) {
@@ -198,20 +198,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { timeoutMs, silenceMs } = this.#options;
     const windowMs = silenceMs ?? timeoutMs;
     if (!this.#body) {
-      this.#fail(new TimeLimitError(`no response within ${timeText(timeoutMs)}`));
+      this.#fail(new TimeLimitError(`no response within ${formatTime(timeoutMs)}`));
     } else if (this.#reading === "whole") {
-      this.#fail(new TimeLimitError(`the response was incomplete after ${timeText(timeoutMs)}`));
-    } else if (this.#rested || this.#readInWindow >= this.#wanted(windowMs)) {
+      this.#fail(new TimeLimitError(`the response was incomplete after ${formatTime(timeoutMs)}`));
+    } else if (this.#rested || this.#readInWindow >= this.#computeReadAhead(windowMs)) {
       // While the one who reads it is busy, the sender cannot continue.
       this.#openWindow();
     } else {
       const pace = this.#readInWindow === 0 ? "stopped in the middle" : "was slower than 1 KiB per second";
-      this.#fail(new TimeLimitError(`the response ${pace} for ${timeText(windowMs)}`));
+      this.#fail(new TimeLimitError(`the response ${pace} for ${formatTime(windowMs)}`));
     }
   }
 
   /** Bytes; where a silence of its own is allowed, or events come, any will do. */
-  #wanted(windowMs: number): number {
+  #computeReadAhead(windowMs: number): number {
     const mayCrawl = this.#options.silenceMs !== undefined || this.#reading === "events";
     return mayCrawl ? 1 : (minStreamedBytesPerSecond * windowMs) / 1_000;
   }

@@ -50,4 +50,4 @@ export const createSizeLimitError = (allowed: number): SizeLimitError =>
   new SizeLimitError(`the response is larger than ${formatSize(allowed)}`, true);
 
 /** `30 s`, `1.5 s`, `250 ms`. */
-export const timeText = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`);
+export const formatTime = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`);

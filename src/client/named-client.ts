@@ -1,7 +1,13 @@
 import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
-import { type AnyOperation, type OperationById, type OperationId, operationById, registry } from "../api/registry.ts";
+import {
+  type AnyOperation,
+  getOperationById,
+  type OperationById,
+  type OperationId,
+  registry,
+} from "../api/registry.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
-import { type AllOf, checkAmounts, checkNames, checkUrls, createClient as createDeclaredClient } from "./client.ts";
+import { type AllKeys, checkAmounts, checkNames, checkUrls, createClient as createDeclaredClient } from "./client.ts";
 import { addOperationToError, addOperationToStreamErrors, InvalidArgumentsError } from "./errors.ts";
 import type { BaseUrls, CallOptions, ClientOptions, Credentials } from "./published.d.ts";
 import type { ApiResponse } from "./response.ts";
@@ -27,7 +33,7 @@ export interface NamedClient {
   close(): Promise<void>;
 }
 
-const optionNames: AllOf<ClientOptions> = {
+const optionNames: AllKeys<ClientOptions> = {
   baseUrls: true,
   credentials: true,
   timeoutMs: true,
@@ -35,8 +41,8 @@ const optionNames: AllOf<ClientOptions> = {
   maxWaitMs: true,
   maxAnswerBytes: true,
 };
-const addressNames: AllOf<BaseUrls> = { router: true, contracts: true, emulator: true };
-const credentialNames: AllOf<Credentials> = {
+const addressNames: AllKeys<BaseUrls> = { router: true, contracts: true, emulator: true };
+const credentialNames: AllKeys<Credentials> = {
   clientId: true,
   clientSecret: true,
   clusterKeys: true,
@@ -46,8 +52,8 @@ const credentialNames: AllOf<Credentials> = {
   controlToken: true,
 };
 
-const argumentNames: AllOf<CallArguments> = { params: true, query: true, headers: true, body: true };
-const callNames: AllOf<CallOptions> = {
+const argumentNames: AllKeys<CallArguments> = { params: true, query: true, headers: true, body: true };
+const callNames: AllKeys<CallOptions> = {
   signal: true,
   repeatable: true,
   timeoutMs: true,
@@ -74,7 +80,7 @@ export function createClient(options: ClientOptions): NamedClient {
   let isClosed = false;
 
   async function send(id: string, given: unknown, call: CallOptions | undefined): Promise<ApiResponse> {
-    const operation: Operation = operationById(id);
+    const operation: Operation = getOperationById(id);
     const args = given as CallArguments | undefined;
     checkNames(args, argumentNames, id);
     checkNames(call, callNames, `${id}: the options of a request`);
@@ -84,11 +90,11 @@ export function createClient(options: ClientOptions): NamedClient {
       if (call?.url === undefined) throw new TypeError(`${id} requires the option url: the signed URL`);
     } else if (baseUrls[service] === undefined)
       throw new TypeError(`${id} requires the option baseUrls.${service} of createClient`);
-    const checked = CheckedCall.of(operation, args);
-    const closed = () => new Error(`${id}: the client is closed. Send requests before client.close()`);
-    if (isClosed) throw closed();
+    const checked = CheckedCall.check(operation, args);
+    const createClosedError = () => new Error(`${id}: the client is closed. Send requests before client.close()`);
+    if (isClosed) throw createClosedError();
     const answer = await client.send(checked, call).catch((error: unknown) => {
-      throw isClosed ? closed() : addOperationToError(id, error);
+      throw isClosed ? createClosedError() : addOperationToError(id, error);
     });
     return isPieces(answer.value) ? { ...answer, value: addOperationToStreamErrors(id, answer.value) } : answer;
   }

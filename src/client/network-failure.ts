@@ -1,5 +1,5 @@
 import type { WallClock } from "../base/clock.ts";
-import { type TlsFailure, tlsReason, toTlsFailure } from "../base/errors.ts";
+import { getTlsReason, type TlsFailure, toTlsFailure } from "../base/errors.ts";
 import { lookupTable } from "../base/object.ts";
 import {
   InvalidArgumentsError,
@@ -53,7 +53,7 @@ const unconnected: ReadonlySet<string> = new Set([
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
-const neverSent = (code: string): boolean => unconnected.has(code) || toTlsFailure(code) !== undefined;
+const wasNeverSent = (code: string): boolean => unconnected.has(code) || toTlsFailure(code) !== undefined;
 
 /** The error to throw for one of undici, or for a limit: InvalidArgumentsError, or a NetworkError in words. */
 export function toRequestError(attempt: FailedRequest, error: unknown): Error {
@@ -69,16 +69,16 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
     const { status, cause } = error;
     return status === undefined ? createUnreachedError(proxy, cause) : createProxyError(proxy, status, origin, cause);
   }
-  const { code, reason } = reasonOf(error);
+  const { code, reason } = getReason(error);
   // Through a proxy only the proxy itself is connected to.
   if (proxy && unconnected.has(code)) return createUnreachedError(proxy, error);
   const through = proxy ? ` through the proxy ${proxy.origin}` : "";
-  const outcomeUnknown = isSent && !repeatable && !neverSent(code);
+  const outcomeUnknown = isSent && !repeatable && !wasNeverSent(code);
   if (code === "UND_ERR_HEADERS_OVERFLOW") {
-    return tooLarge("its headers are larger than 16 KiB", false);
+    return createTooLargeError("its headers are larger than 16 KiB", false);
   }
   return error instanceof SizeLimitError
-    ? tooLarge(error.message, error.adjustable)
+    ? createTooLargeError(error.message, error.adjustable)
     : new NetworkError(
         origin,
         code,
@@ -87,7 +87,7 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
         outcomeUnknown,
       );
 
-  function tooLarge(why: string, adjustable: boolean): ResponseTooLargeError {
+  function createTooLargeError(why: string, adjustable: boolean): ResponseTooLargeError {
     return new ResponseTooLargeError(
       origin,
       `Failed to read from ${origin}${through}: ${why}.`,
@@ -110,7 +110,7 @@ export function createProxyError(proxy: ForwardProxy, status: number, origin: st
 }
 
 function createUnreachedError(proxy: ForwardProxy, cause: unknown): ProxyError {
-  const { code, reason } = reasonOf(cause);
+  const { code, reason } = getReason(cause);
   return new ProxyError(proxy.origin, code, `Failed to reach the proxy ${proxy.origin}: ${reason} (${code}).`, cause);
 }
 
@@ -124,11 +124,11 @@ function describeProtocolError(code: string, error: { message?: string }): strin
   if (trouble !== undefined) return ofTls[trouble];
   // As zlib names the errors of Brotli.
   if (code.startsWith("ERR__ERROR_")) return "the compressed response is damaged";
-  if (code.startsWith("ERR_SSL_") && error instanceof Error) return `TLS failed: ${tlsReason(error)}`;
+  if (code.startsWith("ERR_SSL_") && error instanceof Error) return `TLS failed: ${getTlsReason(error)}`;
   return error.message || code;
 }
 
-function reasonOf(error: unknown): { code: string; reason: string } {
+function getReason(error: unknown): { code: string; reason: string } {
   const cause = (error ?? {}) as { name?: string; code?: string; message?: string; errors?: { code?: string }[] };
   // Happy eyeballs report one failure per address.
   const code = cause.code ?? cause.errors?.[0]?.code ?? "UNKNOWN";

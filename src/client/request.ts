@@ -1,10 +1,10 @@
 import type { CallableOperation, Method } from "../api/operation.ts";
 import { stringifyExact } from "../base/json.ts";
-import { fieldsOf } from "../base/object.ts";
+import { toFields } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
 import { fillTemplate } from "../base/urls.ts";
 import type { CallArguments, CheckedCall } from "./checked-call.ts";
-import { credentialHeaders } from "./credentials.ts";
+import { buildCredentialHeaders } from "./credentials.ts";
 import type { BaseUrls, CallOptions, Credentials } from "./published.d.ts";
 
 export interface HttpRequest {
@@ -44,25 +44,25 @@ export function buildRequest(
   }
   return {
     method,
-    url: baseUrl(operation, base) + pathOf(operation, args),
+    url: getBaseUrl(operation, base) + buildPath(operation, args),
     headers: {
-      accept: acceptOf(operation),
+      accept: buildAccept(operation),
       ...type,
-      ...declaredHeaders(args.headers),
-      ...(credentials && credentialHeaders(operation, clusterNamedIn(args), credentials)),
+      ...toDeclaredHeaders(args.headers),
+      ...(credentials && buildCredentialHeaders(operation, findNamedCluster(args), credentials)),
     },
     body: content,
   };
 }
 
-function baseUrl(operation: CallableOperation, base: BaseUrls): string {
+function getBaseUrl(operation: CallableOperation, base: BaseUrls): string {
   const name = operation.service.name as keyof BaseUrls;
   const url = base[name];
   if (url === undefined) throw new Error(`No base URL for the service ${name}`);
   return trimTrailing(url, "/");
 }
 
-function pathOf(operation: CallableOperation, args: CallArguments): string {
+function buildPath(operation: CallableOperation, args: CallArguments): string {
   const path = fillTemplate(operation.path, (args.params ?? {}) as Record<string, string | number>);
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(args.query ?? {})) {
@@ -72,18 +72,18 @@ function pathOf(operation: CallableOperation, args: CallArguments): string {
 }
 
 /** The cluster that a call names, in its path or in its body: decides which cluster key is sent. */
-function clusterNamedIn(args: CallArguments): string | undefined {
-  const named = args.params?.cluster_id ?? fieldsOf(args.body).cluster_id;
+function findNamedCluster(args: CallArguments): string | undefined {
+  const named = args.params?.cluster_id ?? toFields(args.body).cluster_id;
   return typeof named === "string" ? named : undefined;
 }
 
-function acceptOf(operation: CallableOperation): string {
+function buildAccept(operation: CallableOperation): string {
   const kinds = Object.values(operation.responses).map(({ kind }) => kind);
   if (kinds.includes("events")) return "text/event-stream";
   return kinds.includes("json") ? "application/json" : "*/*";
 }
 
-function declaredHeaders(headers: CallArguments["headers"]): Record<string, string> {
+function toDeclaredHeaders(headers: CallArguments["headers"]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );

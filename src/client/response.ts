@@ -4,7 +4,7 @@ import type { CallableOperation } from "../api/operation.ts";
 import { redactUrl } from "../api/secrets.ts";
 import { restoreExactNumbers } from "../base/json.ts";
 import { parseJson } from "./body.ts";
-import { firstShapeProblem, issuesIn } from "./checked-call.ts";
+import { findIssues, getFirstShapeProblem } from "./checked-call.ts";
 import { InvalidResponseError, leavesOutcomeUnknown, MisroutedRequestError, ServiceError } from "./errors.ts";
 import { type MissedEventsHandler, parseServerSentEvents } from "./events.ts";
 import type { ReadMode } from "./limits.ts";
@@ -42,8 +42,8 @@ export function requireValidValue<Value>({ status, value, shapeProblem }: ApiRes
 }
 
 /** How a response of that status is read: bytes and events are handed on as they come. */
-export function readModeOf(operation: CallableOperation, status: number): ReadMode {
-  const kind = declaredBody(operation, status)?.kind;
+export function getReadMode(operation: CallableOperation, status: number): ReadMode {
+  const kind = findDeclaredBody(operation, status)?.kind;
   // The one document of ours that grows with all the data.
   if (operation.id === "state.export" && kind === "json") return "export";
   return kind === "bytes" ? "stream" : kind === "events" ? "events" : "whole";
@@ -81,10 +81,10 @@ export async function readResponse(
     );
   }
   // A server that ends answers what it would answer otherwise, but for the body.
-  const declared = status >= 400 && headers["content-length"] === "0" ? undefined : declaredBody(operation, status);
+  const declared = status >= 400 && headers["content-length"] === "0" ? undefined : findDeclaredBody(operation, status);
   if (declared === undefined) {
     // Sign-ins and proxies answer with a page, or send on to one.
-    if (status < 400 && isPage(response)) throw createUnexpectedError(expectedStatuses(operation), response);
+    if (status < 400 && isPage(response)) throw createUnexpectedError(formatExpectedStatuses(operation), response);
     const body = parseBody(await readBodyText(response.body));
     throw new ServiceError({
       operation: operation.id,
@@ -101,14 +101,15 @@ export async function readResponse(
   const ofStatus =
     operation.responses[status] || declared.kind === "passthrough"
       ? []
-      : [`status ${status} instead of ${successesOf(operation).join(" or ")}`];
+      : [`status ${status} instead of ${listSuccessStatuses(operation).join(" or ")}`];
   return { status, headers, ...result, drift: [...ofStatus, ...drift] };
 }
 
 /** The path that was asked for, without the secrets in it. */
 export const formatRequestPath = ({ url }: Pick<HttpRequest, "url">): string => redactUrl(new URL(url).pathname);
 
-const expectedStatuses = ({ responses }: CallableOperation): string => `status ${Object.keys(responses).join(" or ")}`;
+const formatExpectedStatuses = ({ responses }: CallableOperation): string =>
+  `status ${Object.keys(responses).join(" or ")}`;
 
 /** Operations at the path of the catch-all, which never serves them. */
 const routedServices: ReadonlySet<string> = new Set<CallableOperation["service"]["name"]>(["router", "emulator"]);
@@ -116,11 +117,11 @@ const routedServices: ReadonlySet<string> = new Set<CallableOperation["service"]
 const isCatchAll = (operation: CallableOperation): boolean => Array.isArray(operation.method);
 
 /** The kind of body that a success of that status is read as. */
-export const bodyKindOf = (operation: CallableOperation, status: number): Body["kind"] | undefined =>
-  declaredBody(operation, status)?.kind;
+export const getBodyKind = (operation: CallableOperation, status: number): DeclaredBody["kind"] | undefined =>
+  findDeclaredBody(operation, status)?.kind;
 
 /** How the body of a success is read; undefined for other statuses. */
-function declaredBody({ responses }: CallableOperation, status: number): Body | undefined {
+function findDeclaredBody({ responses }: CallableOperation, status: number): DeclaredBody | undefined {
   const exact = responses[status];
   if (exact || status >= 400) return exact;
   const all = Object.values(responses);
@@ -131,70 +132,73 @@ function declaredBody({ responses }: CallableOperation, status: number): Body | 
   return all.find(({ kind }) => kind === "redirect");
 }
 
-const successesOf = ({ responses }: CallableOperation): string[] =>
+const listSuccessStatuses = ({ responses }: CallableOperation): string[] =>
   Object.keys(responses).filter((status) => status < "400");
 
-type Body = CallableOperation["responses"][number];
-type Result = Pick<ApiResponse, "value" | "drift" | "shapeProblem">;
+type DeclaredBody = CallableOperation["responses"][number];
+type ParseResult = Pick<ApiResponse, "value" | "drift" | "shapeProblem">;
 
 async function read(
-  declared: Body,
+  declared: DeclaredBody,
   response: HttpResponse,
   { onMissed, exactNumbers }: ResponseReadOptions,
-): Promise<Result> {
-  const exact = (text: string, value: unknown) => (exactNumbers ? restoreExactNumbers(text, value) : value);
-  const parsedText = (text: string) => {
+): Promise<ParseResult> {
+  const restoreNumbers = (text: string, value: unknown) => (exactNumbers ? restoreExactNumbers(text, value) : value);
+  const parseAsText = (text: string) => {
     const value = parseBody(text);
-    return value === text ? text : exact(text, value);
+    return value === text ? text : restoreNumbers(text, value);
   };
-  const plain = (value: unknown): Result => ({ value, drift: [], shapeProblem: undefined });
+  const createResult = (value: unknown): ParseResult => ({ value, drift: [], shapeProblem: undefined });
   switch (declared.kind) {
     case "json": {
       const text = await readBodyText(response.body);
-      if (text.trim() === "") return otherThan("JSON", undefined, "an empty body");
-      const value = jsonOf(response, text);
-      if (value === undefined) return otherThan("JSON", text, "text");
-      const printed = exact(text, value);
-      return declared.schema ? { value: printed, ...compareBody(declared.schema, value) } : plain(printed);
+      if (text.trim() === "") return createUnexpectedResult("JSON", undefined, "an empty body");
+      const value = parseResponseJson(response, text);
+      if (value === undefined) return createUnexpectedResult("JSON", text, "text");
+      const printed = restoreNumbers(text, value);
+      return declared.schema ? { value: printed, ...compareBody(declared.schema, value) } : createResult(printed);
     }
     case "empty": {
       const text = await readBodyText(response.body);
-      if (text.trim() === "") return plain(undefined);
+      if (text.trim() === "") return createResult(undefined);
       // A page is what proxies and sign-ins answer instead of the service.
       if (isMarkup(text)) throw createUnexpectedError("nothing", response, "HTML");
-      return { ...plain(parsedText(text)), drift: ["a body instead of none"] };
+      return { ...createResult(parseAsText(text)), drift: ["a body instead of none"] };
     }
     case "html":
-      return plain(await readBodyText(response.body));
+      return createResult(await readBodyText(response.body));
     case "bytes": {
       // A page instead of a document; uploaded octets may be anything.
-      if (declared.mediaType === "application/octet-stream") return plain(response.body);
+      if (declared.mediaType === "application/octet-stream") return createResult(response.body);
       if (isPage(response)) throw createUnexpectedError(`a document (${declared.mediaType})`, response);
-      const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(mediaTypeOf);
-      const type = mediaTypeOf(response.headers["content-type"] ?? "");
+      const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(parseMediaType);
+      const type = parseMediaType(response.headers["content-type"] ?? "");
       const isOther = type !== "" && !declaredTypes.includes(type);
-      return { ...plain(response.body), drift: isOther ? [`${type} instead of ${declaredTypes.join(" or ")}`] : [] };
+      return {
+        ...createResult(response.body),
+        drift: isOther ? [`${type} instead of ${declaredTypes.join(" or ")}`] : [],
+      };
     }
     case "redirect": {
       const text = await readBodyText(response.body);
-      return plain(response.headers.location ?? (text === "" ? undefined : parsedText(text)));
+      return createResult(response.headers.location ?? (text === "" ? undefined : parseAsText(text)));
     }
     case "events": {
       if (isPage(response)) throw createUnexpectedError("a stream of events", response);
-      if (mediaTypeOf(response.headers["content-type"] ?? "") === "text/event-stream")
-        return plain(parseServerSentEvents(response.body, onMissed));
+      if (parseMediaType(response.headers["content-type"] ?? "") === "text/event-stream")
+        return createResult(parseServerSentEvents(response.body, onMissed));
       const text = await readBodyText(response.body);
       const events = text === "" ? [] : [parseBody(text)];
-      return { ...plain(Readable.from(events)), drift: ["a single response instead of a stream of events"] };
+      return { ...createResult(Readable.from(events)), drift: ["a single response instead of a stream of events"] };
     }
     case "passthrough": {
       const text = await readBodyText(response.body);
-      return plain(response.headers.location ?? (text === "" ? undefined : parsedText(text)));
+      return createResult(response.headers.location ?? (text === "" ? undefined : parseAsText(text)));
     }
   }
 }
 
-const otherThan = (wanted: string, value: unknown, what: string): Result => ({
+const createUnexpectedResult = (wanted: string, value: unknown, what: string): ParseResult => ({
   value,
   drift: [`${what} instead of ${wanted}`],
   shapeProblem: `${what} instead of ${wanted}`,
@@ -202,7 +206,7 @@ const otherThan = (wanted: string, value: unknown, what: string): Result => ({
 
 const isPage = ({ headers }: HttpResponse): boolean => /\bhtml\b/.test(headers["content-type"] ?? "");
 const isMarkup = (text: string): boolean => /^\s*</.test(text);
-const mediaTypeOf = (contentType: string): string => contentType.split(";", 1)[0]!.trim().toLowerCase();
+const parseMediaType = (contentType: string): string => contentType.split(";", 1)[0]!.trim().toLowerCase();
 
 function createUnexpectedError(what: string, response: HttpResponse, received?: string): InvalidResponseError {
   const got = received ?? (isPage(response) ? "HTML" : "something else");
@@ -214,14 +218,15 @@ function createUnexpectedError(what: string, response: HttpResponse, received?: 
 
 /** Unknown keys and other differences; the value is handed over all the same (DECISIONS.md, E10). */
 function compareBody(schema: z.ZodType, value: unknown): Pick<ApiResponse, "drift" | "shapeProblem"> {
-  const issues = issuesIn(schema, value);
+  const issues = findIssues(schema, value);
   const drift = issues.flatMap((issue) => {
-    const at = (key?: string) => [...issue.path.map(String), ...(key === undefined ? [] : [key])].join(".") || "body";
+    const formatIssuePath = (key?: string) =>
+      [...issue.path.map(String), ...(key === undefined ? [] : [key])].join(".") || "body";
     return issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => `${at(key)}: not declared`)
-      : [`${at()}: ${issue.message}`];
+      ? issue.keys.map((key) => `${formatIssuePath(key)}: not declared`)
+      : [`${formatIssuePath()}: ${issue.message}`];
   });
-  return { drift, shapeProblem: firstShapeProblem(issues, value) };
+  return { drift, shapeProblem: getFirstShapeProblem(issues, value) };
 }
 
 export async function readBodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
@@ -239,7 +244,7 @@ function parseBody(text: string): unknown {
 }
 
 /** The document; undefined for plain text. What was cut short, and a page, is neither. */
-function jsonOf(response: HttpResponse, text: string): unknown {
+function parseResponseJson(response: HttpResponse, text: string): unknown {
   try {
     return parseJson(text);
   } catch (cause) {

@@ -14,7 +14,7 @@ export interface SendOptions {
   /** For a stream: how long it may be silent; 0: forever. Omitted: a minimum speed applies. */
   readonly silenceMs?: number | undefined;
   /** How a response of that status is read; omitted: whole. */
-  readonly reading?: ((status: number) => ReadMode) | undefined;
+  readonly chooseReadMode?: ((status: number) => ReadMode) | undefined;
   /** Whether sending it again would change nothing more. */
   readonly repeatable?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -58,7 +58,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
   });
   const tunnels = new Map<string, Promise<Dispatcher>>();
 
-  async function routeOf(url: URL, proxy: ForwardProxy | undefined): Promise<Route> {
+  async function resolveRoute(url: URL, proxy: ForwardProxy | undefined): Promise<Route> {
     const { origin, host, pathname, search } = url;
     const path = pathname + search;
     if (!proxy) return { dispatcher: straight, origin, path, headers: {} };
@@ -76,14 +76,14 @@ export function createTransport(options: TransportOptions = {}): Transport {
   }
 
   return {
-    async send(request, { timeoutMs, silenceMs, reading = () => "whole", repeatable = false, signal }) {
+    async send(request, { timeoutMs, silenceMs, chooseReadMode = () => "whole", repeatable = false, signal }) {
       const url = new URL(request.url);
       const proxy = proxyFor?.(url);
-      const { dispatcher, origin, path, headers } = await routeOf(url, proxy);
+      const { dispatcher, origin, path, headers } = await resolveRoute(url, proxy);
       signal?.throwIfAborted();
-      const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxAnswerBytes, reading, signal });
+      const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxAnswerBytes, chooseReadMode, signal });
       const body = watchBody(request.body);
-      const failed = (error: unknown) =>
+      const toFailure = (error: unknown) =>
         signal?.aborted
           ? error
           : (body.failure ?? toRequestError({ request, repeatable, proxy, isSent: exchange.isSent }, error));
@@ -100,14 +100,18 @@ export function createTransport(options: TransportOptions = {}): Transport {
         exchange,
       );
       const begun = await exchange.begun.catch((error: unknown) => {
-        throw failed(error);
+        throw toFailure(error);
       });
       if (proxy && begun.status === 407) {
         exchange.abort();
         throw createProxyError(proxy, 407, url.origin);
       }
-      const answer = await decoded(begun, request.method, resolveMaxBytes(reading(begun.status), maxAnswerBytes));
-      return { ...answer, body: chunks(answer.body, failed) };
+      const answer = await decodeResponseBody(
+        begun,
+        request.method,
+        resolveMaxBytes(chooseReadMode(begun.status), maxAnswerBytes),
+      );
+      return { ...answer, body: readChunks(answer.body, toFailure) };
     },
     async close() {
       const opened = await Promise.allSettled(tunnels.values());
@@ -117,10 +121,14 @@ export function createTransport(options: TransportOptions = {}): Transport {
   };
 }
 
-const decoded = async (answer: IncomingResponse, method: string, maxBytes: number): Promise<IncomingResponse> =>
+const decodeResponseBody = async (
+  answer: IncomingResponse,
+  method: string,
+  maxBytes: number,
+): Promise<IncomingResponse> =>
   answer.headers["content-encoding"] === undefined
     ? answer
-    : (await import("./body.ts")).decodedAnswer(answer, method, maxBytes);
+    : (await import("./body.ts")).decodeResponse(answer, method, maxBytes);
 
 /** The content that is sent; `failure` is what reading it failed with, which is no trouble of the network. */
 function watchBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {
@@ -138,7 +146,7 @@ function watchBody(given: HttpRequest["body"]): { readonly content: unknown; rea
   return watched;
 }
 
-async function* chunks(body: AsyncIterable<Uint8Array>, failed: (error: unknown) => unknown) {
+async function* readChunks(body: AsyncIterable<Uint8Array>, failed: (error: unknown) => unknown) {
   try {
     yield* body;
   } catch (error) {

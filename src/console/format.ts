@@ -1,10 +1,10 @@
-import { isoSeconds } from "../base/clock.ts";
+import { toIsoSeconds } from "../base/clock.ts";
 
 /** `2031-01-02` and `03:04:05`, UTC as the service writes it. */
-export const formatDate = (at: string | number): string => iso(at).slice(0, 10);
-export const formatTime = (at: string | number): string => iso(at).slice(11, 19);
+export const formatDate = (at: string | number): string => toIso(at).slice(0, 10);
+export const formatTime = (at: string | number): string => toIso(at).slice(11, 19);
 
-const iso = (at: string | number): string => (typeof at === "string" ? at : isoSeconds(at));
+const toIso = (at: string | number): string => (typeof at === "string" ? at : toIsoSeconds(at));
 
 const units = [
   ["d", 86_400_000],

@@ -1,7 +1,7 @@
 import type { Operation } from "../api/operation.ts";
 import { lookupTable } from "../base/object.ts";
 import type { FlagSpec, Paging, PositionalSpec, ValueType } from "./command-spec.ts";
-import { derivePaging, inputSchema, type ScalarField, scalarFields } from "./fields.ts";
+import { derivePaging, listScalarFields, type ScalarField, toInputSchema } from "./fields.ts";
 
 /**
  * Flags with a meaning of their own: the global ones and those of a kind of request or answer. A field of the same
@@ -44,7 +44,7 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
   const { query, headers, body } = operation.request;
   const taken = new Set(reservedFlags);
   const place = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
-    const kebab = flagWords[field.name] ?? kebabOf(field.name);
+    const kebab = flagWords[field.name] ?? toKebabCase(field.name);
     const flag = taken.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
     taken.add(flag);
     const { name, type, description, repeatable, required, choices, placeholder, isBase64 } = field;
@@ -64,12 +64,14 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
     };
   };
   return [
-    ...(query ? scalarFields(inputSchema(query)).map((field) => place("query", field)) : []),
-    ...(headers ? scalarFields(inputSchema(headers)).map((field) => place("headers", field)) : []),
-    ...(body && "schema" in body ? scalarFields(inputSchema(body.schema)).map((field) => place("body", field)) : []),
-    ...(body?.kind === "jsonOrForm" ? secretFileFlags(taken) : []),
-    ...wholeBodyFlags(operation),
-    ...(paged ? [allFlag(paged)] : []),
+    ...(query ? listScalarFields(toInputSchema(query)).map((field) => place("query", field)) : []),
+    ...(headers ? listScalarFields(toInputSchema(headers)).map((field) => place("headers", field)) : []),
+    ...(body && "schema" in body
+      ? listScalarFields(toInputSchema(body.schema)).map((field) => place("body", field))
+      : []),
+    ...(body?.kind === "jsonOrForm" ? deriveSecretFileFlags(taken) : []),
+    ...deriveWholeBodyFlags(operation),
+    ...(paged ? [createAllFlag(paged)] : []),
   ];
 }
 
@@ -77,7 +79,7 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
 const oauthSecrets: ReadonlySet<string> = new Set(["client-secret", "refresh-token", "code", "device-code"]);
 
 /** A flag for each of these secrets of a command, for the file that holds it. */
-const secretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
+const deriveSecretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
   [...oauthSecrets]
     .filter((flag) => taken.has(flag))
     .map((flag) => ({
@@ -92,14 +94,14 @@ const secretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
 const flagWords = lookupTable<string>({ cluster_id: "cluster" });
 
 /** `filter_priority[$eq]` → `filter-priority-eq` */
-const kebabOf = (name: string): string =>
+const toKebabCase = (name: string): string =>
   name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
 
 /** The flags that a kind of body, answer or method brings. */
-function wholeBodyFlags({ service, request, responses, method, cli }: Operation): FlagSpec[] {
+function deriveWholeBodyFlags({ service, request, responses, method, cli }: Operation): FlagSpec[] {
   const flags: FlagSpec[] = [];
   if (service.name === "emulator") {
     flags.push({ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" });
@@ -162,7 +164,7 @@ function wholeBodyFlags({ service, request, responses, method, cli }: Operation)
 }
 
 /** `--all`, of a list that answers in parts. */
-const allFlag = ({ by, most }: Paging): FlagSpec => ({
+const createAllFlag = ({ by, most }: Paging): FlagSpec => ({
   flag: "all",
   type: "switch",
   description: by ? "Show all rows, page by page" : `Show the maximum number of rows (${most})`,

@@ -1,5 +1,5 @@
 import { type ControlRole, controlRoles, isAllowed } from "../api/control-roles.ts";
-import { type Operation, roleOf } from "../api/operation.ts";
+import { getRequiredRole, type Operation } from "../api/operation.ts";
 import { operationsByResource, registry } from "../api/registry.ts";
 import type { ResourceName } from "../api/resources.ts";
 import { deriveCommands } from "./commands.ts";
@@ -20,9 +20,9 @@ export interface ConsoleOperation {
 }
 
 /** The operations of these ids, as plain data: the page contains no schemas. Throws if one does not exist. */
-export function consoleOperations(ids: readonly string[]): Record<string, ConsoleOperation> {
+export function deriveConsoleOperations(ids: readonly string[]): Record<string, ConsoleOperation> {
   const operations: readonly Operation[] = registry;
-  const needed = new Map(operations.map((each) => [each.id, roleOf(each)]));
+  const needed = new Map(operations.map((each) => [each.id, getRequiredRole(each)]));
   const specs = new Map(
     deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>).map((spec) => [
       spec.operation,

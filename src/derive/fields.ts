@@ -24,11 +24,11 @@ export interface ScalarField {
 }
 
 /** The JSON Schema of the caller's input. */
-export const inputSchema = (schema: z.ZodType): JsonSchema =>
+export const toInputSchema = (schema: z.ZodType): JsonSchema =>
   schema.toJSONSchema({ io: "input", unrepresentable: "any" }) as JsonSchema;
 
 /** The JSON Schema of the service's response. */
-export const outputSchema = (schema: z.ZodType): JsonSchema =>
+export const toOutputSchema = (schema: z.ZodType): JsonSchema =>
   schema.toJSONSchema({ io: "output", unrepresentable: "any" }) as JsonSchema;
 
 /** Follows `$ref` within the document, and skips `null` in a union or in a list of types. */
@@ -51,17 +51,17 @@ export function resolveSchema(schema: JsonSchema, root: JsonSchema): JsonSchema 
 }
 
 /** The scalar properties of an object, and its lists of scalars, in the order of the declaration. */
-export function scalarFields(schema: JsonSchema): ScalarField[] {
+export function listScalarFields(schema: JsonSchema): ScalarField[] {
   const object = resolveSchema(schema, schema);
   const required = new Set((object.required as string[] | undefined) ?? []);
   return Object.entries((object.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, property]) => {
     const solid = resolveSchema(property, schema);
     const repeatable = solid.type === "array";
     const item = repeatable ? resolveSchema((solid.items ?? {}) as JsonSchema, schema) : solid;
-    const type = valueType(item);
+    const type = findValueType(item);
     if (type === undefined) return [];
-    const choices = type === "text" || type === "scalar" ? choicesOf(item) : undefined;
-    const placeholder = type === "text" ? placeholderOf(item) : undefined;
+    const choices = type === "text" || type === "scalar" ? findChoices(item) : undefined;
+    const placeholder = type === "text" ? getPlaceholder(item) : undefined;
     return [
       {
         name,
@@ -69,7 +69,7 @@ export function scalarFields(schema: JsonSchema): ScalarField[] {
         repeatable,
         required: required.has(name),
         isBase64: item.contentEncoding === "base64",
-        isFree: isFree(item) && (!repeatable || hasOnly(solid, "type", "items")),
+        isFree: isFree(item) && (!repeatable || hasOnlyKeys(solid, "type", "items")),
         description: String(solid.description ?? item.description ?? ""),
         ...(choices ? { choices } : {}),
         ...(placeholder ? { placeholder } : {}),
@@ -86,7 +86,7 @@ const formats = new Map([
   ["uri", "URL"],
 ]);
 
-const placeholderOf = ({ format, pattern }: JsonSchema): string | undefined =>
+const getPlaceholder = ({ format, pattern }: JsonSchema): string | undefined =>
   pattern === durationPattern ? "DURATION" : formats.get(String(format));
 
 /**
@@ -94,8 +94,8 @@ const placeholderOf = ({ format, pattern }: JsonSchema): string | undefined =>
  * them.
  */
 export function hasMoreRules(schema: z.ZodType): boolean {
-  const { required = [] } = inputSchema(schema) as { required?: string[] };
-  const names = new Set(scalarFields(inputSchema(schema)).map(({ name }) => name));
+  const { required = [] } = toInputSchema(schema) as { required?: string[] };
+  const names = new Set(listScalarFields(toInputSchema(schema)).map(({ name }) => name));
   let found = required.some((name) => !names.has(name));
   schema.toJSONSchema({
     io: "input",
@@ -108,7 +108,7 @@ export function hasMoreRules(schema: z.ZodType): boolean {
 }
 
 /** Names of a response's fields; of a row's, if it is a list or holds one under `rows`. */
-export function fieldNames(schema: JsonSchema, rows: string | undefined): string[] {
+export function listFieldNames(schema: JsonSchema, rows: string | undefined): string[] {
   const solid = resolveSchema(schema, schema);
   const property = rows === undefined ? solid : ((solid.properties ?? {}) as Record<string, JsonSchema>)[rows];
   const at = resolveSchema(property ?? {}, schema);
@@ -116,11 +116,11 @@ export function fieldNames(schema: JsonSchema, rows: string | undefined): string
   return Object.keys((row.properties ?? {}) as object);
 }
 
-function valueType(schema: JsonSchema): ScalarField["type"] | undefined {
+function findValueType(schema: JsonSchema): ScalarField["type"] | undefined {
   if (schema.const === true) return "switch";
   const union = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   if (union) {
-    const types = new Set(union.map(valueType));
+    const types = new Set(union.map(findValueType));
     if (types.has(undefined)) return undefined;
     return types.size === 1 ? [...types][0] : "scalar";
   }
@@ -145,17 +145,17 @@ function isFree(schema: JsonSchema): boolean {
   if (schema.minimum === Number.MIN_SAFE_INTEGER && schema.maximum === Number.MAX_SAFE_INTEGER) {
     return isFree(omit(schema, "minimum", "maximum"));
   }
-  return valueType(schema) !== "scalar" && hasOnly(schema, "type", "enum", "const");
+  return findValueType(schema) !== "scalar" && hasOnlyKeys(schema, "type", "enum", "const");
 }
 
-const hasOnly = (schema: JsonSchema, ...keys: string[]): boolean =>
+const hasOnlyKeys = (schema: JsonSchema, ...keys: string[]): boolean =>
   Object.keys(omit(schema, "description", "default", "examples", ...keys)).length === 0;
 
-function choicesOf(schema: JsonSchema): readonly string[] | undefined {
+function findChoices(schema: JsonSchema): readonly string[] | undefined {
   if (schema.enum) return (schema.enum as unknown[]).filter((value) => value !== null).map(String);
   if ("const" in schema) return [String(schema.const)];
   const union = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
-  const each = union?.map(choicesOf);
+  const each = union?.map(findChoices);
   return each?.every((choices) => choices !== undefined) ? each.flat() : undefined;
 }
 
@@ -172,13 +172,13 @@ const totals = ["total_results", "total_count", "total"] as const;
 export function derivePaging({ request, responses, cli }: Operation): Paging | undefined {
   const answer = responses[200];
   if (!request.query || answer?.kind !== "json" || !("command" in cli) || cli.rows === undefined) return undefined;
-  const query = propertiesOf(inputSchema(request.query));
-  const answered = propertiesOf(outputSchema(answer.schema));
+  const query = getProperties(toInputSchema(request.query));
+  const answered = getProperties(toOutputSchema(answer.schema));
   const total = totals.find((name) => Object.hasOwn(answered, name));
   if (!query.limit || total === undefined) return undefined;
   const by = (["page", "offset"] as const).find((name) => Object.hasOwn(query, name));
   return { ...(by === undefined ? {} : { by }), most: Number(query.limit.maximum), total };
 }
 
-const propertiesOf = (schema: JsonSchema): Record<string, JsonSchema> =>
+const getProperties = (schema: JsonSchema): Record<string, JsonSchema> =>
   (resolveSchema(schema, schema).properties ?? {}) as Record<string, JsonSchema>;

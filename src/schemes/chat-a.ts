@@ -1,4 +1,4 @@
-import { type Bytes, constantTimeEqual, hmac } from "../base/hmac.ts";
+import { type Bytes, computeHmac, isEqualInConstantTime } from "../base/hmac.ts";
 import { isFresh } from "./freshness.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 
@@ -15,7 +15,7 @@ interface SignedRequest {
 
 /** The `v0` signature: `v0=` and the lower-case hex HMAC-SHA256 of `v0:<timestamp>:<body>`. */
 export const signChatA = ({ signingSecret, timestamp, body }: SignedRequest): string =>
-  `v0=${hmac("sha256", signingSecret, `v0:${timestamp}:`, body).toString("hex")}`;
+  `v0=${computeHmac("sha256", signingSecret, `v0:${timestamp}:`, body).toString("hex")}`;
 
 /** Verifies the two headers against the raw body. `nowMs`: by which clock the request must be fresh. */
 export function verifyChatA(
@@ -31,7 +31,7 @@ export function verifyChatA(
   const now = Math.floor(nowMs / 1_000);
   if (!/^\d+$/.test(timestamp) || !isFresh(Number(timestamp), now, chatAMaxAgeSeconds))
     return createInvalidVerdict("stale");
-  return constantTimeEqual(signature, signChatA({ ...request, timestamp }))
+  return isEqualInConstantTime(signature, signChatA({ ...request, timestamp }))
     ? validVerdict
     : createInvalidVerdict("mismatch");
 }

@@ -1,4 +1,4 @@
-import { type Bytes, constantTimeEqual, hash, hmac } from "../base/hmac.ts";
+import { type Bytes, computeHmac, hash, isEqualInConstantTime } from "../base/hmac.ts";
 import { lookupTable } from "../base/object.ts";
 import { isFresh } from "./freshness.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
@@ -30,7 +30,7 @@ export function signCrmA({ version, clientSecret, method, url, body, timestamp }
     case "v2":
       return hash("sha256", clientSecret, method, url, body).toString("hex");
     case "v3":
-      return hmac("sha256", clientSecret, method, signedForm(url), body, timestamp).toString("base64");
+      return computeHmac("sha256", clientSecret, method, toSignedForm(url), body, timestamp).toString("base64");
   }
 }
 
@@ -55,7 +55,7 @@ export function verifyCrmA(
   if (version === "v3" && !(/^\d+$/.test(timestamp) && isFresh(Number(timestamp), request.nowMs, crmAMaxAgeMs))) {
     return createInvalidVerdict("stale");
   }
-  return constantTimeEqual(signature, signCrmA({ ...request, version, timestamp }))
+  return isEqualInConstantTime(signature, signCrmA({ ...request, version, timestamp }))
     ? { ...validVerdict, version }
     : createInvalidVerdict("mismatch");
 }
@@ -78,5 +78,5 @@ const decodedByV3 = lookupTable<string>({
   "%3B": ";",
 });
 
-const signedForm = (url: string): string =>
+const toSignedForm = (url: string): string =>
   url.split("#", 1)[0]!.replace(/%[0-9a-f]{2}/gi, (written) => decodedByV3[written.toUpperCase()] ?? written);

@@ -1,4 +1,4 @@
-import { constantTimeEqual, decodeAnyBase64, hmac } from "../base/hmac.ts";
+import { computeHmac, decodeAnyBase64, isEqualInConstantTime } from "../base/hmac.ts";
 import { isObject, tryParseJson } from "../base/object.ts";
 import { createInvalidVerdict } from "./verdict.ts";
 
@@ -9,7 +9,7 @@ export type CrmBVerdict =
 /** A signed request: base64 HMAC-SHA256 over the base64 text of the JSON, a period, that text (DECISIONS.md, P9). */
 export function signCrmB(consumerSecret: string, envelope: string): string {
   const text = Buffer.from(envelope).toString("base64");
-  return `${hmac("sha256", consumerSecret, text).toString("base64")}.${text}`;
+  return `${computeHmac("sha256", consumerSecret, text).toString("base64")}.${text}`;
 }
 
 /**
@@ -23,7 +23,8 @@ export function openCrmB(consumerSecret: string, signedRequest: string): CrmBVer
   const given = period > 0 ? decodeAnyBase64(signedRequest.slice(0, period)) : undefined;
   if (!given) return createInvalidVerdict("malformed");
 
-  if (!constantTimeEqual(given, hmac("sha256", consumerSecret, text))) return createInvalidVerdict("mismatch");
+  if (!isEqualInConstantTime(given, computeHmac("sha256", consumerSecret, text)))
+    return createInvalidVerdict("mismatch");
 
   const envelope = parseObject(decodeAnyBase64(text)?.toString("utf8"));
   if (!envelope) return createInvalidVerdict("malformed");

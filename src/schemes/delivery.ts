@@ -18,20 +18,20 @@ export function verifyDelivery(delivery: {
   decodeKey(hmacKey, "verifyDelivery: hmacKey");
   if (typeof headers !== "object" || headers === null) throw new TypeError("verifyDelivery: headers are required");
   if (body === undefined || body === null) throw new TypeError("verifyDelivery: body is required");
-  const bytes = bytesOf(body);
+  const bytes = toBytes(body);
   if (bytes === undefined) throw new TypeError("The body must be the raw bytes, not a parsed value");
-  const given = headerOf(headers, contentHashHeader);
+  const given = getHeader(headers, contentHashHeader);
   return given === undefined ? createInvalidVerdict("missing") : verifyContentHash(hmacKey, bytes, given);
 }
 
 /** Undefined: they are none. Test environments have classes of their own for bytes, so that none is asked for by name. */
-function bytesOf(body: string | ArrayBufferView | ArrayBufferLike): Bytes | undefined {
+function toBytes(body: string | ArrayBufferView | ArrayBufferLike): Bytes | undefined {
   if (typeof body === "string") return body;
   if (ArrayBuffer.isView(body)) return Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   return types.isAnyArrayBuffer(body) ? Buffer.from(body) : undefined;
 }
 
-function headerOf(headers: HeadersInput, name: string): string | undefined {
+function getHeader(headers: HeadersInput, name: string): string | undefined {
   if ("get" in headers && typeof headers.get === "function") return headers.get(name) ?? undefined;
   const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
   return typeof found === "string" ? found : found?.[0];

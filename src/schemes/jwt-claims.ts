@@ -1,7 +1,7 @@
 import { isObject, tryParseJson } from "../base/object.ts";
 
 /** The claims of a JWT, decoded and not verified; undefined if it is not one. */
-export function jwtClaims(token: string): Readonly<Record<string, unknown>> | undefined {
+export function readJwtClaims(token: string): Readonly<Record<string, unknown>> | undefined {
   const parts = token.split(".");
   if (parts.length !== 3) return undefined;
   const claims = tryParseJson(Buffer.from(parts[1]!, "base64url").toString());
@@ -9,7 +9,7 @@ export function jwtClaims(token: string): Readonly<Record<string, unknown>> | un
 }
 
 /** The `cluster` claim of an access token; a string, or nothing. */
-export function clusterClaim(token: string): string | undefined {
-  const claim = jwtClaims(token)?.cluster;
+export function readClusterClaim(token: string): string | undefined {
+  const claim = readJwtClaims(token)?.cluster;
   return typeof claim === "string" ? claim : undefined;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { appendFile, lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fieldsOf, tryParseJson } from "../base/object.ts";
+import { toFields, tryParseJson } from "../base/object.ts";
 import { createFileAtomic, writeFileAtomic } from "../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../files/disk.ts";
 import { makeFolder } from "../files/make-folder.ts";
@@ -68,7 +68,7 @@ async function readIndex(
 ): Promise<{ entries: IndexEntry[]; digest: string; isEnded: boolean }> {
   const text = await readPlain(folder, indexName, `${folder} is not a corpus: it has no ${indexName}`);
   const [first = "", ...lines] = text.split("\n");
-  const { format, version } = fieldsOf(tryParseJson(first));
+  const { format, version } = toFields(tryParseJson(first));
   if (format !== header.format) throw new CorpusError(`${folder} is not a corpus: ${indexName} does not begin as one`);
   if (version !== header.version)
     throw new CorpusError(
@@ -80,7 +80,7 @@ async function readIndex(
   let ended: unknown;
   const entries: IndexEntry[] = [];
   for (const [at, line] of lines.entries()) {
-    const { file, sha256, end } = fieldsOf(tryParseJson(line));
+    const { file, sha256, end } = toFields(tryParseJson(line));
     if (end !== undefined) {
       ended = end;
       if (end !== entries.length)

@@ -1,4 +1,4 @@
-import { type Operation, operationAt } from "../api/operation.ts";
+import { findOperationAt, type Operation } from "../api/operation.ts";
 import { registry } from "../api/registry.ts";
 import type { Callee, RecordedExchange } from "./exchange.ts";
 import { headerOf } from "./exchange.ts";
@@ -16,7 +16,7 @@ export function findOperation(
 ): { readonly operation: Operation; readonly callee: Callee } | undefined {
   const path = target.split("?")[0]!;
   for (const callee of services) {
-    const operation = operationAt(operations.get(callee)!, method, path);
+    const operation = findOperationAt(operations.get(callee)!, method, path);
     if (operation) return { operation, callee };
   }
   return undefined;

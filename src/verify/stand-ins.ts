@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { emailHash } from "../schemes/email-hash.ts";
+import { hashEmail } from "../schemes/email-hash.ts";
 
 /**
  * Replaces values by stand-ins: the same value gets the same stand-in as long as this object lives. The key is drawn
@@ -43,7 +43,7 @@ export class StandIns {
     const lower = address.trim().toLowerCase();
     const [local = "", domain = ""] = lower.split("@");
     const made = `qx${this.#letters("local", `${local}@${domain}`, 9)}@qx${this.#letters("domain", domain, 7)}.example`;
-    this.#hashes.set(emailHash(address), emailHash(made));
+    this.#hashes.set(hashEmail(address), hashEmail(made));
     return made;
   }
 

@@ -155,14 +155,14 @@ export const Contract = z.strictObject({
 export type Contract = z.infer<typeof Contract>;
 
 /** A value of an index that belongs to a workspace. */
-export const workspaceIndexKey = (workspaceId: number, value: string | number): string => `${workspaceId} ${value}`;
+export const toWorkspaceKey = (workspaceId: number, value: string | number): string => `${workspaceId} ${value}`;
 
 /** A whole number, not below 0, as a string in the order of numbers. */
 export const toSortableString = (value: number): string => String(value).padStart(16, "0");
 
 /** Deleted contracts stay as rows, but are in no index. */
-const listed = <V>(row: Contract, value: V): string | undefined =>
-  row.deleted_at === null ? workspaceIndexKey(row.workspace_id, String(value)) : undefined;
+const toIndexValue = <V>(row: Contract, value: V): string | undefined =>
+  row.deleted_at === null ? toWorkspaceKey(row.workspace_id, String(value)) : undefined;
 
 /** Every value begins with the workspace's id, but for the last; numbers and times are `sortable`. */
 export const contracts = rows<
@@ -186,14 +186,16 @@ export const contracts = rows<
   },
   indexes: {
     /** In reverse: the newest first. */
-    number: (row) => listed(row, toSortableString(row.id)),
-    status: (row) => listed(row, row.status),
-    type: (row) => listed(row, row.contract_type_id),
-    party_email: (row) => row.counterparties.flatMap(({ poc }) => (poc && listed(row, poc.email.toLowerCase())) ?? []),
-    created: (row) => listed(row, toSortableString(row.created_at)),
-    updated: (row) => listed(row, toSortableString(row.updated_at)),
+    number: (row) => toIndexValue(row, toSortableString(row.id)),
+    status: (row) => toIndexValue(row, row.status),
+    type: (row) => toIndexValue(row, row.contract_type_id),
+    party_email: (row) =>
+      row.counterparties.flatMap(({ poc }) => (poc && toIndexValue(row, poc.email.toLowerCase())) ?? []),
+    created: (row) => toIndexValue(row, toSortableString(row.created_at)),
+    updated: (row) => toIndexValue(row, toSortableString(row.updated_at)),
     /** The id of the external metadata. */
-    external: (row) => (row.external_metadata?.id === undefined ? undefined : listed(row, row.external_metadata.id)),
+    external: (row) =>
+      row.external_metadata?.id === undefined ? undefined : toIndexValue(row, row.external_metadata.id),
     /** The counterparty's id: the last one is its newest contract (DECISIONS.md, C17). */
     counterparty: (row) =>
       row.deleted_at === null ? row.counterparties.map((party) => party.counterparty_id) : undefined,
@@ -201,23 +203,23 @@ export const contracts = rows<
 });
 
 /** All contracts of a workspace; in reverse, the newest first. */
-export const workspaceSlice = (workspaceId: number) =>
-  ({ by: "number", from: workspaceIndexKey(workspaceId, ""), to: workspaceIndexKey(workspaceId, "~") }) as const;
+export const selectWorkspace = (workspaceId: number) =>
+  ({ by: "number", from: toWorkspaceKey(workspaceId, ""), to: toWorkspaceKey(workspaceId, "~") }) as const;
 
 /** `T-12`, or `H-12` for a contract executed outside the service (DECISIONS.md, F1). */
-export const compositeId = (row: Pick<Contract, "id" | "kind">): string =>
+export const formatCompositeId = (row: Pick<Contract, "id" | "kind">): string =>
   `${row.kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${row.id}`;
 
 /** Contracts of these objects; undefined if an object has none. */
-export async function compositeIds(
+export async function readCompositeIds(
   view: View,
   things: readonly { readonly contract_id: number | null }[],
 ): Promise<readonly (string | undefined)[]> {
   const found = await view.getAll(contracts, things, ({ contract_id: id }) => id ?? undefined);
-  return found.map((row) => row && compositeId(row));
+  return found.map((row) => row && formatCompositeId(row));
 }
 
-export const referenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}`;
+export const formatReferenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}`;
 
 /**
  * The contract of a composite id. `not-found` when it is unknown, deleted, of another workspace, or written with the
@@ -230,8 +232,8 @@ export async function requireContract(
   fail: Fail<"not-found">,
 ): Promise<Contract> {
   const number = /^[TH]-(\d+)$/.exec(composite)?.[1];
-  const row = number === undefined ? undefined : await visible(view, caller, Number(number));
-  return row && compositeId(row) === composite ? row : fail("not-found");
+  const row = number === undefined ? undefined : await findVisible(view, caller, Number(number));
+  return row && formatCompositeId(row) === composite ? row : fail("not-found");
 }
 
 /** The contract of a plain integer id, for the paths that take one (DECISIONS.md, F23). */
@@ -241,10 +243,10 @@ export async function requireContractNumber(
   id: number,
   fail: Fail<"not-found">,
 ): Promise<Contract> {
-  return (await visible(view, caller, id)) ?? fail("not-found");
+  return (await findVisible(view, caller, id)) ?? fail("not-found");
 }
 
-async function visible(view: View, { workspace }: AuthenticatedMember, id: number): Promise<Contract | undefined> {
+async function findVisible(view: View, { workspace }: AuthenticatedMember, id: number): Promise<Contract | undefined> {
   const row = await view.get(contracts, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
 }

@@ -5,7 +5,7 @@ import { reply } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { paginateList } from "../response.ts";
-import { rowNotFoundMessage } from "../workspace/users.ts";
+import { formatRowNotFound } from "../workspace/users.ts";
 import {
   type Contact,
   type Counterparty,
@@ -38,11 +38,11 @@ export const counterpartyContactHandlers = {
       const row = await requireCounterparty(tx, world.caller, params, world.fail);
       const contacts = new Contacts(row.contacts);
       const unknown = body.contacts.flatMap(({ id }, index) =>
-        contacts.get(id) ? [] : [[index, { id: [rowNotFoundMessage(id)] }]],
+        contacts.get(id) ? [] : [[index, { id: [formatRowNotFound(id)] }]],
       );
       if (unknown.length > 0) world.fail("invalid-fields", { contacts: Object.fromEntries(unknown) });
 
-      for (const change of body.contacts) contacts.change(change);
+      for (const change of body.contacts) contacts.update(change);
       const ids = [...new Set(body.contacts.map(({ id }) => id))];
       await keepChanged(tx, world, row, contacts, ids);
       return ids.map((id) => contacts.get(id)!);
@@ -53,7 +53,7 @@ export const counterpartyContactHandlers = {
       const row = await requireCounterparty(tx, world.caller, params, world.fail);
       const contacts = new Contacts(row.contacts);
       const { id } = contacts.get(params.contact_id) ?? world.fail("not-found");
-      contacts.change({ ...body, id });
+      contacts.update({ ...body, id });
       await keepChanged(tx, world, row, contacts, [id]);
       return contacts.get(id)!;
     }),
@@ -87,7 +87,7 @@ async function keepChanged(
   }
 }
 
-interface Change {
+interface ContactChange {
   readonly id: number;
   readonly name?: string | undefined;
   readonly email?: string | undefined;
@@ -114,7 +114,7 @@ class Contacts {
   }
 
   /** Changes an existing one. */
-  change({ id, name, email, is_primary }: Change): void {
+  update({ id, name, email, is_primary }: ContactChange): void {
     const before = this.#byId.get(id)!;
     const after = {
       id,

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { createCounterparty, showCounterparty } from "../../../src/api/contracts/counterparties.ts";
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { Workspace } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { renameParty } from "../contracts/parties.ts";
-import { performer } from "../contracts/records.ts";
+import { toPerformer } from "../contracts/records.ts";
 import { paginateList, paginateSlice } from "../response.ts";
 import { createAddress, toAddressRecord } from "./contacts.ts";
 import {
@@ -20,15 +20,15 @@ export const counterpartyHandlers = {
   "counterparties.list": ({ query }, { store, caller }) =>
     store.read(async (view) => {
       const ofWorkspace = { by: "workspace", equals: caller.workspace.id } as const;
-      const wanted = filterOf(query);
+      const wanted = toFilter(query);
       const page = wanted
         ? paginateList((await view.list(counterparties, ofWorkspace)).filter(wanted), query)
         : await paginateSlice(view, counterparties, ofWorkspace, query);
-      return { ...page, results: page.results.map(counterpartyRecord) };
+      return { ...page, results: page.results.map(toCounterpartyRecord) };
     }),
 
   "counterparties.create": ({ body }, world) => {
-    const problems = problemsOf(body, world.caller.workspace);
+    const problems = findProblems(body, world.caller.workspace);
     if (problems) return world.fail("invalid-fields", problems);
     return world.store.transaction("counterparties.create", async (tx) => {
       const { contact_name, contact_email, primary_address } = body;
@@ -53,12 +53,12 @@ export const counterpartyHandlers = {
         ...row.contacts.map(({ id }) => ({ contact_id: id })),
         ...row.addresses.map(({ id }) => ({ address_id: id })),
       ]);
-      return counterpartyRecord(row);
+      return toCounterpartyRecord(row);
     });
   },
 
   "counterparties.show": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => counterpartyRecord(await requireCounterparty(view, caller, params, fail))),
+    store.read(async (view) => toCounterpartyRecord(await requireCounterparty(view, caller, params, fail))),
 
   "counterparties.update": ({ params, body }, world) =>
     world.store.transaction("counterparties.update", async (tx) => {
@@ -69,15 +69,15 @@ export const counterpartyHandlers = {
         ...(body.brand_name !== undefined && { brand_name: body.brand_name }),
         ...(body.custom_fields !== undefined && { custom_fields: { ...row.custom_fields, ...body.custom_fields } }),
       };
-      if (isDeepStrictEqual(after, row)) return counterpartyRecord(row);
+      if (isDeepStrictEqual(after, row)) return toCounterpartyRecord(row);
       tx.put(counterparties, after);
       await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_UPDATED", after);
-      await renameParty(tx, { clock: world.clock, by: performer(world.caller) }, after);
-      return counterpartyRecord(after);
+      await renameParty(tx, { clock: world.clock, by: toPerformer(world.caller) }, after);
+      return toCounterpartyRecord(after);
     }),
 } satisfies ClusterHandlers;
 
-function counterpartyRecord(row: Counterparty): ResultOf<typeof showCounterparty> {
+function toCounterpartyRecord(row: Counterparty): ResultOf<typeof showCounterparty> {
   const primary = row.addresses.find((address) => address.is_primary);
   return {
     id: row.id,
@@ -92,7 +92,7 @@ function counterpartyRecord(row: Counterparty): ResultOf<typeof showCounterparty
 }
 
 /** Fields that are required only together with others, and the label that only the workspace knows. */
-function problemsOf(body: InputOf<typeof createCounterparty>["body"], { organization_types }: Workspace) {
+function findProblems(body: InputOf<typeof createCounterparty>["body"], { organization_types }: Workspace) {
   const contact = ["contact_name", "contact_email"] as const;
   const someContact = contact.some((name) => body[name] !== undefined);
   const required = [
@@ -112,13 +112,13 @@ function problemsOf(body: InputOf<typeof createCounterparty>["body"], { organiza
 const customFilter = "filter_custom__";
 
 /** Which rows the query wants; undefined: all. */
-function filterOf(query: Readonly<Record<string, unknown>>): ((row: Counterparty) => boolean) | undefined {
+function toFilter(query: Readonly<Record<string, unknown>>): ((row: Counterparty) => boolean) | undefined {
   const email = query.filter__client_email_address;
   const custom = Object.entries(query).filter(([name]) => name.startsWith(customFilter));
   if (email === undefined && custom.length === 0) return undefined;
-  const address = addressKey(String(email));
+  const address = toAddressKey(String(email));
   return (row) =>
-    (email === undefined || row.contacts.some((contact) => addressKey(contact.email) === address)) &&
+    (email === undefined || row.contacts.some((contact) => toAddressKey(contact.email) === address)) &&
     custom.every(([name, value]) => {
       const field = name.slice(customFilter.length);
       return Object.hasOwn(row.custom_fields, field) && String(row.custom_fields[field]) === String(value);

@@ -1,7 +1,7 @@
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { Transaction } from "../../store/port.ts";
 import { createAddress, type NewAddress } from "./contacts.ts";
-import { type Contact, type Counterparty, type CounterpartyChange, counterparties, nameKey } from "./rows.ts";
+import { type Contact, type Counterparty, type CounterpartyChange, counterparties, toNameKey } from "./rows.ts";
 
 /** A party of the other side as a contract names it. */
 export interface CounterpartyInput {
@@ -22,16 +22,20 @@ export async function resolveCounterparties(
   parties: readonly CounterpartyInput[],
   { workspaceId, at }: { readonly workspaceId: number; readonly at: number },
 ): Promise<{ readonly ids: readonly number[]; readonly news: readonly CounterpartyChange[] }> {
-  const rows = new Map<string, GrowingCounterparty>();
+  const rows = new Map<string, CounterpartyBuilder>();
   const ids: number[] = [];
   for (const party of parties) {
-    const equals = nameKey(workspaceId, party.name);
+    const equals = toNameKey(workspaceId, party.name);
     const which = `${party.is_individual} ${equals}`;
     let row = rows.get(which);
     if (!row) {
       const found = await tx.list(counterparties, { by: "name", equals });
       const known = found.find((each) => each.is_individual === party.is_individual && each.status !== "ARCHIVED");
-      row = new GrowingCounterparty(tx, known ?? newCounterparty(tx, party, workspaceId, at), known === undefined);
+      row = new CounterpartyBuilder(
+        tx,
+        known ?? createCounterpartyRow(tx, party, workspaceId, at),
+        known === undefined,
+      );
       rows.set(which, row);
     }
     if (party.contact) row.add(party.contact);
@@ -41,7 +45,7 @@ export async function resolveCounterparties(
 }
 
 /** A counterparty to which contacts are added, one by one. */
-class GrowingCounterparty {
+class CounterpartyBuilder {
   readonly #tx: Transaction;
   readonly #row: Counterparty;
   readonly #addresses: Set<string>;
@@ -52,7 +56,7 @@ class GrowingCounterparty {
     this.#tx = tx;
     this.#row = row;
     this.#isNew = isNew;
-    this.#addresses = new Set(row.contacts.map(({ email }) => addressKey(email)));
+    this.#addresses = new Set(row.contacts.map(({ email }) => toAddressKey(email)));
   }
 
   get id(): number {
@@ -61,7 +65,7 @@ class GrowingCounterparty {
 
   /** Does nothing if it has a contact of that address. */
   add(contact: NonNullable<CounterpartyInput["contact"]>): void {
-    const address = addressKey(contact.email);
+    const address = toAddressKey(contact.email);
     if (this.#addresses.has(address)) return;
     const is_primary = this.#addresses.size === 0;
     this.#addresses.add(address);
@@ -79,7 +83,7 @@ class GrowingCounterparty {
   }
 }
 
-const newCounterparty = (
+const createCounterpartyRow = (
   tx: Transaction,
   { name, is_individual, organization_type, address }: CounterpartyInput,
   workspace_id: number,

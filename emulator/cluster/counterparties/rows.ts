@@ -7,7 +7,7 @@ import { rows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { emit } from "../../webhooks/emit.ts";
 import type { AuthenticatedMember } from "../context.ts";
-import { contractFacts } from "../contracts/records.ts";
+import { readContractFacts } from "../contracts/records.ts";
 import { contracts } from "../contracts/rows.ts";
 
 export const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
@@ -57,7 +57,7 @@ export interface CounterpartyChange {
 }
 
 /** A value of the index `name`. */
-export const nameKey = (workspaceId: number, name: string): string => `${workspaceId} ${name.trim().toLowerCase()}`;
+export const toNameKey = (workspaceId: number, name: string): string => `${workspaceId} ${name.trim().toLowerCase()}`;
 
 export const counterparties = rows<Counterparty, "workspace" | "name">({
   name: "counterparties",
@@ -71,7 +71,7 @@ export const counterparties = rows<Counterparty, "workspace" | "name">({
   indexes: {
     workspace: (row) => row.workspace_id,
     /** `<workspace id> <name in lower case>` */
-    name: (row) => nameKey(row.workspace_id, row.name),
+    name: (row) => toNameKey(row.workspace_id, row.name),
   },
 });
 
@@ -86,13 +86,13 @@ export async function requireCounterparty(
   return row?.workspace_id === workspace.id ? row : fail("not-found");
 }
 
-interface Primable {
+interface PrimaryCandidate {
   readonly id: number;
   readonly is_primary: boolean;
 }
 
 /** The list with a row put instead of the one with its id; when that one is primary, no other stays so. */
-export const ensureSinglePrimary = <Row extends Primable>(rows: readonly Row[], changed: Row): Row[] =>
+export const ensureSinglePrimary = <Row extends PrimaryCandidate>(rows: readonly Row[], changed: Row): Row[] =>
   rows.map((row) => {
     if (row.id === changed.id) return changed;
     return changed.is_primary && row.is_primary ? { ...row, is_primary: false } : row;
@@ -117,7 +117,7 @@ export async function emitCounterpartyEvent(
   row: Counterparty,
   part: CounterpartyPart = {},
 ): Promise<void> {
-  await tellEach(tx, world, row, [[activity, part]]);
+  await emitEach(tx, world, row, [[activity, part]]);
 }
 
 /** Emits a new counterparty, then each of its contacts and addresses, in their order. */
@@ -127,7 +127,7 @@ export const emitNewCounterpartyEvents = (
   row: Counterparty,
   parts: readonly CounterpartyPart[],
 ): Promise<void> =>
-  tellEach(tx, world, row, [["COUNTER_PARTY_CREATED", {}], ...parts.map((part) => [activityOf(part), part] as const)]);
+  emitEach(tx, world, row, [["COUNTER_PARTY_CREATED", {}], ...parts.map((part) => [getActivity(part), part] as const)]);
 
 /** Emits the additions of a new contract to the counterparties (DECISIONS.md, C8). */
 export async function emitCounterpartyChanges(
@@ -138,26 +138,26 @@ export async function emitCounterpartyChanges(
   for (const { row, isNew, parts } of news) {
     if (isNew) await emitNewCounterpartyEvents(tx, world, row, parts);
     else
-      await tellEach(
+      await emitEach(
         tx,
         world,
         row,
-        parts.map((part) => [activityOf(part), part]),
+        parts.map((part) => [getActivity(part), part]),
       );
   }
 }
 
-const activityOf = ({ contact_id }: CounterpartyPart) =>
+const getActivity = ({ contact_id }: CounterpartyPart) =>
   contact_id === undefined ? "COUNTER_PARTY_ADDRESS_CREATED" : "COUNTER_PARTY_CONTACT_CREATED";
 
-async function tellEach(
+async function emitEach(
   tx: Transaction,
   { clock, caller }: EventContext,
   { id, workspace_id }: Counterparty,
   told: readonly (readonly [CounterpartyActivity, CounterpartyPart])[],
 ): Promise<void> {
   const [newest] = await tx.list(contracts, { by: "counterparty", equals: id, reverse: true, limit: 1 });
-  const contract = newest && (await contractFacts(tx, newest));
+  const contract = newest && (await readContractFacts(tx, newest));
   const performed_by = { name: caller.user.name, email: caller.user.email };
   for (const [activity, part] of told) {
     const data = { counterparty_id: id, ...part };

@@ -1,10 +1,10 @@
-import { isoSeconds } from "../../../src/base/clock.ts";
-import { writtenJson } from "../../../src/base/json.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
+import { toExactJson } from "../../../src/base/json.ts";
 import type { ReportFinding } from "../../http/handler.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { View } from "../../store/port.ts";
 import { entities, type Question, type Template, templates } from "../../world/workspaces.ts";
-import { type Contract, compositeId, referenceId, type Version } from "../contracts/rows.ts";
+import { type Contract, formatCompositeId, formatReferenceId, type Version } from "../contracts/rows.ts";
 import type { Sheet } from "../pdf/render.ts";
 import { pdfType, storeFile } from "./inline-file.ts";
 
@@ -42,7 +42,7 @@ export async function getLatestDocument(
 
 /** Source of the document of a contract; undefined for one that came as a file. */
 export const createContractSheet = async (view: View, row: Contract): Promise<Sheet | undefined> =>
-  row.template_id === null ? undefined : sheetOf(view, row);
+  row.template_id === null ? undefined : buildSheet(view, row);
 
 /** It is in a header, which has room for few thousand characters. */
 const maxNameLength = 200;
@@ -79,18 +79,18 @@ export async function readDocument(
 }
 
 /** Text of the document of a template contract. */
-async function sheetOf(view: View, row: Contract): Promise<Sheet> {
+async function buildSheet(view: View, row: Contract): Promise<Sheet> {
   const template = row.template_id === null ? undefined : await view.get(templates, row.template_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
   const parties = [entity?.name, ...row.counterparties.map((party) => party.name)].filter((name) => name !== undefined);
   return {
     title: row.name,
-    subtitle: `${template?.name ?? ""} - ${compositeId(row)} - ${referenceId(row)}`,
+    subtitle: `${template?.name ?? ""} - ${formatCompositeId(row)} - ${formatReferenceId(row)}`,
     rows: [
       ["Parties", parties.join(" and ")],
-      ...answerRows(template?.attributes ?? [], row.contract_data),
+      ...listAnswerRows(template?.attributes ?? [], row.contract_data),
       ...row.signatories.map(({ name, title, action }) => {
-        const signed = action?.is_success ? `signed ${isoSeconds(action.at)}` : "not signed";
+        const signed = action?.is_success ? `signed ${toIsoSeconds(action.at)}` : "not signed";
         return ["Signature", `${name}${title ? `, ${title}` : ""}: ${signed}`] as const;
       }),
     ],
@@ -106,13 +106,13 @@ export const createPreviewSheet = (
 ): Sheet => ({
   title: template.name,
   subtitle: "Preview",
-  rows: answerRows(template.attributes, answers),
+  rows: listAnswerRows(template.attributes, answers),
   at,
 });
 
-function answerRows(questions: readonly Question[], answers: Readonly<Record<string, unknown>>): Sheet["rows"] {
+function listAnswerRows(questions: readonly Question[], answers: Readonly<Record<string, unknown>>): Sheet["rows"] {
   const labels = new Map(questions.map(({ variable, display_label }) => [variable, display_label]));
-  return Object.entries(answers).map(([variable, answer]) => [labels.get(variable) ?? variable, textOf(answer)]);
+  return Object.entries(answers).map(([variable, answer]) => [labels.get(variable) ?? variable, toText(answer)]);
 }
 
-const textOf = (answer: unknown): string => (typeof answer === "string" ? answer : writtenJson(answer));
+const toText = (answer: unknown): string => (typeof answer === "string" ? answer : toExactJson(answer));

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 
-import { firstWorkspace, type User, users, workspaces } from "../../world/workspaces.ts";
+import { getFirstWorkspace, type User, users, workspaces } from "../../world/workspaces.ts";
 
 /** Subject and scope of tokens. */
 const granted = {
@@ -95,7 +95,7 @@ export const accessTokenLifetimeSeconds = 3_600;
 
 /** The active user of a cluster with that address. */
 export async function findUserByEmail(view: View, clusterId: string, email: string): Promise<User | undefined> {
-  for (const user of await view.list(users, { by: "email", equals: addressKey(email) })) {
+  for (const user of await view.list(users, { by: "email", equals: toAddressKey(email) })) {
     if (user.is_active && (await isOf(view, clusterId, user))) return user;
   }
   return undefined;
@@ -104,7 +104,7 @@ export async function findUserByEmail(view: View, clusterId: string, email: stri
 /** The workspaces of a cluster in which that person is active. */
 export async function listWorkspacesOfEmail(view: View, clusterId: string, email: string): Promise<readonly number[]> {
   const found: number[] = [];
-  for (const user of await view.list(users, { by: "email", equals: addressKey(email) })) {
+  for (const user of await view.list(users, { by: "email", equals: toAddressKey(email) })) {
     if (user.is_active && (await isOf(view, clusterId, user))) found.push(user.workspace_id);
   }
   return found;
@@ -117,8 +117,8 @@ export async function findUserById(view: View, clusterId: string, id: number): P
 }
 
 /** The default user of a cluster: that of the API key of its first workspace. */
-export async function firstUser(view: View, clusterId: string): Promise<User | undefined> {
-  const workspace = await firstWorkspace(view, clusterId);
+export async function getFirstUser(view: View, clusterId: string): Promise<User | undefined> {
+  const workspace = await getFirstWorkspace(view, clusterId);
   return workspace && findUserById(view, clusterId, workspace.acting_user_id);
 }
 
@@ -145,7 +145,7 @@ export const findUnknownScopes = (scope: string): string[] =>
   parseScope(scope).filter((word) => !scopes.includes(word));
 
 /** Claims about a person under a scope, in addition to `sub`. */
-export function claimsOf(user: User, scope: string): Readonly<Record<string, unknown>> {
+export function buildClaims(user: User, scope: string): Readonly<Record<string, unknown>> {
   const requested = parseScope(scope);
   return {
     ...(requested.includes("profile") && { name: user.name }),

@@ -9,23 +9,31 @@ import { workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import { createJsonResponse, createOAuthError, readOAuthParameters } from "../response.ts";
 import { authorize } from "./authorize.ts";
-import { claimsOf, defaultScope, deviceApprovals, findUserByEmail, findUserById, firstUser, scopes } from "./grants.ts";
+import {
+  buildClaims,
+  defaultScope,
+  deviceApprovals,
+  findUserByEmail,
+  findUserById,
+  getFirstUser,
+  scopes,
+} from "./grants.ts";
 import { completeProviderSignIn, startProviderSignIn } from "./provider-sign-in.ts";
-import { tokenEndpoint } from "./token-endpoint.ts";
-import { issueTokens, publicJwk, storeRefreshToken, verifyAccessToken } from "./tokens.ts";
+import { handleTokenRequest } from "./token-endpoint.ts";
+import { getPublicJwk, issueTokens, storeRefreshToken, verifyAccessToken } from "./tokens.ts";
 
-type Answer = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
+type RouteHandler = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
 
 /** Responses of a cluster's identity to forwarded requests, by method and path. */
-export const identityRoutes = lookupTable<Answer>({
+export const identityRoutes = lookupTable<RouteHandler>({
   "GET /.well-known/openid-configuration": getOpenIdConfiguration,
-  "GET /.well-known/jwks.json": keySet,
+  "GET /.well-known/jwks.json": respondWithKeySet,
   "GET /api/v1/oauth/authorize/": authorize,
   "POST /api/v1/oauth/authorize/": authorize,
-  "POST /api/v1/oauth/token/": tokenEndpoint,
-  "GET /api/v1/oauth/userinfo/": userinfo,
-  "POST /api/v1/oauth/userinfo/": userinfo,
-  "POST /router/v1/oauth2.0/token/": deviceToken,
+  "POST /api/v1/oauth/token/": handleTokenRequest,
+  "GET /api/v1/oauth/userinfo/": respondWithUserinfo,
+  "POST /api/v1/oauth/userinfo/": respondWithUserinfo,
+  "POST /router/v1/oauth2.0/token/": issueDeviceToken,
   "GET /api/v1/svc_auth/oauth/login": startProviderSignIn("login"),
   "GET /api/v1/svc_auth/oauth/callback": completeProviderSignIn("login"),
   "GET /api/v1/svc_auth/oauth/signup": startProviderSignIn("signup"),
@@ -34,13 +42,13 @@ export const identityRoutes = lookupTable<Answer>({
 
 /** The cluster's own OpenID configuration; the router puts its URLs instead of these (OpenID Connect Discovery, 3). */
 export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: ClusterContext): Promise<Passthrough> {
-  const at = (path: string) => `${cluster.url}${path}`;
+  const toUrl = (path: string) => `${cluster.url}${path}`;
   return createJsonResponse(200, {
     issuer: cluster.url,
-    authorization_endpoint: at("/api/v1/oauth/authorize/"),
-    token_endpoint: at("/api/v1/oauth/token/"),
-    userinfo_endpoint: at("/api/v1/oauth/userinfo/"),
-    jwks_uri: at("/.well-known/jwks.json"),
+    authorization_endpoint: toUrl("/api/v1/oauth/authorize/"),
+    token_endpoint: toUrl("/api/v1/oauth/token/"),
+    userinfo_endpoint: toUrl("/api/v1/oauth/userinfo/"),
+    jwks_uri: toUrl("/.well-known/jwks.json"),
     scopes_supported: scopes,
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
@@ -61,8 +69,8 @@ export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: Cl
   });
 }
 
-async function keySet(_: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
-  return createJsonResponse(200, { keys: [await publicJwk(world)] }, { "cache-control": "no-store" });
+async function respondWithKeySet(_: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
+  return createJsonResponse(200, { keys: [await getPublicJwk(world)] }, { "cache-control": "no-store" });
 }
 
 const tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -73,7 +81,7 @@ const issuedType = { issued_token_type: "urn:ietf:params:oauth:token-type:access
  * poll: only the router checks the grant (DECISIONS.md, R30). They are for the named approver, else for the first
  * workspace's acting user.
  */
-async function deviceToken(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
+async function issueDeviceToken(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
   const parameters = readOAuthParameters(request);
   const { device_code, grant_type } = parameters;
   const client_id = parameters.client_id ?? readClientCredentials(request, parameters).id;
@@ -84,7 +92,7 @@ async function deviceToken(request: ReceivedRequest, world: ClusterContext): Pro
   const issued = await store.transaction("identity.device-token", async (tx) => {
     const approval = await tx.get(deviceApprovals, device_code);
     if (approval) tx.delete(deviceApprovals, device_code);
-    const user = approval ? await findUserById(tx, cluster.id, approval.user_id) : await firstUser(tx, cluster.id);
+    const user = approval ? await findUserById(tx, cluster.id, approval.user_id) : await getFirstUser(tx, cluster.id);
     // Never the tokens of another user.
     if (approval && !user) return undefined;
     const granted = {
@@ -103,8 +111,8 @@ async function deviceToken(request: ReceivedRequest, world: ClusterContext): Pro
 }
 
 /** The user of an access token (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
-async function userinfo(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
-  const given = accessTokenOf(request);
+async function respondWithUserinfo(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
+  const given = readAccessToken(request);
   if (given === "twice") return createRepeatedTokenError();
   if (given === undefined) return createRejection("no-access-token");
   const prefix = `${world.cluster.id}_`;
@@ -117,12 +125,12 @@ async function userinfo(request: ReceivedRequest, world: ClusterContext): Promis
   if (sub === client_id) return createJsonResponse(200, { sub, ...own });
   const user = await world.store.read((view) => findUserById(view, world.cluster.id, Number(sub)));
   return user
-    ? createJsonResponse(200, { sub, ...claimsOf(user, String(scope)), ...own })
+    ? createJsonResponse(200, { sub, ...buildClaims(user, String(scope)), ...own })
     : createRejection("refused-token");
 }
 
 /** In the header, or in the form of a POST (RFC 6750, 2.1 and 2.2): a URL with a token would end up in many a log. */
-function accessTokenOf(request: ReceivedRequest): string | "twice" | undefined {
+function readAccessToken(request: ReceivedRequest): string | "twice" | undefined {
   const [, bearer] = /^bearer\s+(\S.*)$/i.exec(request.headers.authorization ?? "") ?? [];
   const { access_token } = request.method === "POST" ? readOAuthParameters(request) : {};
   return bearer !== undefined && access_token !== undefined ? "twice" : (bearer ?? access_token);

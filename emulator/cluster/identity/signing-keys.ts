@@ -1,7 +1,7 @@
 import { checkPrime, generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { seededIds } from "../../../src/base/ids.ts";
+import { createSeededIds } from "../../../src/base/ids.ts";
 import { rows } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 
@@ -43,7 +43,9 @@ export async function getSigningKey({
 }: Pick<ClusterContext, "store" | "cluster" | "settings">): Promise<PrivateJwk> {
   const kept = await store.read((view) => view.get(signingKeys, cluster.id));
   if (kept) return kept.jwk;
-  const jwk = settings.deterministic ? await seededPrivateJwk(`${cluster.id}\0${cluster.key}`) : await newPrivateJwk();
+  const jwk = settings.deterministic
+    ? await deriveSeededJwk(`${cluster.id}\0${cluster.key}`)
+    : await createPrivateJwk();
   return store.transaction("make a signing key", async (tx) => {
     // Of several requests that found none, the first to arrive here decides.
     const first = await tx.get(signingKeys, cluster.id);
@@ -53,7 +55,7 @@ export async function getSigningKey({
   });
 }
 
-async function newPrivateJwk(): Promise<PrivateJwk> {
+async function createPrivateJwk(): Promise<PrivateJwk> {
   const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });
   return PrivateJwk.parse(privateKey.export({ format: "jwk" }));
 }
@@ -62,12 +64,12 @@ const e = 65_537n;
 const primeBytes = 128;
 
 /** The same RSA key of 2048 bits for the same seed; node:crypto draws its keys from the machine alone. */
-export async function seededPrivateJwk(seed: string): Promise<PrivateJwk> {
-  const ids = seededIds(seed);
-  const one = await nextPrime(ids.bytes(primeBytes));
-  const other = await nextPrime(ids.bytes(primeBytes));
+export async function deriveSeededJwk(seed: string): Promise<PrivateJwk> {
+  const ids = createSeededIds(seed);
+  const one = await findNextPrime(ids.bytes(primeBytes));
+  const other = await findNextPrime(ids.bytes(primeBytes));
   const [p, q] = one > other ? [one, other] : [other, one];
-  const d = inverse(e, (p - 1n) * (q - 1n));
+  const d = invertModulo(e, (p - 1n) * (q - 1n));
   return {
     kty: "RSA",
     n: encodeBigInt(p * q),
@@ -77,16 +79,16 @@ export async function seededPrivateJwk(seed: string): Promise<PrivateJwk> {
     q: encodeBigInt(q),
     dp: encodeBigInt(d % (p - 1n)),
     dq: encodeBigInt(d % (q - 1n)),
-    qi: encodeBigInt(inverse(q, p)),
+    qi: encodeBigInt(invertModulo(q, p)),
   };
 }
 
 /** The first suitable prime from a random beginning, with both top bits set so that two make 2048 bits. */
-async function nextPrime(random: Buffer): Promise<bigint> {
+async function findNextPrime(random: Buffer): Promise<bigint> {
   random[0]! |= 0xc0;
   random[primeBytes - 1]! |= 1;
   const first = BigInt(`0x${random.toString("hex")}`);
-  const smallPrimes = primesBelow(1_000);
+  const smallPrimes = listPrimesBelow(1_000);
   const rests = smallPrimes.map((prime) => Number(first % BigInt(prime)));
   for (let more = 0; ; more += 2) {
     // Five of six are a multiple of a small prime, which is seen without asking a thread for a thorough look.
@@ -97,14 +99,14 @@ async function nextPrime(random: Buffer): Promise<bigint> {
 }
 
 /** The odd ones. */
-function primesBelow(end: number): number[] {
+function listPrimesBelow(end: number): number[] {
   const found: number[] = [];
   for (let n = 3; n < end; n += 2) if (found.every((prime) => n % prime !== 0)) found.push(n);
   return found;
 }
 
 /** The inverse of `a` modulo `m`, by Euclid. */
-function inverse(a: bigint, m: bigint): bigint {
+function invertModulo(a: bigint, m: bigint): bigint {
   let [r, next] = [m, a % m];
   let [t, nextT] = [0n, 1n];
   while (next !== 0n) {

@@ -1,10 +1,10 @@
 import { calculateJwkThumbprint, importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
-import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 import {
   accessTokenLifetimeSeconds,
-  claimsOf,
+  buildClaims,
   findUserById,
   parseScope,
   type RefreshToken,
@@ -56,7 +56,7 @@ export async function issueTokens(world: SigningContext, granted: TokenGrant): P
     aud: client_id,
     auth_time: Math.floor(granted.signed_in_at / 1_000),
     ...(nonce && { nonce }),
-    ...(user && claimsOf(user, scope)),
+    ...(user && buildClaims(user, scope)),
   };
   return {
     access_token: await signToken(world, "at+jwt", access),
@@ -97,7 +97,7 @@ export async function verifyIdTokenSubject(
   { store, settings }: SigningContext,
   token: string,
 ): Promise<string | undefined> {
-  const cluster = clusterClaim(token);
+  const cluster = readClusterClaim(token);
   const key = cluster === undefined ? undefined : await store.read((view) => view.get(signingKeys, cluster));
   if (!key) return undefined;
   const { kty, n, e } = key.jwk;
@@ -115,7 +115,7 @@ export async function verifyIdTokenSubject(
 }
 
 /** The public half of the cluster's key, as its key set shows it. */
-export async function publicJwk(world: SigningContext): Promise<Readonly<Record<string, string>>> {
+export async function getPublicJwk(world: SigningContext): Promise<Readonly<Record<string, string>>> {
   const jwk = await getSigningKey(world);
   const { kty, n, e } = jwk;
   return { kty, n, e, kid: await calculateJwkThumbprint(jwk), use: "sig", alg: "RS256" };

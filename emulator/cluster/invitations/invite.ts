@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { hmacText } from "../../../src/base/hmac.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { computeHmacText } from "../../../src/base/hmac.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type Transaction } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { sendEmail } from "../../world/emails.ts";
@@ -8,7 +8,7 @@ import { invitationKinds, type User, users, type Workspace, workspaces } from ".
 import type { ClusterContext } from "../context.ts";
 import type { Contract } from "../contracts/rows.ts";
 import { scheduleReport } from "../reports/report.ts";
-import { nextPersonId } from "../workspace/users.ts";
+import { createPersonId } from "../workspace/users.ts";
 
 /**
  * Makes a user a member of a workspace, inactive until they accept the invitation that is sent to them (DECISIONS.md,
@@ -22,7 +22,7 @@ export async function inviteMember(
 ): Promise<Invitation & { readonly user_id: number }> {
   const issued_at = clock.now();
   const token = `creator-${ids.token(12)}`;
-  const user_id = await nextPersonId(tx);
+  const user_id = await createPersonId(tx);
   tx.put(users, { id: user_id, workspace_id, name, email, designation: null, is_active: false, roles: [] });
   const kind = "creator" as const;
   const of = { cluster_id, workspace_id };
@@ -52,7 +52,7 @@ export async function inviteCounterparties(
   const workspace = await tx.get(workspaces, workspace_id);
   for (const { email, name } of people) {
     // The same person is invited to the same contract by the same token, which cannot be forged.
-    const mark = hmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${addressKey(email)}`);
+    const mark = computeHmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${toAddressKey(email)}`);
     const token = `counterparty-${mark.slice(0, 24)}`;
     tokens.set(email, token);
     if (await tx.get(invitations, token)) continue;
@@ -80,7 +80,7 @@ export interface AnyInvitation extends Omit<Invitation, "user_id" | "email" | "n
 }
 
 /** The description of an invitation for the person who has its token, and for the control plane. */
-export const sharedFields = ({ token, kind, state, email, name, cluster_id }: AnyInvitation) => ({
+export const pickSharedFields = ({ token, kind, state, email, name, cluster_id }: AnyInvitation) => ({
   token,
   kind,
   state,
@@ -90,12 +90,12 @@ export const sharedFields = ({ token, kind, state, email, name, cluster_id }: An
 });
 
 /** The tokens that a seed gives to a workspace, as the invitations that they are. */
-export const seededInvitations = (workspace: Workspace): readonly AnyInvitation[] => [
-  ...workspace.creator_tokens.map((token) => seeded("creator", token, workspace)),
-  ...workspace.counterparty_tokens.map((token) => seeded("counterparty", token, workspace)),
+export const listSeededInvitations = (workspace: Workspace): readonly AnyInvitation[] => [
+  ...workspace.creator_tokens.map((token) => createSeeded("creator", token, workspace)),
+  ...workspace.counterparty_tokens.map((token) => createSeeded("counterparty", token, workspace)),
 ];
 
-const seeded = (kind: Invitation["kind"], token: string, { id, cluster_id }: Workspace): AnyInvitation => ({
+const createSeeded = (kind: Invitation["kind"], token: string, { id, cluster_id }: Workspace): AnyInvitation => ({
   token,
   kind,
   cluster_id,
@@ -135,7 +135,7 @@ export const invitations = rows<Invitation, "open" | "user" | "contract" | "emai
     open: (row) => (row.state === "PENDING" ? row.workspace_id : undefined),
     user: (row) => row.user_id ?? undefined,
     contract: (row) => row.contract_id ?? undefined,
-    email: (row) => addressKey(row.email),
+    email: (row) => toAddressKey(row.email),
     workspace: (row) => row.workspace_id,
   },
 });

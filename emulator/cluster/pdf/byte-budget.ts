@@ -31,7 +31,7 @@ const arrayTypes = [
 ];
 
 for (const type of bufferTypes) countCalls(type.name, ([length]) => Number(length) || 0);
-for (const type of arrayTypes) countCalls(type.name, ([of]) => lengthOf(of) * type.BYTES_PER_ELEMENT);
+for (const type of arrayTypes) countCalls(type.name, ([of]) => getLength(of) * type.BYTES_PER_ELEMENT);
 
 function countCalls(name: string, bytes: (given: readonly unknown[]) => number): void {
   const original = globals[name]!;
@@ -45,7 +45,7 @@ function countCalls(name: string, bytes: (given: readonly unknown[]) => number):
 }
 
 /** A view of a buffer needs no memory: the buffer was counted. */
-function lengthOf(given: unknown): number {
+function getLength(given: unknown): number {
   if (typeof given === "number") return given;
   if (typeof given !== "object" || given === null || !("length" in given)) return 0;
   return Number(given.length) || 0;

@@ -9,18 +9,18 @@ let loaded: Promise<{ readonly regular: TrueTypeFont; readonly bold: TrueTypeFon
 
 /** Read by the first document that is made. */
 export function loadFonts() {
-  loaded ??= Promise.all([fontOf(fontFiles.regular), fontOf(fontFiles.bold)]).then(([regular, bold]) => ({
+  loaded ??= Promise.all([loadFont(fontFiles.regular), loadFont(fontFiles.bold)]).then(([regular, bold]) => ({
     regular,
     bold,
   }));
   return loaded;
 }
 
-const fontOf = async (name: string): Promise<TrueTypeFont> =>
-  new TrueTypeFont(await fontFile(name), name.replace(/\.ttf$/, ""));
+const loadFont = async (name: string): Promise<TrueTypeFont> =>
+  new TrueTypeFont(await readFontFile(name), name.replace(/\.ttf$/, ""));
 
 /** The build writes them next to the bundle, reduced; without it they are read from their package. */
-const fontFile = (name: string): Promise<Buffer> =>
+const readFontFile = (name: string): Promise<Buffer> =>
   readFile(new URL(`./fonts/${name}`, import.meta.url)).catch(() =>
     readFile(createRequire(import.meta.url).resolve(`dejavu-fonts-ttf/ttf/${name}`)),
   );

@@ -12,7 +12,7 @@ restoreConsole();
 export async function readPdf({ goal, file }: PdfTask): Promise<PdfReadResult> {
   beginBudget();
   try {
-    const reading = await opened(file, goal === "check" ? check : textOf);
+    const reading = await openDocument(file, goal === "check" ? check : readText);
     return isOverBudget() ? { problem: memoryLimitMessage } : reading;
   } catch (error) {
     return { problem: formatParseError(error) };
@@ -34,11 +34,11 @@ async function check(document: PDFDocumentProxy): Promise<PdfReadResult> {
   return { lines: [] };
 }
 
-async function textOf(document: PDFDocumentProxy): Promise<PdfReadResult> {
+async function readText(document: PDFDocumentProxy): Promise<PdfReadResult> {
   const lines: string[] = [];
   let left = pdfLimits.textLength;
   for (let number = 1; number <= document.numPages; number += 1) {
-    const text = await textOfPage(await document.getPage(number), left);
+    const text = await readPageText(await document.getPage(number), left);
     if (text === undefined) return { problem: textLimitMessage };
     left -= text.length;
     for (const line of text.split("\n")) if (line.trim() !== "") lines.push(line);
@@ -47,7 +47,7 @@ async function textOf(document: PDFDocumentProxy): Promise<PdfReadResult> {
 }
 
 /** Undefined: it is longer than that. */
-async function textOfPage(page: PDFPageProxy, maxLength: number): Promise<string | undefined> {
+async function readPageText(page: PDFPageProxy, maxLength: number): Promise<string | undefined> {
   let text = "";
   // In pieces as they come, so that no more is read than is needed.
   const pieces = page.streamTextContent().getReader();
@@ -58,7 +58,7 @@ async function textOfPage(page: PDFPageProxy, maxLength: number): Promise<string
   return text;
 }
 
-async function opened(
+async function openDocument(
   file: Uint8Array,
   read: (document: PDFDocumentProxy) => Promise<PdfReadResult>,
 ): Promise<PdfReadResult> {

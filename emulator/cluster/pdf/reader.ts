@@ -14,7 +14,7 @@ export const busy = Symbol("busy");
  */
 export class PdfReader {
   readonly #wall: WallClock;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: QueuedRead[] = [];
   #isReading = false;
   #isClosed = false;
   #process: ReadingProcess | undefined;
@@ -78,7 +78,7 @@ export class PdfReader {
     }
     return new Promise((resolve) => {
       const left = new AbortController();
-      const waiting: Waiting = {
+      const waiting: QueuedRead = {
         bytes,
         leave(hasTurn) {
           left.abort();
@@ -101,7 +101,7 @@ export class PdfReader {
   }
 }
 
-interface Waiting {
+interface QueuedRead {
   readonly bytes: number;
   leave(hasTurn: boolean): void;
 }
@@ -144,4 +144,5 @@ export async function findPdfProblem(file: Buffer, pdfs: PdfReader): Promise<str
 }
 
 /** The text of a PDF, line by line, or why it cannot be read, as behind a first page that can. */
-export const pdfText = (file: Buffer, pdfs: PdfReader): Promise<PdfReadResult | typeof busy> => pdfs.read("text", file);
+export const readPdfText = (file: Buffer, pdfs: PdfReader): Promise<PdfReadResult | typeof busy> =>
+  pdfs.read("text", file);

@@ -42,9 +42,9 @@ export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
   const regular = await document.embedFont(emptyFile, { subset: true, postscriptName: "regular" });
   const bold = await document.embedFont(emptyFile, { subset: true, postscriptName: "bold" });
   const missing = new Set<string>();
-  const printable = (text: string) => withoutMissing(text, fonts.regular, missing);
+  const toPrintable = (text: string) => replaceMissing(text, fonts.regular, missing);
   const title = sheet.title.slice(0, maxTitleLength);
-  document.setTitle(printable(title));
+  document.setTitle(toPrintable(title));
   document.setCreationDate(new Date(sheet.at));
   document.setModificationDate(new Date(sheet.at));
   document.setProducer("svc");
@@ -54,7 +54,7 @@ export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
   let y = page.height - page.margin;
   /** False: all pages are full. */
   const write = async (text: string, font: PDFFont, size: number): Promise<boolean> => {
-    for (const line of wrapText(printable(text.slice(0, maxTextLength)), font, size)) {
+    for (const line of wrapText(toPrintable(text.slice(0, maxTextLength)), font, size)) {
       if (y < page.margin) {
         if (document.getPageCount() === maxPages) {
           current.drawText(leftOut, { x: page.margin, y, size: 11, font: regular });
@@ -84,7 +84,7 @@ const emptyFile = new Uint8Array();
 const maxMissing = 20;
 
 /** Composed, with a question mark instead of each character that the font lacks. */
-function withoutMissing(text: string, font: TrueTypeFont, missing: Set<string>): string {
+function replaceMissing(text: string, font: TrueTypeFont, missing: Set<string>): string {
   return text.normalize("NFC").replace(/[^\x20-\x7e\n]/gu, (character) => {
     if (font.has(character.codePointAt(0)!)) return character;
     if (character === "\t" || character === "\r") return " ";

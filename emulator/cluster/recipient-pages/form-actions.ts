@@ -1,8 +1,8 @@
 import type { Failure } from "../../../src/api/failure.ts";
 import { DeclaredFailureError, fail, failures } from "../../../src/api/failures.ts";
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { type Html, html } from "../../http/page.ts";
 import type { Transaction } from "../../store/port.ts";
 import { addComment } from "../contracts/comments.ts";
@@ -11,7 +11,7 @@ import { decline, sign } from "../contracts/lifecycle/signatures.ts";
 import { type LifecycleContext, transition } from "../contracts/lifecycle/transition.ts";
 import type { Contract } from "../contracts/rows.ts";
 import type { OAuthParameters } from "../response.ts";
-import { assignPersonIds, personId } from "../workspace/users.ts";
+import { assignPersonIds, findPersonId } from "../workspace/users.ts";
 import type { Recipient } from "./open-link.ts";
 import { createContractView, createRecipientView } from "./page-model.ts";
 import { formatTime, type PendingAction } from "./pending-actions.ts";
@@ -61,7 +61,7 @@ const acts = lookupTable<{
   comment: {
     act: async ({ tx, world, contract, person, text }) => {
       await assignPersonIds(tx, contract.workspace_id, [person.email]);
-      const id = (await personId(tx, contract.workspace_id, person.email))!;
+      const id = (await findPersonId(tx, contract.workspace_id, person.email))!;
       await addComment(tx, world, contract, text ?? "", { by: person, id });
     },
   },
@@ -92,7 +92,7 @@ export async function perform(
   const { for: work, act: carryOut } = acts[act]!;
   const turn = mine.find((each) => work === undefined || each.work === work);
   if (!turn) return { status: 409, words: "It is not your turn for this action." };
-  if (!constantTimeEqual(form_token, token)) {
+  if (!isEqualInConstantTime(form_token, token)) {
     return {
       status: 409,
       words:
@@ -120,7 +120,7 @@ const words = lookupTable<string>({
 });
 
 /** The address of the page once a form of it was carried out. */
-export function completedPath(target: string, act: string): string {
+export function buildCompletedPath(target: string, act: string): string {
   const [path = "", query = ""] = target.split("?", 2);
   const parameters = new URLSearchParams(query);
   parameters.set("done", act);
@@ -135,7 +135,7 @@ export function describeCompletedAction(
   act: string | null,
 ): Html | undefined {
   const [last] = contract.signatories
-    .filter((each) => addressKey(each.email) === addressKey(email))
+    .filter((each) => toAddressKey(each.email) === toAddressKey(email))
     .flatMap(({ action }) => action ?? [])
     .toSorted((a, b) => b.at - a.at);
   if (hasTurn || !last) return act === null || words[act] === undefined ? undefined : html`${words[act]}`;

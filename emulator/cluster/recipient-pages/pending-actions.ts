@@ -1,11 +1,11 @@
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { type Html, html } from "../../http/page.ts";
 import type { View } from "../../store/port.ts";
 import { emails } from "../../world/emails.ts";
 import { type User, users } from "../../world/workspaces.ts";
 import { findNextReview, findNextSignatories } from "../contracts/lifecycle/lifecycle.ts";
-import { personPath } from "../contracts/links.ts";
-import { fullName } from "../contracts/records.ts";
+import { buildPersonPath } from "../contracts/links.ts";
+import { formatFullName } from "../contracts/records.ts";
 import type { Contract, Review } from "../contracts/rows.ts";
 
 interface NamedPerson {
@@ -28,7 +28,7 @@ export async function listPendingActions(view: View, contract: Contract): Promis
       const reviewers = review ? await listReviewers(view, contract, review) : [];
       return [
         ...reviewers.map((each) => ({ work: "review", ...each }) as const),
-        ...(await approvalTurns(view, contract)),
+        ...(await listApprovalTurns(view, contract)),
       ];
     }
     default:
@@ -38,9 +38,9 @@ export async function listPendingActions(view: View, contract: Contract): Promis
 
 /** Turns of one person. */
 export const filterActionsFor = (turns: readonly PendingAction[], email: string): readonly PendingAction[] =>
-  turns.filter((turn) => addressKey(turn.email) === addressKey(email));
+  turns.filter((turn) => toAddressKey(turn.email) === toAddressKey(email));
 
-async function approvalTurns(view: View, contract: Contract): Promise<PendingAction[]> {
+async function listApprovalTurns(view: View, contract: Contract): Promise<PendingAction[]> {
   const turns: PendingAction[] = [];
   for (const { id, status, approver_user_id, approver_role_id } of contract.approvals) {
     if (status !== "PENDING") continue;
@@ -60,12 +60,14 @@ export async function listReviewers(view: View, contract: Contract, review: Revi
 
 /** People of the other side: their contacts, and other recipients of the contract's review. */
 export async function listCounterpartyContacts(view: View, contract: Contract): Promise<readonly NamedPerson[]> {
-  const contacts = contract.counterparties.flatMap(({ poc }) => (poc ? { name: fullName(poc), email: poc.email } : []));
+  const contacts = contract.counterparties.flatMap(({ poc }) =>
+    poc ? { name: formatFullName(poc), email: poc.email } : [],
+  );
   const sent = await view.list(emails, { by: "contract", equals: contract.id });
   const addressees = sent
     .filter(({ purpose, mode }) => purpose === "redlining" && mode === "to")
     .map(({ recipient }) => ({ name: recipient, email: recipient }));
-  return uniquePeople([...contacts, ...addressees]);
+  return dropDuplicates([...contacts, ...addressees]);
 }
 
 /** The active member of the workspace with that number, or all that have the role. */
@@ -84,10 +86,10 @@ export async function findMembers(
 }
 
 /** Everybody once, under the name that comes first. */
-export function uniquePeople<Person extends NamedPerson>(people: readonly Person[]): readonly Person[] {
+export function dropDuplicates<Person extends NamedPerson>(people: readonly Person[]): readonly Person[] {
   const known = new Map<string, Person>();
   for (const person of people) {
-    if (!known.has(addressKey(person.email))) known.set(addressKey(person.email), person);
+    if (!known.has(toAddressKey(person.email))) known.set(toAddressKey(person.email), person);
   }
   return [...known.values()];
 }
@@ -104,8 +106,8 @@ interface Participant {
   readonly signedAt: number | null;
 }
 
-function signedAt({ signatories }: Contract, email: string): number | null {
-  const own = signatories.find((each) => addressKey(each.email) === addressKey(email));
+function findSigningTime({ signatories }: Contract, email: string): number | null {
+  const own = signatories.find((each) => toAddressKey(each.email) === toAddressKey(email));
   return own?.action?.is_success ? own.action.at : null;
 }
 
@@ -122,12 +124,12 @@ export async function listParticipants(view: View, contract: Contract): Promise<
   ];
   const turns = await listPendingActions(view, contract);
   return Promise.all(
-    uniquePeople(found.flat()).map(async ({ name, email }) => ({
+    dropDuplicates(found.flat()).map(async ({ name, email }) => ({
       name,
       email,
-      path: await personPath(view, contract, email),
+      path: await buildPersonPath(view, contract, email),
       turn: [...new Set(filterActionsFor(turns, email).map(({ work }) => work))],
-      signedAt: signedAt(contract, email),
+      signedAt: findSigningTime(contract, email),
     })),
   );
 }

@@ -5,15 +5,15 @@ import type { ReportSender, RouterClient, SendRouterRequest } from "./report.ts"
 export interface BulkOperation {
   readonly method: Parameters<SendRouterRequest>[0];
   readonly path: string;
-  readonly body: (texts: readonly string[], clusterId: string) => unknown;
+  readonly buildBody: (texts: readonly string[], clusterId: string) => unknown;
 }
 
 /** Reports things by bulk operations, where there is anything to say; whether the router took all of it. */
-export type SendReports = (
+export type ReportSendFunction = (
   ...said: readonly (readonly [bulk: BulkOperation, texts: readonly string[]])[]
 ) => Promise<boolean>;
 
-interface Options {
+interface BatcherOptions {
   readonly line: RouterClient;
   readonly wall: WallClock;
   /** How long reports are gathered. */
@@ -38,16 +38,16 @@ interface GatheredReport {
 
 /** Reports together what comes back to back, for each call to the router costs as much as sending a contract. */
 export class ReportBatcher {
-  readonly #options: Options;
+  readonly #options: BatcherOptions;
   /** Calls that still take more: for as long as their speakers may speak, by cluster, key and operation. */
   readonly #gathering = new WeakMap<AbortSignal, Map<string, GatheredReport>>();
 
-  constructor(options: Options) {
+  constructor(options: BatcherOptions) {
     this.#options = options;
   }
 
   /** Reports what a cluster has to say. */
-  senderFor(speaker: ReportSender): SendReports {
+  createSender(speaker: ReportSender): ReportSendFunction {
     return async (...said) => {
       if (!this.#options.inTurn) {
         const taken = await Promise.all(said.map(([bulk, texts]) => this.#send(speaker, bulk, texts)));
@@ -97,10 +97,10 @@ export class ReportBatcher {
 
   async #call(
     speaker: ReportSender,
-    { method, path, body }: BulkOperation,
+    { method, path, buildBody }: BulkOperation,
     texts: readonly string[],
   ): Promise<boolean> {
-    return isAccepted(await this.#options.line.ask(speaker, method, path, body(texts, speaker.cluster_id)));
+    return isAccepted(await this.#options.line.ask(speaker, method, path, buildBody(texts, speaker.cluster_id)));
   }
 }
 

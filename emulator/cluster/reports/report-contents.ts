@@ -1,5 +1,5 @@
 import type { Clock, WallClock } from "../../../src/base/clock.ts";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { JobHandler, JobHandlers } from "../../clock/job-handler.ts";
 import { causeOf, dequeue, enqueue, type ScheduledEntry, schedule } from "../../clock/schedule.ts";
 import type { Slice, Transaction, View } from "../../store/port.ts";
@@ -8,7 +8,7 @@ import { users, workspaces } from "../../world/workspaces.ts";
 import { contracts } from "../contracts/rows.ts";
 import { installations } from "../installations.ts";
 import { invitations } from "../invitations/invite.ts";
-import { type BulkOperation, isAccepted, ReportBatcher, type SendReports } from "./bulk-calls.ts";
+import { type BulkOperation, isAccepted, ReportBatcher, type ReportSendFunction } from "./bulk-calls.ts";
 import {
   formatReportRef,
   parseReportRef,
@@ -20,7 +20,7 @@ import {
 } from "./report.ts";
 
 /** Makes the calls; whether the router took them all. */
-type ReportContent = (ask: SendRouterRequest, tell: SendReports) => Promise<boolean>;
+type ReportContent = (ask: SendRouterRequest, tell: ReportSendFunction) => Promise<boolean>;
 
 interface Report {
   readonly cluster_id: string;
@@ -30,18 +30,18 @@ interface Report {
 const signatoriesAdded: BulkOperation = {
   method: "POST",
   path: "/router/v1/contract_signatories/",
-  body: (hashes, cluster) => hashes.map((signatory_hash) => ({ signatory_hash, cluster })),
+  buildBody: (hashes, cluster) => hashes.map((signatory_hash) => ({ signatory_hash, cluster })),
 };
 
-const tokens = (method: "POST" | "DELETE", kind: "creator" | "counter_party"): BulkOperation => ({
+const createTokenOperation = (method: "POST" | "DELETE", kind: "creator" | "counter_party"): BulkOperation => ({
   method,
   path: `/router/v1/cluster_tokens/bulk/${kind}`,
-  body: (given, cluster_id) => ({ tokens: given, cluster_id }),
+  buildBody: (given, cluster_id) => ({ tokens: given, cluster_id }),
 });
-const tokensMapped = tokens("POST", "counter_party");
-const tokensEnded = tokens("DELETE", "counter_party");
-const creatorTokensMapped = tokens("POST", "creator");
-const creatorTokensEnded = tokens("DELETE", "creator");
+const tokensMapped = createTokenOperation("POST", "counter_party");
+const tokensEnded = createTokenOperation("DELETE", "counter_party");
+const creatorTokensMapped = createTokenOperation("POST", "creator");
+const creatorTokensEnded = createTokenOperation("DELETE", "creator");
 
 /** Contents of each kind of report, from the present state; undefined if there is nothing to report. */
 const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Promise<Report | undefined>>> = {
@@ -52,8 +52,8 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
   "report-signatories": async (view, id) => {
     const contract = await view.get(contracts, id);
     if (!contract) return undefined;
-    const hashes = contract.signatories.map(({ email }) => emailHash(email));
-    const tokens = await tokensOf(view, { by: "contract", equals: contract.id });
+    const hashes = contract.signatories.map(({ email }) => hashEmail(email));
+    const tokens = await listTokens(view, { by: "contract", equals: contract.id });
     return {
       cluster_id: contract.cluster_id,
       content: (_, tell) => tell([signatoriesAdded, hashes], [tokensMapped, tokens.open], [tokensEnded, tokens.over]),
@@ -62,7 +62,7 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
 
   /** The invitations to a contract are mapped while they are open (DECISIONS.md, R34). */
   "report-invitations": async (view, id) => {
-    const { cluster_id, open, over } = await tokensOf(view, { by: "contract", equals: id });
+    const { cluster_id, open, over } = await listTokens(view, { by: "contract", equals: id });
     if (cluster_id === undefined) return undefined;
     return { cluster_id, content: (_, tell) => tell([tokensMapped, open], [tokensEnded, over]) };
   },
@@ -76,8 +76,8 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
     const workspace = user && (await view.get(workspaces, user.workspace_id));
     if (!workspace) return undefined;
     const { cluster_id, client_id, acting_user_id } = workspace;
-    const hash = emailHash(user.email);
-    const { open, over } = await tokensOf(view, { by: "user", equals: user.id });
+    const hash = hashEmail(user.email);
+    const { open, over } = await listTokens(view, { by: "user", equals: user.id });
     const client = { client_ids: [client_id], cluster_id };
     return {
       cluster_id,
@@ -101,7 +101,7 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
 };
 
 /** The tokens of a contract or a member, by whether they are still to lead anywhere, and the cluster that issued them. */
-async function tokensOf(view: View, slice: Slice<"contract" | "user">) {
+async function listTokens(view: View, slice: Slice<"contract" | "user">) {
   const open: string[] = [];
   const over: string[] = [];
   let cluster_id: string | undefined;
@@ -147,29 +147,29 @@ export function reportJobHandlers(world: ReportWorld): JobHandlers {
   const calls = new ReportBatcher({ line, wall, gather, inTurn: deterministic });
 
   const report = (content: ReportContent, speaker: ReportSender) =>
-    content((...call) => line.ask(speaker, ...call), calls.senderFor(speaker));
+    content((...call) => line.ask(speaker, ...call), calls.createSender(speaker));
 
-  const handlerFor = (kind: ReportKind): JobHandler => ({
+  const createHandler = (kind: ReportKind): JobHandler => ({
     prepare: (view, entries) =>
       Promise.all(
         entries.map(async (entry) => {
           const { cluster_id, content } =
             (await reportContents[kind](view, Number(parseReportRef(entry.ref).id))) ?? {};
-          const key = cluster_id === undefined ? undefined : await keyOf(view, cluster_id);
+          const key = cluster_id === undefined ? undefined : await findKey(view, cluster_id);
           return async (signal) => {
             const nothing = cluster_id === undefined || content === undefined || key === undefined;
             const taken = nothing || (await report(content, { cluster_id, key, cause: causeOf(entry), signal }));
             const outcome = nothing ? "nothing-to-report" : "reported";
-            return (tx: Transaction) => (taken ? endEntry(tx, entry, outcome) : again(tx, entry, world));
+            return (tx: Transaction) => (taken ? endEntry(tx, entry, outcome) : scheduleAgain(tx, entry, world));
           };
         }),
       ),
   });
-  return Object.fromEntries(reportKinds.map((kind) => [kind, handlerFor(kind)]));
+  return Object.fromEntries(reportKinds.map((kind) => [kind, createHandler(kind)]));
 }
 
 /** Undefined for a back end that we do not run: it reports for itself. */
-async function keyOf(view: View, clusterId: string): Promise<string | undefined> {
+async function findKey(view: View, clusterId: string): Promise<string | undefined> {
   const row = await view.get(clusterRows, clusterId);
   return row?.external_url === null ? row.key : undefined;
 }
@@ -179,7 +179,7 @@ async function endEntry(tx: Transaction, entry: ScheduledEntry, outcome: string)
   return outcome;
 }
 
-async function again(tx: Transaction, entry: ScheduledEntry, { clock, giveUp }: ReportWorld): Promise<string> {
+async function scheduleAgain(tx: Transaction, entry: ScheduledEntry, { clock, giveUp }: ReportWorld): Promise<string> {
   const waiting = await tx.get(schedule, entry.id);
   if (waiting?.ref !== entry.ref) return "gone";
   const { id, failures } = parseReportRef(entry.ref);

@@ -46,14 +46,14 @@ type SigningContext = Pick<ClusterContext, "cluster" | "clock" | "ids">;
  * A URL that is good for one method on one object, for 15 virtual minutes. A PUT is bound to the object's content
  * type. Made in a transaction, because the first one of a cluster makes its signing key.
  */
-export async function signedObjectUrl(
+export async function signObjectUrl(
   tx: Transaction,
   world: SigningContext,
   method: "GET" | "PUT",
   object: Pick<StoredObject, "key" | "filename" | "content_type">,
 ): Promise<SignedUrl> {
   return signUrl({
-    key: await signingKey(tx, world),
+    key: await getSigningKey(tx, world),
     method,
     url: `${world.cluster.url}/_storage/${object.key}/${encodeURIComponent(object.filename)}`,
     contentType: method === "PUT" ? object.content_type : undefined,
@@ -62,7 +62,7 @@ export async function signedObjectUrl(
   });
 }
 
-async function signingKey(tx: Transaction, { cluster, ids }: SigningContext): Promise<Buffer> {
+async function getSigningKey(tx: Transaction, { cluster, ids }: SigningContext): Promise<Buffer> {
   const known = await findStorageKey(tx, cluster.id);
   if (known) return known;
   const key = ids.bytes(32);

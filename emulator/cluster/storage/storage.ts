@@ -1,6 +1,6 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { putObject } from "../../../src/api/storage.ts";
-import { isoSeconds } from "../../../src/base/clock.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
 import { verifySignedUrl } from "../../../src/schemes/signed-url.ts";
 import type { Call, Handlers } from "../../http/handler.ts";
@@ -9,7 +9,7 @@ import { BlobTooLargeError } from "../../store/blobs.ts";
 import { StoreFailedError, type View } from "../../store/port.ts";
 import type { Workspace } from "../../world/workspaces.ts";
 import type { ClusterContext, ClusterHandlers } from "../context.ts";
-import { findStorageKey, type StoredObject, signedObjectUrl, storedObjects } from "./objects.ts";
+import { findStorageKey, type StoredObject, signObjectUrl, storedObjects } from "./objects.ts";
 import { verifyUpload } from "./upload-checks.ts";
 
 /** Any page may upload and download by a signed URL: the URL itself is the credential. */
@@ -23,13 +23,13 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
     // A file that is visibly too large need not be read first.
     if (Number(world.request.headers["content-length"]) > maxBytes) return refuseTooLarge(world, maxBytes);
     try {
-      const bytes = verifyUpload(world.request.headers, body, idsOf(world), world.fail);
+      const bytes = verifyUpload(world.request.headers, body, createRequestIds(world), world.fail);
       const blob = await world.blobs.put(bytes, maxBytes);
       await world.store.transaction("storage.put", (tx) => tx.put(storedObjects, { ...object, blob }));
       return reply(200, undefined, { ...cors, etag: `"${blob.md5}"` });
     } catch (error) {
       if (error instanceof BlobTooLargeError) return refuseTooLarge(world, maxBytes);
-      if (error instanceof StoreFailedError) return world.fail("storage-store-failed", idsOf(world));
+      if (error instanceof StoreFailedError) return world.fail("storage-store-failed", createRequestIds(world));
       throw error;
     }
   },
@@ -38,7 +38,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
     const object = await requireSigned("GET", params.object_key, world);
     const content = object.blob && (await world.blobs.open(object.blob.sha256));
     if (!object.blob || !content) {
-      return world.fail("storage-no-such-key", { key: `${object.key}/${object.filename}`, ...idsOf(world) });
+      return world.fail("storage-no-such-key", { key: `${object.key}/${object.filename}`, ...createRequestIds(world) });
     }
     return reply(200, content, {
       ...cors,
@@ -51,7 +51,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
 };
 
 /** End of the storage's rejections. */
-const idsOf = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluster">) => ({
+const createRequestIds = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluster">) => ({
   requestId: ids.pick("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", 16),
   hostId: cluster.id,
 });
@@ -59,22 +59,22 @@ const idsOf = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluster">) => ({
 const refuseTooLarge = (
   world: Pick<ClusterContext, "ids" | "cluster"> & { readonly fail: Fail<"storage-too-large"> },
   maxBytes: number,
-): never => world.fail("storage-too-large", { maxBytes, ...idsOf(world) });
+): never => world.fail("storage-too-large", { maxBytes, ...createRequestIds(world) });
 
-type Refuse = Fail<"storage-expired" | "storage-signature-mismatch">;
-type StorageCall = ClusterContext & Pick<Call<never, unknown>, "request"> & { readonly fail: Refuse };
+type SignatureRejecter = Fail<"storage-expired" | "storage-signature-mismatch">;
+type StorageCall = ClusterContext & Pick<Call<never, unknown>, "request"> & { readonly fail: SignatureRejecter };
 
 /** The object that a signed URL names. The virtual time of the request's arrival decides (DECISIONS.md, P24). */
 async function requireSigned(method: "GET" | "PUT", key: string, world: StorageCall): Promise<StoredObject> {
   const { request, clock, store, cluster, fail } = world;
   // Any method that is declared nowhere ends here.
-  if (request.method !== method) return fail("storage-signature-mismatch", idsOf(world));
+  if (request.method !== method) return fail("storage-signature-mismatch", createRequestIds(world));
   const nowMs = clock.now();
   const [object, signingKey] = await store.read(async (view) => [
     await view.get(storedObjects, key),
     await findStorageKey(view, cluster.id),
   ]);
-  if (!object || !signingKey) return fail("storage-signature-mismatch", idsOf(world));
+  if (!object || !signingKey) return fail("storage-signature-mismatch", createRequestIds(world));
 
   const verdict = verifySignedUrl({
     key: signingKey,
@@ -85,12 +85,12 @@ async function requireSigned(method: "GET" | "PUT", key: string, world: StorageC
     nowMs,
   });
   if (verdict.ok) return object;
-  if (verdict.reason === "mismatch") return fail("storage-signature-mismatch", idsOf(world));
+  if (verdict.reason === "mismatch") return fail("storage-signature-mismatch", createRequestIds(world));
   return fail("storage-expired", {
     lifetimeSeconds: verdict.expiresSeconds,
-    expires: isoSeconds(verdict.expiresAtMs),
-    now: isoSeconds(nowMs),
-    ...idsOf(world),
+    expires: toIsoSeconds(verdict.expiresAtMs),
+    now: toIsoSeconds(nowMs),
+    ...createRequestIds(world),
   });
 }
 
@@ -100,12 +100,12 @@ function refuseCredentials(
 ): void {
   const sent = ["client-id", "client-secret"].filter((name) => world.request.headers[name] !== undefined);
   if (sent.length === 0) return;
-  if (world.settings.strict.has("storage")) world.fail("storage-credentials", idsOf(world));
+  if (world.settings.strict.has("storage")) world.fail("storage-credentials", createRequestIds(world));
   world.finding("credentials-on-storage", `${sent.join(" and ")} must not be sent to a signed URL`);
 }
 
 /** The extension for names that come without one (DECISIONS.md, F7); loaded late, for few files are without. */
-async function extensionOf(contentType: string): Promise<string | undefined> {
+async function findExtension(contentType: string): Promise<string | undefined> {
   const { extension } = await import("./media-types.ts");
   // Bytes of whatever kind: `.bin` would say no more.
   return contentType === "application/octet-stream" ? undefined : extension(contentType) || undefined;
@@ -117,9 +117,9 @@ const maxObjectKeyLength = 255;
  * The name under which a file is stored: the last part of a path, without control characters and those that file
  * systems reject, at most 255 characters, with `usual` as its extension when it has none.
  */
-export function cleanFilename(name: string, usual: string | undefined): string {
+export function sanitizeFilename(name: string, usual: string | undefined): string {
   const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
-  const clean = endsOf(trimTrailing(last, ". "))
+  const clean = shortenMiddle(trimTrailing(last, ". "))
     .normalize("NFC")
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
     .replace(/[\u0000-\u001f\u007f-\u009f<>:"|?*\u202a-\u202e\u2066-\u2069]/g, "_")
@@ -135,7 +135,7 @@ export function cleanFilename(name: string, usual: string | undefined): string {
 }
 
 /** Beginning and end of a name that is far too long: looking at all of it would only cost time. */
-const endsOf = (name: string): string =>
+const shortenMiddle = (name: string): string =>
   name.length <= 8 * maxObjectKeyLength
     ? name
     : name.slice(0, 4 * maxObjectKeyLength) + name.slice(-4 * maxObjectKeyLength);
@@ -144,7 +144,7 @@ export const fileHandlers = {
   "files.initialize": async ({ body }, world) => {
     const named = await Promise.all(
       body.files.map(async ({ filename, content_type }) => ({
-        filename: cleanFilename(filename, await extensionOf(content_type)),
+        filename: sanitizeFilename(filename, await findExtension(content_type)),
         content_type,
       })),
     );
@@ -162,12 +162,12 @@ export const fileHandlers = {
           blob: null,
         };
         tx.put(storedObjects, object);
-        const { url, expiresAtMs } = await signedObjectUrl(tx, world, "PUT", object);
+        const { url, expiresAtMs } = await signObjectUrl(tx, world, "PUT", object);
         files.push({
           file_id: object.key,
           filename: object.filename,
           upload_url: url,
-          expires_at: isoSeconds(expiresAtMs),
+          expires_at: toIsoSeconds(expiresAtMs),
         });
       }
       return { files };
@@ -176,13 +176,13 @@ export const fileHandlers = {
 
   "files.show": ({ params }, world) =>
     world.store.transaction("files.show", async (tx) => {
-      const file = (await workspaceFile(tx, world.caller.workspace, params.file_id)) ?? world.fail("not-found");
-      return { signed_url: (await signedObjectUrl(tx, world, "GET", file)).url };
+      const file = (await getWorkspaceFile(tx, world.caller.workspace, params.file_id)) ?? world.fail("not-found");
+      return { signed_url: (await signObjectUrl(tx, world, "GET", file)).url };
     }),
 } satisfies ClusterHandlers;
 
 /** A file of the workspace; undefined when it is unknown or of another one. It is known once it is initialized. */
-export async function workspaceFile(
+export async function getWorkspaceFile(
   view: View,
   workspace: Workspace,
   fileId: string,

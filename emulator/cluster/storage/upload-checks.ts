@@ -5,10 +5,10 @@ import { decodeBase64 } from "../../../src/base/hmac.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 
 type Headers = ReceivedRequest["headers"];
-type Refuse = Fail<"storage-bad-digest" | "storage-invalid-digest" | "storage-incomplete-body">;
+type UploadRejecter = Fail<"storage-bad-digest" | "storage-invalid-digest" | "storage-incomplete-body">;
 
 /** A checksum that a header, or a trailer that is still to come, gives for the bytes. */
-interface Claim {
+interface ChecksumClaim {
   readonly name: string;
   readonly checksum: Checksum;
   value: string | undefined;
@@ -27,17 +27,21 @@ export function verifyUpload(
   headers: Headers,
   body: AsyncIterable<Uint8Array>,
   ids: { readonly requestId: string; readonly hostId: string },
-  fail: Refuse,
+  fail: UploadRejecter,
 ): AsyncIterable<Uint8Array> {
-  const invalid = (message: string, code = "InvalidRequest") =>
+  const rejectInvalid = (message: string, code = "InvalidRequest") =>
     fail("storage-invalid-digest", { code, message, ...ids });
-  const incomplete = (message: string) => fail("storage-incomplete-body", { message, ...ids });
-  const claims = [...md5Claim(headers, invalid), ...checksumClaim(headers, invalid), ...sha256Claim(headers)];
+  const rejectIncomplete = (message: string) => fail("storage-incomplete-body", { message, ...ids });
+  const claims = [
+    ...readMd5Claim(headers, rejectInvalid),
+    ...readChecksumClaim(headers, rejectInvalid),
+    ...readSha256Claim(headers),
+  ];
   const chunked = isChunked(headers);
 
-  return pieces();
+  return readPieces();
 
-  async function* pieces(): AsyncGenerator<Uint8Array, void> {
+  async function* readPieces(): AsyncGenerator<Uint8Array, void> {
     let length = 0;
     try {
       for await (const piece of chunked ? decodeChunked(body, readTrailer) : body) {
@@ -46,15 +50,15 @@ export function verifyUpload(
         yield piece;
       }
     } catch (error) {
-      if (error instanceof ChunkedBodyError) incomplete(`The aws-chunked body cannot be read: ${error.message}.`);
+      if (error instanceof ChunkedBodyError) rejectIncomplete(`The aws-chunked body cannot be read: ${error.message}.`);
       throw error;
     }
     const announced = headers["x-amz-decoded-content-length"];
     if (chunked && announced !== undefined && Number(announced) !== length) {
-      incomplete(`x-amz-decoded-content-length is ${announced}, but the body has ${length} bytes.`);
+      rejectIncomplete(`x-amz-decoded-content-length is ${announced}, but the body has ${length} bytes.`);
     }
     for (const { name, checksum, value, encoding, mismatch } of claims) {
-      if (value === undefined) incomplete(`The body ends without its trailer ${name}.`);
+      if (value === undefined) rejectIncomplete(`The body ends without its trailer ${name}.`);
       if (checksum.digest().toString(encoding) !== value) fail("storage-bad-digest", { ...mismatch, ...ids });
     }
   }
@@ -68,13 +72,13 @@ export function verifyUpload(
 /** The header that a signed request has for it says so, or the encoding alone. */
 const isChunked = (headers: Headers): boolean =>
   headers["x-amz-content-sha256"]?.startsWith("STREAMING-") === true ||
-  listed(headers["content-encoding"]).includes("aws-chunked");
+  parseList(headers["content-encoding"]).includes("aws-chunked");
 
-const listed = (value = ""): string[] => value.split(",").map((each) => each.trim().toLowerCase());
+const parseList = (value = ""): string[] => value.split(",").map((each) => each.trim().toLowerCase());
 
-type Invalid = (message: string, code?: string) => never;
+type InvalidRejecter = (message: string, code?: string) => never;
 
-function md5Claim(headers: Headers, invalid: Invalid): Claim[] {
+function readMd5Claim(headers: Headers, invalid: InvalidRejecter): ChecksumClaim[] {
   const value = headers["content-md5"];
   if (value === undefined) return [];
   if (decodeBase64(value)?.length !== 16) invalid("The Content-MD5 you specified is not valid.", "InvalidDigest");
@@ -83,8 +87,8 @@ function md5Claim(headers: Headers, invalid: Invalid): Claim[] {
 }
 
 /** At most one, in a header or, of a chunked body, in a trailer that a header announces. */
-function checksumClaim(headers: Headers, invalid: Invalid): Claim[] {
-  const names = [...Object.keys(headers), ...listed(headers["x-amz-trailer"])].filter(isChecksum);
+function readChecksumClaim(headers: Headers, invalid: InvalidRejecter): ChecksumClaim[] {
+  const names = [...Object.keys(headers), ...parseList(headers["x-amz-trailer"])].filter(isChecksum);
   const [name] = names;
   if (name === undefined) return [];
   if (names.length > 1) invalid(`Expecting a single ${prefix} header. Multiple checksum Types are not allowed.`);
@@ -100,7 +104,7 @@ function checksumClaim(headers: Headers, invalid: Invalid): Claim[] {
 }
 
 /** Other values of this header say that nothing is claimed, or that the body is chunked. */
-function sha256Claim(headers: Headers): Claim[] {
+function readSha256Claim(headers: Headers): ChecksumClaim[] {
   const value = headers["x-amz-content-sha256"]?.toLowerCase();
   if (value === undefined || !/^[0-9a-f]{64}$/.test(value)) return [];
   const message = "The provided 'x-amz-content-sha256' header does not match what was computed.";
@@ -183,15 +187,15 @@ async function* decodeChunked(
 ): AsyncGenerator<Uint8Array, void> {
   const reader = new ByteReader(body);
   for (;;) {
-    const head = await reader.line();
+    const head = await reader.readLine();
     const length = /^([0-9a-f]{1,12})(?:;.*)?$/i.exec(head)?.[1];
     if (length === undefined) throw new ChunkedBodyError(`"${head.slice(0, 40)}" is not the length of a chunk`);
     const size = Number.parseInt(length, 16);
     if (size === 0) break;
-    yield* reader.bytes(size);
-    if ((await reader.line()) !== "") throw new ChunkedBodyError("a chunk is longer than its length");
+    yield* reader.readBytes(size);
+    if ((await reader.readLine()) !== "") throw new ChunkedBodyError("a chunk is longer than its length");
   }
-  for (let line = await reader.line(); line !== ""; line = await reader.line()) {
+  for (let line = await reader.readLine(); line !== ""; line = await reader.readLine()) {
     const colon = line.indexOf(":");
     if (colon < 1) throw new ChunkedBodyError("a trailer has no name");
     onTrailer(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
@@ -208,18 +212,19 @@ class ByteReader {
   }
 
   /** Up to the next CRLF; at the end of the stream the rest of it. */
-  async line(): Promise<string> {
+  async readLine(): Promise<string> {
     for (;;) {
       const end = this.#rest.indexOf("\r\n");
       if (end >= 0 && end <= maxLineBytes) return this.#take(end, 2).toString("latin1");
       if (this.#rest.length > maxLineBytes) throw new ChunkedBodyError("a line is too long");
-      if (!(await this.#more())) return this.#take(this.#rest.length, 0).toString("latin1");
+      if (!(await this.#readMore())) return this.#take(this.#rest.length, 0).toString("latin1");
     }
   }
 
-  async *bytes(count: number): AsyncGenerator<Uint8Array, void> {
+  async *readBytes(count: number): AsyncGenerator<Uint8Array, void> {
     for (let left = count; left > 0; ) {
-      if (this.#rest.length === 0 && !(await this.#more())) throw new ChunkedBodyError("the body ends within a chunk");
+      if (this.#rest.length === 0 && !(await this.#readMore()))
+        throw new ChunkedBodyError("the body ends within a chunk");
       const piece = this.#take(Math.min(left, this.#rest.length), 0);
       left -= piece.length;
       yield piece;
@@ -232,7 +237,7 @@ class ByteReader {
     return taken;
   }
 
-  async #more(): Promise<boolean> {
+  async #readMore(): Promise<boolean> {
     const { done, value } = await this.#pieces.next();
     if (done) return false;
     this.#rest = this.#rest.length === 0 ? Buffer.from(value) : Buffer.concat([this.#rest, value]);

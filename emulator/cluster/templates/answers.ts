@@ -1,4 +1,4 @@
-import { computable } from "../../../src/base/json.ts";
+import { toComputable } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
 import type { ReportFinding } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
@@ -19,7 +19,7 @@ export function validateAnswers(
   const problems = new Map<string, readonly string[]>();
   for (const question of questions) {
     const { variable, required } = question;
-    const answer = Object.hasOwn(answers, variable) ? computable(answers[variable]) : undefined;
+    const answer = Object.hasOwn(answers, variable) ? toComputable(answers[variable]) : undefined;
     if (answer === undefined || answer === null || answer === "") {
       const left = partial && !Object.hasOwn(answers, variable);
       if (required && !left) problems.set(variable, ["Field required"]);
@@ -61,8 +61,8 @@ export function withDefaults(
 
 function describeMismatch({ type, options }: Question, answer: unknown): string | undefined {
   const values = options?.map((option) => option.value);
-  const known = (value: unknown) => typeof value === "string" && (!values || values.includes(value));
-  const oneOf = () => `Value should be one of ${(values ?? []).join(", ")}`;
+  const isKnown = (value: unknown) => typeof value === "string" && (!values || values.includes(value));
+  const describeChoices = () => `Value should be one of ${(values ?? []).join(", ")}`;
   switch (type) {
     case "string":
       return typeof answer === "string" ? undefined : "Input should be a valid string";
@@ -75,12 +75,12 @@ function describeMismatch({ type, options }: Question, answer: unknown): string 
     case "date":
       return isDate(answer) ? undefined : "Input should be a valid date";
     case "enum":
-      return known(answer) ? undefined : oneOf();
+      return isKnown(answer) ? undefined : describeChoices();
     case "array of strings":
       return isArrayOf(answer, (each) => typeof each === "string") ? undefined : "Input should be a valid list";
     case "array of options":
       if (!Array.isArray(answer)) return "Input should be a valid list";
-      return answer.every(known) ? undefined : oneOf();
+      return answer.every(isKnown) ? undefined : describeChoices();
     case "repeating":
       return isArrayOf(answer, isObject) ? undefined : "Input should be a valid list";
   }

@@ -18,18 +18,18 @@ export const templateHandlers = {
   "templates.list": ({ query }, { store, caller }) =>
     store.read(async (view) => {
       const all = await view.list(templates, { by: "workspace", equals: caller.workspace.id });
-      return { items: all.filter((row) => isWanted(row, query)).map(templateRecord) };
+      return { items: all.filter((row) => isWanted(row, query)).map(toTemplateRecord) };
     }),
 
   "templates.show": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => templateRecord(await requireTemplate(view, caller, params, fail))),
+    store.read(async (view) => toTemplateRecord(await requireTemplate(view, caller, params, fail))),
 
   "templates.update": ({ params, body }, { store, caller, fail }) =>
     store.transaction("templates.update", async (tx) => {
       const row = await requireTemplate(tx, caller, params, fail);
       const after = { ...row, tags: [...new Set(body.tags ?? row.tags)] };
       tx.put(templates, after);
-      return templateRecord(after);
+      return toTemplateRecord(after);
     }),
 
   "templates.metadata": ({ params }, { store, caller, fail }) =>
@@ -49,20 +49,20 @@ async function requireTemplate(
   return row?.workspace_id === workspace.id ? row : fail("not-found");
 }
 
-const templateRecord = ({ id, name, contract_type_id, tags }: Template) => ({ id, name, contract_type_id, tags });
+const toTemplateRecord = ({ id, name, contract_type_id, tags }: Template) => ({ id, name, contract_type_id, tags });
 
-type Query = InputOf<typeof listTemplates>["query"];
+type TemplateQuery = InputOf<typeof listTemplates>["query"];
 
 // Every template here is for two parties, so exclude_multi_party leaves none out.
-function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, include_archived }: Query): boolean {
+function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, include_archived }: TemplateQuery): boolean {
   const own = new Set(row.tags);
   const has = (tag: string) => own.has(tag);
-  const takes = (kind: string) => row.counter_party_kind === "Both" || row.counter_party_kind === kind;
+  const acceptsKind = (kind: string) => row.counter_party_kind === "Both" || row.counter_party_kind === kind;
   return (
     (include_archived || !row.archived) &&
     (!tags?.length || tags.some(has)) &&
     (!tags_all?.length || tags_all.every(has)) &&
-    (!cp_types?.length || (cp_types_all ? cp_types.every(takes) : cp_types.some(takes)))
+    (!cp_types?.length || (cp_types_all ? cp_types.every(acceptsKind) : cp_types.some(acceptsKind)))
   );
 }
 

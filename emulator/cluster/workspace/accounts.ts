@@ -1,4 +1,4 @@
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import { users } from "../../world/workspaces.ts";
 import { trialWorkspaces } from "./trial-workspace.ts";
@@ -12,6 +12,6 @@ export async function hasAccount(
   { email, token }: { readonly email: string; readonly token?: string | undefined },
 ): Promise<boolean> {
   const own = token === undefined ? undefined : await view.get(trialWorkspaces, token);
-  const found = await view.list(users, { by: "email", equals: addressKey(email) });
+  const found = await view.list(users, { by: "email", equals: toAddressKey(email) });
   return found.some(({ workspace_id }) => workspace_id !== own?.workspace_id);
 }

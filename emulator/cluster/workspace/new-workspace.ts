@@ -3,7 +3,7 @@ import { entities, roles, type User, users, type Workspace, workspaces } from ".
 import type { ClusterContext } from "../context.ts";
 import { freeId } from "./free-id.ts";
 import { addStandardSet } from "./standard-set.ts";
-import { nextPersonId } from "./users.ts";
+import { createPersonId } from "./users.ts";
 
 /** Whose it is, and what for. */
 export interface WorkspaceSpec extends Pick<Workspace, "name" | "industry" | "use_case"> {
@@ -16,12 +16,12 @@ export interface WorkspaceSpec extends Pick<Workspace, "name" | "industry" | "us
  */
 export async function addWorkspace(
   tx: Transaction,
-  { cluster, ids, standardSet }: Pick<ClusterContext, "cluster" | "ids" | "standardSet">,
+  { cluster, ids, getStandardSet }: Pick<ClusterContext, "cluster" | "ids" | "getStandardSet">,
   { name, industry, use_case, owner }: WorkspaceSpec,
 ): Promise<Workspace> {
-  const set = standardSet();
+  const set = getStandardSet();
   const id = await freeId(tx, workspaces, "workspace");
-  const userId = await nextPersonId(tx);
+  const userId = await createPersonId(tx);
   const roleId = await freeId(tx, roles, "role");
   const workspace: Workspace = {
     id,

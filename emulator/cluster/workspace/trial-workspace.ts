@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
@@ -25,7 +25,7 @@ export async function createTrialWorkspace(
   world: ClusterContext,
 ): Promise<Passthrough> {
   const { store, cluster } = world;
-  if (!constantTimeEqual(headers["x-cluster-key"] ?? "", cluster.key))
+  if (!isEqualInConstantTime(headers["x-cluster-key"] ?? "", cluster.key))
     return createJsonResponse(401, { detail: "Invalid cluster key" });
   const request = NewWorkspace.safeParse(parseJsonObject(body));
   if (!request.success) return createJsonResponse(400, { detail: "The request is not a valid workspace request" });
@@ -54,10 +54,10 @@ async function addTrialWorkspace(tx: Transaction, world: ClusterContext, request
   const owner = { name, email: request.email.trim(), designation: job_title };
   const workspace = await addWorkspace(tx, world, { name: company_name, industry, use_case, owner });
   // Each address is one member: an address that is named twice, or owns the workspace, is not invited again.
-  const members = new Set([addressKey(owner.email)]);
+  const members = new Set([toAddressKey(owner.email)]);
   for (const { email, first_name } of request.invited_users) {
-    if (members.has(addressKey(email))) continue;
-    members.add(addressKey(email));
+    if (members.has(toAddressKey(email))) continue;
+    members.add(toAddressKey(email));
     await inviteMember(tx, world, workspace, { email: email.trim(), name: first_name });
   }
   tx.put(trialWorkspaces, { signup_token, workspace_id: workspace.id });

@@ -15,7 +15,7 @@ export const webhookHandlers = {
   "webhooks.create": async ({ body }, { store, clock, cluster, settings, caller, fail, finding }) => {
     requireDeveloperSettings(caller, fail);
     if (!isReceiver(body.url, settings)) fail("invalid-fields", { url: ["Enter a valid HTTPS URL."] });
-    const custom = customHeaders(body.custom_headers ?? {});
+    const custom = checkCustomHeaders(body.custom_headers ?? {});
     if ("problems" in custom) return fail("invalid-fields", { custom_headers: custom.problems });
     if (new URL(body.url).protocol === "http:") finding("http-receiver", "the specification requires https");
     if (leadsToAny(body.url, [settings.publicUrl, cluster.url, cluster.reachedAt])) {
@@ -38,7 +38,7 @@ export const webhookHandlers = {
         created_at: clock.now(),
       };
       tx.put(subscriptions, row);
-      return subscriptionRecord(tx, row);
+      return toSubscriptionRecord(tx, row);
     });
   },
 
@@ -68,7 +68,7 @@ export const webhookHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-async function subscriptionRecord(view: View, row: Subscription): Promise<ResultOf<typeof createWebhook>> {
+async function toSubscriptionRecord(view: View, row: Subscription): Promise<ResultOf<typeof createWebhook>> {
   return {
     id: row.id,
     title: row.title,
@@ -107,7 +107,7 @@ const refusedPrefixes = [
 const printable = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
 /** The custom headers of a webhook with trimmed names, or the problem of each rejected one. */
-function customHeaders(
+function checkCustomHeaders(
   given: Readonly<Record<string, string>>,
 ): { readonly headers: Record<string, string> } | { readonly problems: Record<string, string[]> } {
   const headers = new Map<string, string>();
@@ -115,7 +115,7 @@ function customHeaders(
   const seen = new Set<string>();
   for (const [sent, text] of Object.entries(given)) {
     const name = sent.trim();
-    const problem = problemOf(name, text, seen);
+    const problem = findProblem(name, text, seen);
     if (problem === undefined) headers.set(name, text);
     else problems.set(sent, [problem]);
     seen.add(name.toLowerCase());
@@ -123,7 +123,7 @@ function customHeaders(
   return problems.size > 0 ? { problems: Object.fromEntries(problems) } : { headers: Object.fromEntries(headers) };
 }
 
-function problemOf(name: string, text: string, seen: ReadonlySet<string>): string | undefined {
+function findProblem(name: string, text: string, seen: ReadonlySet<string>): string | undefined {
   const lower = name.toLowerCase();
   if (!isHeaderName(name) || !/^x-./.test(lower)) return "Header names must be custom names that start with X-.";
   const prefix = refusedPrefixes.find((refused) => lower.startsWith(refused));
@@ -136,9 +136,9 @@ function problemOf(name: string, text: string, seen: ReadonlySet<string>): strin
 
 /** Whether a URL is at one of these addresses, by whatever name of this machine. */
 const leadsToAny = (url: string, addresses: readonly string[]): boolean =>
-  addresses.some((address) => placeOf(address) === placeOf(url));
+  addresses.some((address) => locateUrl(address) === locateUrl(url));
 
-function placeOf(url: string): string {
+function locateUrl(url: string): string {
   const { protocol, hostname, port } = new URL(url);
   const host = isLoopback(hostname) ? "localhost" : hostname;
   return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;

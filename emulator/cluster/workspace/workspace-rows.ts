@@ -1,4 +1,4 @@
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import {
   type ContractType,
@@ -12,7 +12,7 @@ import {
   type Workspace,
 } from "../../world/workspaces.ts";
 import type { Problems } from "../response.ts";
-import { rowNotFoundMessage } from "./users.ts";
+import { formatRowNotFound } from "./users.ts";
 
 /**
  * Rows of the workspace that a body names. An unknown or foreign one is noted on its field (DECISIONS.md, C1) and is
@@ -26,7 +26,7 @@ export async function findContractType(
 ): Promise<ContractType | undefined> {
   const type = await view.get(contractTypes, Number(id));
   if (type?.workspace_id === workspace.id) return type;
-  problems.add(["contract_type_id"], rowNotFoundMessage(id));
+  problems.add(["contract_type_id"], formatRowNotFound(id));
   return undefined;
 }
 
@@ -45,7 +45,7 @@ export async function findEntity(
 ): Promise<Entity | undefined> {
   const entity = await view.get(entities, Number(id));
   if (entity?.workspace_id === workspace.id) return entity;
-  problems.add([field], rowNotFoundMessage(id));
+  problems.add([field], formatRowNotFound(id));
   return undefined;
 }
 
@@ -56,9 +56,9 @@ export async function findPrimaryEntity(view: View, workspace: Workspace): Promi
 
 /** An active user of the workspace by address. */
 export async function findUser(view: View, workspace: Workspace, email: string): Promise<User | undefined> {
-  const named = await view.list(users, { by: "email", equals: addressKey(email) });
+  const named = await view.list(users, { by: "email", equals: toAddressKey(email) });
   return named.find((user) => user.workspace_id === workspace.id && user.is_active);
 }
 
 /** The rejection of a body that names an unknown user. */
-export const userNotFoundMessage = (email: string): string => `Object with email=${email} does not exist.`;
+export const formatUserNotFound = (email: string): string => `Object with email=${email} does not exist.`;

@@ -2,7 +2,7 @@ import { controlTokens } from "../../world/control-tokens.ts";
 import type { ControlContext } from "../context.ts";
 import { type ControlCaller, isStillAuthenticated } from "./credentials.ts";
 
-type Access = Pick<ControlContext, "store" | "tokens" | "sessions" | "wall"> & {
+type WatchedAccess = Pick<ControlContext, "store" | "tokens" | "sessions" | "wall"> & {
   readonly caller: ControlCaller;
   readonly request: { readonly signal: AbortSignal };
 };
@@ -11,7 +11,7 @@ type Access = Pick<ControlContext, "store" | "tokens" | "sessions" | "wall"> & {
  * A signal for long responses: aborted when the caller goes away, or loses access, because the token was revoked or the
  * session has ended. `release` ends the watching; so does the caller by going away.
  */
-export function watchAccess({ caller, request, store, tokens, sessions, wall }: Access) {
+export function watchAccess({ caller, request, store, tokens, sessions, wall }: WatchedAccess) {
   const [ended, released] = [new AbortController(), new AbortController()];
   const look = () =>
     void isStillAuthenticated(caller, { tokens, sessions })
@@ -32,19 +32,19 @@ export function watchAccess({ caller, request, store, tokens, sessions, wall }: 
 
 /** The items of a stream, for as long as the caller is allowed. It is begun at once, so that no event is missed. */
 export async function streamWhileAllowed<T>(
-  access: Access,
+  access: WatchedAccess,
   follow: (signal: AbortSignal) => AsyncIterable<T> | Promise<AsyncIterable<T>>,
 ): Promise<AsyncGenerator<T, void>> {
   const { signal, release } = watchAccess(access);
   try {
-    return until(await follow(signal), release);
+    return yieldUntil(await follow(signal), release);
   } catch (error) {
     release();
     throw error;
   }
 }
 
-async function* until<T>(items: AsyncIterable<T>, release: () => void): AsyncGenerator<T, void> {
+async function* yieldUntil<T>(items: AsyncIterable<T>, release: () => void): AsyncGenerator<T, void> {
   try {
     yield* items;
   } finally {

@@ -1,12 +1,12 @@
 import { isAllowed } from "../../../src/api/control-roles.ts";
 import { fail } from "../../../src/api/failures.ts";
-import { roleOf } from "../../../src/api/operation.ts";
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
-import { bearerToken } from "../../../src/schemes/http-authorization.ts";
+import { getRequiredRole } from "../../../src/api/operation.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
+import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import type { Authenticators } from "../../http/handler.ts";
 import { type ControlTokens, findCookie, localToken } from "../../world/control-tokens.ts";
 
-import { consoleCookieName, type Sessions } from "../console/sessions.ts";
+import { getCookieName, type Sessions } from "../console/sessions.ts";
 import type { Bearer } from "./bearer.ts";
 
 /** The caller of the control plane: a holder of a token of it, or a browser that was signed in with one. */
@@ -29,27 +29,27 @@ const local: Bearer = { name: localToken, role: "admin", hash: undefined };
  * A token as a bearer token, or that of a session of the console with its cookie (DECISIONS.md, E7, E13). Never a cookie
  * alone: every port of this machine is sent it. Here, and nowhere else, is seen to it that the role is the one that the operation needs.
  */
-export const controlAuthenticators = (known: KnownCaller) =>
+export const createAuthenticators = (known: KnownCaller) =>
   ({
     "control-token": async ({ headers }, { operation, line }): Promise<ControlCaller> => {
-      const given = bearerToken(headers.authorization);
+      const given = parseBearerToken(headers.authorization);
       if (given === undefined) return fail("no-control-token");
-      const caller = (await callerOf(given, headers.cookie, known)) ?? fail("unknown-control-token");
+      const caller = (await findCaller(given, headers.cookie, known)) ?? fail("unknown-control-token");
       line.setCaller(caller.token.name);
       const { name: token, role } = caller.token;
-      const needs = roleOf(operation);
+      const needs = getRequiredRole(operation);
       if (needs !== undefined && !isAllowed(role, needs)) return fail("role-needed", { token, role, needs });
       return caller;
     },
   }) satisfies Authenticators;
 
-async function callerOf(
+async function findCaller(
   given: string,
   cookies: string | undefined,
   { token, tokens, sessions }: KnownCaller,
 ): Promise<ControlCaller | undefined> {
-  if (constantTimeEqual(given, token)) return { token: local, session: undefined };
-  const opener = sessions.openerOf(given, findCookie(consoleCookieName(given), cookies) ?? "");
+  if (isEqualInConstantTime(given, token)) return { token: local, session: undefined };
+  const opener = sessions.findOpener(given, findCookie(getCookieName(given), cookies) ?? "");
   if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: given } : undefined;
   const found = await tokens.use(given);
   if (found === undefined) return undefined;
@@ -64,7 +64,7 @@ const ownTokens = /(?<![\w-])[\w-]{43}(?![\w-])/g;
 const mask = "[redacted]";
 
 /** Takes out of a string whatever opens the control plane: it may have been sent to another place by mistake. */
-export const controlTokenMask =
+export const createTokenMask =
   ({ token, sessions }: Pick<KnownCaller, "token" | "sessions">) =>
   (text: string): string => {
     const shown = text

@@ -1,4 +1,4 @@
-import { hiddenFrom } from "../../../src/api/control-roles.ts";
+import { formatHiddenValue } from "../../../src/api/control-roles.ts";
 import { fail } from "../../../src/api/failures.ts";
 import { redactText, redactUrl } from "../../../src/api/secrets.ts";
 import type { Call } from "../../http/handler.ts";
@@ -71,7 +71,7 @@ const isAboutCaller = (id: string): boolean => id.startsWith("sessions.");
 const scopeCall = (call: ControlCall, workspace: number): ControlCall =>
   Object.create(call, { store: { value: new WorkspaceStore(call.store, call.request.cause, workspace) } });
 
-const hiddenSecret = hiddenFrom("the role operate");
+const hiddenSecret = formatHiddenValue("the role operate");
 
 /** Fields of the control plane that hold secrets, alone or in lists: keys, tokens, codes, and links that act as a person. */
 const isSecret = (name: string): boolean =>
@@ -85,14 +85,14 @@ const isRaw = (operation: string): boolean => operation === "clusters.inbox" || 
 /** The part of an operation's result that a token of the role read sees: all of it but secrets. */
 function maskResult(operation: string, result: unknown): unknown {
   if (result instanceof Reply) return new Reply(result.status, mask(result.body, "", operation), result.headers);
-  if (isStream(result)) return masked(operation, result);
+  if (isStream(result)) return maskItems(operation, result);
   return mask(result, "", operation);
 }
 
 const isStream = (result: unknown): result is AsyncIterable<unknown> =>
   typeof result === "object" && result !== null && Symbol.asyncIterator in result;
 
-async function* masked(operation: string, items: AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
+async function* maskItems(operation: string, items: AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
   for await (const item of items) {
     if (item instanceof Resync) yield item;
     else yield item instanceof EventFrames ? maskFrames(operation, item) : mask(item, "", operation);

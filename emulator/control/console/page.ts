@@ -3,10 +3,10 @@ import { reply } from "../../http/reply.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 import type { ConsoleBundle } from "./bundle.ts";
 
-import { codeLifeMs, consoleCookieName, sessionLifeMs } from "./sessions.ts";
+import { codeLifeMs, getCookieName, sessionLifeMs } from "./sessions.ts";
 
 /** Assets lie next to the page: it is found wherever a proxy puts the emulator. */
-const pageOf = ({ script, style, icon }: ConsoleBundle): string =>
+const renderPage = ({ script, style, icon }: ConsoleBundle): string =>
   html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>svc emulator</title>
@@ -20,7 +20,7 @@ const pageOf = ({ script, style, icon }: ConsoleBundle): string =>
 `.text;
 
 /** RFC 9110, 12.5.3: named, and not with a weight of zero. */
-const takesBrotli = (accepted: string | undefined): boolean =>
+const acceptsBrotli = (accepted: string | undefined): boolean =>
   (accepted ?? "").split(",").some((coding) => /^\s*br\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(coding));
 
 /** Without a path it is that of the control plane, wherever a proxy puts it. */
@@ -29,12 +29,12 @@ const setCookie = (origin: string, cookie: string) => ({
 });
 
 export const consoleHandlers = {
-  "console.page": async (_, { readConsole }) => reply(200, pageOf(await readConsole()), pageHeaders),
+  "console.page": async (_, { readConsole }) => reply(200, renderPage(await readConsole()), pageHeaders),
 
   "console.asset": async ({ params: { name } }, { readConsole, request, fail }) => {
     const { assets } = await readConsole();
     const { type, bytes, compressed } = assets.get(name) ?? fail("no-such-asset", { name });
-    const isTaken = takesBrotli(request.headers["accept-encoding"]);
+    const isTaken = acceptsBrotli(request.headers["accept-encoding"]);
     return reply(200, isTaken ? compressed : bytes, {
       "content-type": type,
       ...(isTaken ? { "content-encoding": "br" } : {}),
@@ -52,14 +52,14 @@ export const consoleHandlers = {
 
   "sessions.begin": ({ body: { code } }, { sessions, instance, request, fail }) => {
     const { token, key, role } = sessions.begin(code) ?? fail("session-code-refused");
-    const cookie = setCookie(request.origin, `${consoleCookieName(token)}=${key}; Max-Age=${sessionLifeMs / 1_000}`);
+    const cookie = setCookie(request.origin, `${getCookieName(token)}=${key}; Max-Age=${sessionLifeMs / 1_000}`);
     return reply(201, { token, role, instance_id: instance.id }, { "cache-control": "no-store", ...cookie });
   },
 
   "sessions.end": (_, { sessions, request, caller }) => {
     if (caller.session !== undefined) {
       sessions.end(caller.session);
-      return reply(204, undefined, setCookie(request.origin, `${consoleCookieName(caller.session)}=; Max-Age=0`));
+      return reply(204, undefined, setCookie(request.origin, `${getCookieName(caller.session)}=; Max-Age=0`));
     }
     if (caller.token.role === "admin") sessions.endAll();
     else sessions.endAllOf(caller.token);

@@ -1,5 +1,5 @@
 import type { WallClock } from "../../../src/base/clock.ts";
-import { constantTimeEqual, hash } from "../../../src/base/hmac.ts";
+import { hash, isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import type { Bearer } from "../access/bearer.ts";
 
@@ -31,7 +31,7 @@ export interface NewSession {
 }
 
 /** The cookie of a session: each has one of its own, for all ports of a machine share their cookies. */
-export const consoleCookieName = (token: string): string =>
+export const getCookieName = (token: string): string =>
   `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
 
 /**
@@ -55,7 +55,7 @@ export class Sessions {
   /** A code that signs in once, as the owner of that token. */
   createCode({ name, role, hash }: Bearer): string {
     const code = this.#ids.token(32);
-    this.#codes.set(nameOf(code), { until: this.#wall.monotonicNow() + codeLifeMs, opener: { name, role, hash } });
+    this.#codes.set(hashSecret(code), { until: this.#wall.monotonicNow() + codeLifeMs, opener: { name, role, hash } });
     dropOldest(this.#codes, hash, maxCodes);
     this.#notify();
     return code;
@@ -63,30 +63,30 @@ export class Sessions {
 
   /** A new session; undefined if the code was used, is too old, or is invalid. */
   begin(code: string): NewSession | undefined {
-    const found = this.#codes.get(nameOf(code));
-    if (this.#codes.delete(nameOf(code))) this.#notify();
+    const found = this.#codes.get(hashSecret(code));
+    if (this.#codes.delete(hashSecret(code))) this.#notify();
     if (found === undefined || this.#wall.monotonicNow() >= found.until) return undefined;
     const [token, key] = [this.#ids.token(32), this.#ids.token(32)];
     const until = this.#wall.monotonicNow() + sessionLifeMs;
-    this.#sessions.set(nameOf(token), { key: nameOf(key), until, opener: found.opener });
+    this.#sessions.set(hashSecret(token), { key: hashSecret(key), until, opener: found.opener });
     dropOldest(this.#sessions, found.opener.hash, maxSessions);
     this.#notify();
     return { token, key, role: found.opener.role };
   }
 
   /** The token that a session was opened with; undefined if there is no such session, or that is not its key. */
-  openerOf(token: string, key: string): Bearer | undefined {
-    const found = this.#open(token);
-    return found && constantTimeEqual(nameOf(key), found.key) ? found.opener : undefined;
+  findOpener(token: string, key: string): Bearer | undefined {
+    const found = this.#findSession(token);
+    return found && isEqualInConstantTime(hashSecret(key), found.key) ? found.opener : undefined;
   }
 
   /** Until when a session continues, milliseconds of the monotonic clock; undefined if it does not. */
   endOf(token: string): number | undefined {
-    return this.#open(token)?.until;
+    return this.#findSession(token)?.until;
   }
 
   end(token: string): void {
-    this.#sessions.delete(nameOf(token));
+    this.#sessions.delete(hashSecret(token));
     this.#notify();
   }
 
@@ -110,10 +110,10 @@ export class Sessions {
     return () => this.#watchers.delete(changed);
   }
 
-  #open(token: string): Session | undefined {
-    const found = this.#sessions.get(nameOf(token));
+  #findSession(token: string): Session | undefined {
+    const found = this.#sessions.get(hashSecret(token));
     if (found === undefined || this.#wall.monotonicNow() < found.until) return found;
-    this.#sessions.delete(nameOf(token));
+    this.#sessions.delete(hashSecret(token));
     return undefined;
   }
 
@@ -122,7 +122,7 @@ export class Sessions {
   }
 }
 
-const nameOf = (secret: string): string => hash("sha256", secret).toString("base64");
+const hashSecret = (secret: string): string => hash("sha256", secret).toString("base64");
 
 /** Ends the sessions of one token; others keep theirs. */
 function dropOldest(all: Map<string, { readonly opener: Bearer }>, of: Bearer["hash"], most: number): void {

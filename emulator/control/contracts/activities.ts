@@ -2,12 +2,12 @@ import type { Activity } from "../../../src/api/activities.ts";
 import type { fireActivity } from "../../../src/api/emulator/activities.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { draftFromTemplate } from "../../cluster/contracts/creation/template-contract.ts";
 import { createActivityDataPerPerson } from "../../cluster/contracts/lifecycle/email-events.ts";
-import { contractFacts } from "../../cluster/contracts/records.ts";
-import { type Contract, compositeId, contracts, workspaceSlice } from "../../cluster/contracts/rows.ts";
-import { emailEventData } from "../../cluster/emails.ts";
+import { readContractFacts } from "../../cluster/contracts/records.ts";
+import { type Contract, contracts, formatCompositeId, selectWorkspace } from "../../cluster/contracts/rows.ts";
+import { buildEmailEventData } from "../../cluster/emails.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
 import { amendedDocument, type DomainEvent, emit, SYSTEM } from "../../webhooks/emit.ts";
@@ -16,19 +16,19 @@ import { type Template, templates, users, workspaces } from "../../world/workspa
 import type { ControlHandlers } from "../context.ts";
 import { requireContractById } from "./contracts.ts";
 
-type Body = InputOf<typeof fireActivity>["body"];
-type Refusals = "no-such-contract" | "no-such-webhook" | "no-contract-yet" | "no-such-field" | "field-is-there";
+type FireRequest = InputOf<typeof fireActivity>["body"];
+type RejectionCode = "no-such-contract" | "no-such-webhook" | "no-contract-yet" | "no-such-field" | "field-is-there";
 
 export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
     if (body.preview) {
       const { occurrence, about } = await store.transaction("activities.fire", (tx) =>
-        occurrenceOf(tx, body, clock.now(), fail),
+        buildEvent(tx, body, clock.now(), fail),
       );
       return { ...about, deliveries: [], payload: { ...amendedDocument(occurrence) } };
     }
     const fired = await store.transaction("activities.fire", async (tx) => {
-      const { occurrence, about } = await occurrenceOf(tx, body, clock.now(), fail);
+      const { occurrence, about } = await buildEvent(tx, body, clock.now(), fail);
       const entries = await emit(tx, clock, occurrence, body.webhook);
       const outcomes = body.wait ? entries.map(({ id }) => runner.waitForOutcome(id)) : [];
       return { outcomes, answer: { ...about, deliveries: entries.map(({ ref }) => Number(ref)) } };
@@ -39,24 +39,25 @@ export const activityHandlers = {
 } satisfies ControlHandlers;
 
 /** The activity to emit, and its contract: a contract is created if none is named and none exists. */
-async function occurrenceOf(view: Transaction, body: Body, at: number, fail: Fail<Refusals>) {
+async function buildEvent(view: Transaction, body: FireRequest, at: number, fail: Fail<RejectionCode>) {
   const activity = body.activity as Activity;
   const { webhook: id } = body;
   const webhook = id === undefined ? undefined : await view.get(subscriptions, id);
   if (id !== undefined && !webhook) fail("no-such-webhook", { id });
   const own = webhook?.workspace_id;
   const contract =
-    (await contractOf(view, body.contract_id, own, fail)) ?? (await exampleContract(view, activity, own, at, fail));
+    (await getContract(view, body.contract_id, own, fail)) ??
+    (await createExampleContract(view, activity, own, at, fail));
   const [usual = {}] = createActivityDataPerPerson(activity, contract, { invited: contract.signatories });
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
-    activity.includes("EMAIL") && recipient !== undefined ? emailEventData({ recipient, mode: "to" }, at) : {};
+    activity.includes("EMAIL") && recipient !== undefined ? buildEmailEventData({ recipient, mode: "to" }, at) : {};
   const occurrence: DomainEvent = {
     workspace_id: contract.workspace_id,
     activity,
     at,
     performed_by: SYSTEM,
-    contract: await contractFacts(view, contract),
+    contract: await readContractFacts(view, contract),
     data: { ...usual, ...email, ...body.data },
     amend: (document) =>
       applyAmendments(body.payload ?? document, body, {
@@ -64,11 +65,11 @@ async function occurrenceOf(view: Transaction, body: Body, at: number, fail: Fai
         present: (path) => fail("field-is-there", { path }),
       }),
   };
-  return { occurrence, about: { activity, contract_id: contract.id, composite_id: compositeId(contract) } };
+  return { occurrence, about: { activity, contract_id: contract.id, composite_id: formatCompositeId(contract) } };
 }
 
 /** The contract that is named, else the newest: of one workspace, or of all. */
-async function contractOf(
+async function getContract(
   view: View,
   id: number | string | undefined,
   workspace: number | undefined,
@@ -80,7 +81,7 @@ async function contractOf(
   // The index of a workspace knows its newest contract, and leaves the deleted ones out.
   const own = await Promise.all(
     (workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace]).map((one) =>
-      view.list(contracts, { ...workspaceSlice(one), reverse: true, limit: 1 }),
+      view.list(contracts, { ...selectWorkspace(one), reverse: true, limit: 1 }),
     ),
   );
   const [newest] = own.flat().sort((a, b) => b.id - a.id);
@@ -98,14 +99,14 @@ const counterparty = {
  * workspace, or to the one that subscribes to the activity, else to the first one with a template without required
  * fields.
  */
-async function exampleContract(
+async function createExampleContract(
   tx: Transaction,
   activity: Activity,
   own: number | undefined,
   at: number,
   fail: Fail<"no-contract-yet">,
 ): Promise<Contract> {
-  const template = await templateFor(tx, activity, own);
+  const template = await findTemplate(tx, activity, own);
   const workspace = template && (await tx.get(workspaces, template.workspace_id));
   const user = workspace && (await tx.get(users, workspace.acting_user_id));
   if (!template || !workspace || !user) return fail("no-contract-yet");
@@ -123,16 +124,16 @@ async function exampleContract(
   return draft;
 }
 
-async function templateFor(view: View, activity: Activity, own: number | undefined): Promise<Template | undefined> {
+async function findTemplate(view: View, activity: Activity, own: number | undefined): Promise<Template | undefined> {
   const wanting = (await view.list(subscriptions)).filter((one) => one.only_for_activities.includes(activity));
   const fitting = (await view.list(templates)).filter(
-    (one) => asksForNothing(one) && (own === undefined || one.workspace_id === own),
+    (one) => isBlank(one) && (own === undefined || one.workspace_id === own),
   );
   const wanted = fitting.find((template) => wanting.some((one) => one.workspace_id === template.workspace_id));
   return wanted ?? fitting[0];
 }
 
-const asksForNothing = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: Template) =>
+const isBlank = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: Template) =>
   signature_capable &&
   !archived &&
   counter_party_kind !== "Individual" &&
@@ -159,8 +160,8 @@ export const activityListHandlers = {
         workspace: owners[i]?.name ?? "",
         activity: group[0]!.activity,
         count: group.length,
-        first_at: isoMillis(group[0]!.at),
-        last_at: isoMillis(group.at(-1)!.at),
+        first_at: toIsoMillis(group[0]!.at),
+        last_at: toIsoMillis(group.at(-1)!.at),
       }));
     }),
 } satisfies ControlHandlers;

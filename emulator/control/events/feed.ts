@@ -1,4 +1,4 @@
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { nextTurn } from "../../../src/base/timing.ts";
 import { EventFrames } from "../../http/reply.ts";
 import type { ControlContext } from "../context.ts";
@@ -7,7 +7,7 @@ import type { FollowableEvents } from "./followable-events.ts";
 
 import { type ActivityItem, watchActivityItems } from "./sources.ts";
 
-type World = Parameters<typeof describeEvents>[0] &
+type FeedContext = Parameters<typeof describeEvents>[0] &
   Parameters<typeof watchActivityItems>[0] &
   Pick<ControlContext, "wall">;
 
@@ -30,7 +30,7 @@ const heartbeat = new EventFrames(":\n\n");
  * the emulator: `5f3a9c1b-17` is its 17th event.
  */
 export class Feed implements FollowableEvents {
-  readonly #world: World;
+  readonly #world: FeedContext;
   readonly #run: string;
   readonly #ring: EventRing;
   #news: ActivityItem[] = [];
@@ -45,7 +45,7 @@ export class Feed implements FollowableEvents {
   #next = this.#nextEvent();
 
   /** Instance: the id of this run of the emulator. */
-  constructor(world: World, instance: string, ring = new EventRing()) {
+  constructor(world: FeedContext, instance: string, ring = new EventRing()) {
     this.#world = world;
     this.#run = instance.slice(0, 8);
     this.#ring = ring;
@@ -58,26 +58,26 @@ export class Feed implements FollowableEvents {
 
   /** Everything after an event, until the signal is aborted. */
   async *follow(after: string | undefined, signal: AbortSignal): AsyncGenerator<EventFrames> {
-    this.#enter();
+    this.#addStream();
     try {
-      let at = after === undefined ? undefined : this.#numberOf(after);
-      if (at === undefined || this.#ring.after(at) === undefined) {
+      let at = after === undefined ? undefined : this.#parseNumber(after);
+      if (at === undefined || this.#ring.listAfter(at) === undefined) {
         at = this.#ring.last;
         yield this.#mark(after === undefined ? "begin" : "resync");
       }
       while (!signal.aborted) {
         const next = this.#next;
-        const events = this.#ring.after(at);
+        const events = this.#ring.listAfter(at);
         if (events === undefined) {
           at = this.#ring.last;
           yield this.#mark("resync");
         } else if (events.length > 0) {
           at = events.at(-1)!.number;
           yield new EventFrames(events.map(({ text }) => text).join(""));
-        } else if (!(await this.#within(limits.heartbeatMs, next, signal)) && !signal.aborted) yield heartbeat;
+        } else if (!(await this.#waitWithin(limits.heartbeatMs, next, signal)) && !signal.aborted) yield heartbeat;
       }
     } finally {
-      this.#leave();
+      this.#removeStream();
     }
   }
 
@@ -88,13 +88,13 @@ export class Feed implements FollowableEvents {
     this.#stop();
   }
 
-  #enter(): void {
+  #addStream(): void {
     this.#streams += 1;
     this.#leaving.abort();
     this.#unlisten ??= watchActivityItems(this.#world, (news) => this.#enqueue(news));
   }
 
-  #leave(): void {
+  #removeStream(): void {
     this.#streams -= 1;
     if (this.#streams > 0 || this.#closed.signal.aborted) return;
     this.#leaving = new AbortController();
@@ -143,7 +143,7 @@ export class Feed implements FollowableEvents {
       const events = await describeEvents(this.#world, news);
       await this.#world.store.durable();
       for (const event of events) {
-        this.#ring.add((number) => frame(`${this.#run}-${number}`, event));
+        this.#ring.add((number) => formatFrame(`${this.#run}-${number}`, event));
       }
       return true;
     } catch {
@@ -152,18 +152,18 @@ export class Feed implements FollowableEvents {
   }
 
   /** The number of an event of this run; undefined for all others. */
-  #numberOf(id: string): number | undefined {
+  #parseNumber(id: string): number | undefined {
     const [, run, number] = /^([\w]{8})-(\d{1,15})$/.exec(id) ?? [];
     return run === this.#run ? Number(number) : undefined;
   }
 
   #mark(event: "begin" | "resync"): EventFrames {
-    const at = isoMillis(this.#world.clock.now());
-    return new EventFrames(frame(`${this.#run}-${this.#ring.last}`, { at, event, ref: null }));
+    const at = toIsoMillis(this.#world.clock.now());
+    return new EventFrames(formatFrame(`${this.#run}-${this.#ring.last}`, { at, event, ref: null }));
   }
 
   /** Whether an event came in time. */
-  async #within(ms: number, next: Promise<void>, signal: AbortSignal): Promise<boolean> {
+  async #waitWithin(ms: number, next: Promise<void>, signal: AbortSignal): Promise<boolean> {
     const enough = new AbortController();
     const either = AbortSignal.any([enough.signal, signal]);
     const came = await Promise.race([next.then(() => true), this.#world.wall.sleep(ms, either).then(() => false)]);
@@ -179,7 +179,7 @@ export class Feed implements FollowableEvents {
 }
 
 /** As it is sent: with the id again, for readers that follow only the standard. */
-const frame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify({ id, ...event })}\n\n`;
+const formatFrame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify({ id, ...event })}\n\n`;
 
 /** An event as it is sent, with its number. */
 interface NumberedEvent {
@@ -219,7 +219,7 @@ class EventRing {
   }
 
   /** Events after a number; undefined if one of them is no longer stored, or was never published. */
-  after(number: number): readonly NumberedEvent[] | undefined {
+  listAfter(number: number): readonly NumberedEvent[] | undefined {
     const oldest = this.#last - this.#events.length + 1;
     if (number < oldest - 1 || number > this.#last) return undefined;
     return this.#events.slice(number + 1 - oldest);

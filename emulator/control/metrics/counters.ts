@@ -36,7 +36,7 @@ export class Counters {
 
   #count({ service, operation = "", status, durationMs }: LoggedRequest): void {
     const operations = getOrCreate(this.requests, service, () => new Map<string, number[]>());
-    getOrCreate(operations, operation, () => statusClasses.map(() => 0))[classOf(status)]! += 1;
+    getOrCreate(operations, operation, () => statusClasses.map(() => 0))[toStatusClass(status)]! += 1;
     const durations = getOrCreate(this.durations, service, () => ({
       counts: [...durationBounds.map(() => 0), 0],
       sumMs: 0,
@@ -50,7 +50,7 @@ export class Counters {
   #countAttempt({ delivery, attempt }: DeliveryUpdate): void {
     if (attempt) {
       const { posted } = attempt;
-      const result = "status" in posted ? statusClasses[classOf(posted.status)]! : "error";
+      const result = "status" in posted ? statusClasses[toStatusClass(posted.status)]! : "error";
       this.attempts.set(result, (this.attempts.get(result) ?? 0) + 1);
     }
     this.outcomes.set(delivery.outcome, (this.outcomes.get(delivery.outcome) ?? 0) + 1);
@@ -58,7 +58,7 @@ export class Counters {
 }
 
 /** Servers of others answer with any three digits. */
-const classOf = (status: number): number => Math.min(statusClasses.length - 1, Math.floor(status / 100));
+const toStatusClass = (status: number): number => Math.min(statusClasses.length - 1, Math.floor(status / 100));
 
 function getOrCreate<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Value): Value {
   const known = all.get(key);
@@ -71,19 +71,19 @@ function getOrCreate<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Va
 type Labels = Readonly<Record<string, string>>;
 
 /** A value with the labels that distinguish it in its family. */
-export interface Sample {
+export interface MetricSample {
   readonly labels?: Labels;
   readonly value: number;
 }
 
 /** Values that belong together. */
-export type Family = {
+export type MetricFamily = {
   readonly name: string;
   readonly help: string;
   /** The last part of its name, if it has one. */
   readonly unit?: "seconds" | "bytes" | "ratio";
 } & (
-  | { readonly type: "counter" | "gauge"; readonly samples: readonly Sample[] }
+  | { readonly type: "counter" | "gauge"; readonly samples: readonly MetricSample[] }
   | { readonly type: "histogram"; readonly histograms: readonly Histogram[] }
 );
 
@@ -97,55 +97,60 @@ interface Histogram {
 }
 
 /** OpenMetrics 1.0.0. */
-export const formatOpenMetrics = (families: readonly Family[]): string =>
-  `${families.flatMap(openMetricsLines).join("\n")}\n# EOF\n`;
+export const formatOpenMetrics = (families: readonly MetricFamily[]): string =>
+  `${families.flatMap(formatOpenMetricsLines).join("\n")}\n# EOF\n`;
 
 /** Prometheus' text format 0.0.4: it knows no units and no end, and a family by the very name of its samples. */
-export const formatPrometheusText = (families: readonly Family[]): string =>
-  `${families.flatMap(plainLines).join("\n")}\n`;
+export const formatPrometheusText = (families: readonly MetricFamily[]): string =>
+  `${families.flatMap(formatPlainLines).join("\n")}\n`;
 
-function openMetricsLines(family: Family): string[] {
+function formatOpenMetricsLines(family: MetricFamily): string[] {
   const { name, help, type, unit } = family;
   return [
     `# TYPE ${name} ${type}`,
     ...(unit === undefined ? [] : [`# UNIT ${name} ${unit}`]),
-    `# HELP ${name} ${quoted(help)}`,
-    ...sampleLines(family),
+    `# HELP ${name} ${escapeLabel(help)}`,
+    ...formatSampleLines(family),
   ];
 }
 
-function plainLines(family: Family): string[] {
-  const name = family.type === "counter" ? totalOf(family) : family.name;
-  return [`# TYPE ${name} ${family.type}`, `# HELP ${name} ${escaped(family.help)}`, ...sampleLines(family)];
+function formatPlainLines(family: MetricFamily): string[] {
+  const name = family.type === "counter" ? getTotalName(family) : family.name;
+  return [`# TYPE ${name} ${family.type}`, `# HELP ${name} ${escapeText(family.help)}`, ...formatSampleLines(family)];
 }
 
-const totalOf = ({ name }: Family): string => `${name}_total`;
+const getTotalName = ({ name }: MetricFamily): string => `${name}_total`;
 
-function sampleLines(family: Family): string[] {
-  if (family.type === "histogram") return family.histograms.flatMap((one) => histogramLines(family.name, one));
-  const name = family.type === "counter" ? totalOf(family) : family.name;
-  return family.samples.map(({ labels, value }) => line(name, labels, value));
+function formatSampleLines(family: MetricFamily): string[] {
+  if (family.type === "histogram") return family.histograms.flatMap((one) => formatHistogramLines(family.name, one));
+  const name = family.type === "counter" ? getTotalName(family) : family.name;
+  return family.samples.map(({ labels, value }) => formatLine(name, labels, value));
 }
 
-function histogramLines(name: string, { labels, bounds, counts, sum }: Histogram): string[] {
+function formatHistogramLines(name: string, { labels, bounds, counts, sum }: Histogram): string[] {
   let below = 0;
   const buckets = counts.map((count, i) => {
     below += count;
-    return line(`${name}_bucket`, { ...labels, le: i < bounds.length ? decimal(bounds[i]!) : "+Inf" }, below);
+    return formatLine(
+      `${name}_bucket`,
+      { ...labels, le: i < bounds.length ? formatDecimal(bounds[i]!) : "+Inf" },
+      below,
+    );
   });
-  return [...buckets, line(`${name}_count`, labels, below), line(`${name}_sum`, labels, sum)];
+  return [...buckets, formatLine(`${name}_count`, labels, below), formatLine(`${name}_sum`, labels, sum)];
 }
 
-const line = (name: string, labels: Labels = {}, value: number): string => `${name}${braced(labels)} ${value}`;
+const formatLine = (name: string, labels: Labels = {}, value: number): string =>
+  `${name}${formatLabels(labels)} ${value}`;
 
-function braced(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${quoted(value)}"`);
+function formatLabels(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
-const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+const escapeText = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 
-const quoted = (text: string): string => escaped(text).replaceAll('"', '\\"');
+const escapeLabel = (text: string): string => escapeText(text).replaceAll('"', '\\"');
 
 /** Bounds are floating-point numbers, and are to look so. */
-const decimal = (bound: number): string => (Number.isInteger(bound) ? `${bound}.0` : String(bound));
+const formatDecimal = (bound: number): string => (Number.isInteger(bound) ? `${bound}.0` : String(bound));

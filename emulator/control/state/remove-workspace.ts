@@ -12,7 +12,7 @@ import { keyPointers } from "../../cluster/templates/key-pointers.ts";
 import { trialWorkspaces } from "../../cluster/workspace/trial-workspace.ts";
 import { outsiders } from "../../cluster/workspace/users.ts";
 import { removeGrants } from "../../router/device/rows.ts";
-import { signatories, signatoryKey } from "../../router/mapping/signatories.ts";
+import { buildSignatoryKey, signatories } from "../../router/mapping/signatories.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { AnyRows, Rows, Store, Transaction } from "../../store/port.ts";
 import { attemptKeys, attempts, deliveries, webhookEvents } from "../../webhooks/deliveries.ts";
@@ -112,7 +112,7 @@ async function unmap(tx: Transaction, workspace: world.Workspace): Promise<void>
     tx.unmap(mappingTables[table as keyof typeof mappingTables], cluster_id, keys);
   }
   await removeGrants(tx, cluster_id, routing.user_codes);
-  for (const hash of hashes) tx.delete(signatories, signatoryKey(cluster_id, hash));
+  for (const hash of hashes) tx.delete(signatories, buildSignatoryKey(cluster_id, hash));
 }
 
 /** Drops events and deliveries with their attempts, and what of them waits in the queue. Says how many deliveries. */

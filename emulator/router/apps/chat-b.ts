@@ -1,7 +1,7 @@
 import { errors, importJWK, type JWTPayload, jwtVerify } from "jose";
 import { createInvalidVerdict, type Verdict, validVerdict } from "../../../src/schemes/verdict.ts";
 import { parseJsonObject, stringAt } from "../../http/bodies/fields.ts";
-import { type Apps, type IssuerKey, publicChatBKeys, readApps } from "../../world/apps.ts";
+import { type Apps, type IssuerKey, listPublicChatBKeys, readApps } from "../../world/apps.ts";
 import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import type { Identifier } from "../resolve/identifiers.ts";
@@ -16,29 +16,29 @@ const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {
     activity,
     app,
     nowMs: call.wall.now(),
-    keyOf: (kid) => publishedKey(call, app.openid_metadata_url, kid),
+    findKey: (kid) => findPublishedKey(call, app.openid_metadata_url, kid),
   });
   if (!verdict.ok) {
     call.finding("chat-b-token-refused", verdict.reason);
     return call.fail("bad-chat-b-token");
   }
   if (!activity) return call.fail("not-an-activity");
-  const [owner] = await findOwners(call, tenantsOf(activity));
+  const [owner] = await findOwners(call, listTenants(activity));
   return owner ? forwardToOne(call, owner) : call.fail("no-chat-b-mapping");
 };
 
 /** A key of the issuer that the seed names, or of the emulator's own. */
-async function publishedKey(
+async function findPublishedKey(
   { store, issuerKeys }: Pick<RouterContext, "store" | "issuerKeys">,
   metadataUrl: string | null,
   kid: string,
 ): Promise<IssuerKey | undefined> {
   if (metadataUrl !== null) return issuerKeys.find(metadataUrl, kid);
-  return (await store.read(publicChatBKeys)).find((key) => key.kid === kid);
+  return (await store.read(listPublicChatBKeys)).find((key) => key.kid === kid);
 }
 
 /** Fields in which an activity names its tenant, in order of precedence. */
-function tenantsOf(activity: Readonly<Record<string, unknown>>): Identifier[] {
+function listTenants(activity: Readonly<Record<string, unknown>>): Identifier[] {
   const named = [stringAt(activity, "channelData", "tenant", "id"), stringAt(activity, "conversation", "tenantId")];
   return named.flatMap((id) => (id === undefined ? [] : [{ table: "external_integrations", key: `CHAT_B:${id}` }]));
 }
@@ -67,7 +67,7 @@ interface TokenCheck {
   readonly app: Pick<Apps["chat_b"], "app_id" | "issuer">;
   /** Wall-clock time: the tokens of real issuers carry it (DECISIONS.md, P24). */
   readonly nowMs: number;
-  keyOf(kid: string): Promise<IssuerKey | undefined>;
+  findKey(kid: string): Promise<IssuerKey | undefined>;
 }
 
 /**
@@ -78,7 +78,7 @@ async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
   // The scheme is compared as the vendor's own library does: `bearer` is rejected.
   const [, token] = /^Bearer (\S+)$/.exec(check.authorization ?? "") ?? [];
   if (token === undefined) return createInvalidVerdict("no bearer token");
-  const signed = await signedBy(token, check);
+  const signed = await checkSignature(token, check);
   if (!signed.ok) return signed;
   const { key, claims } = signed;
   const { activity } = check;
@@ -87,7 +87,8 @@ async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
   if (activity && endorsements.length > 0 && !endorsements.includes(stringAt(activity, "channelId"))) {
     return createInvalidVerdict("the key is not endorsed for the activity's channelId");
   }
-  if (emulatorIssuers.has(String(claims.iss)) && claims.iss !== check.app.issuer) return ofEmulator(claims, check);
+  if (emulatorIssuers.has(String(claims.iss)) && claims.iss !== check.app.issuer)
+    return checkEmulatorClaims(claims, check);
   if (claims.iss !== check.app.issuer) return createInvalidVerdict("another issuer");
   if (![claims.aud].flat().includes(check.app.app_id)) return createInvalidVerdict("for another app");
   const serviceUrl = stringAt(activity, "serviceUrl");
@@ -97,14 +98,14 @@ async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
 }
 
 /** Tokens of the desktop emulator name the app that asked, by their version, and no serviceurl. */
-function ofEmulator(claims: JWTPayload, { app }: TokenCheck): Verdict<string> {
+function checkEmulatorClaims(claims: JWTPayload, { app }: TokenCheck): Verdict<string> {
   const asking = claims.ver === "2.0" ? claims.azp : claims.appid;
   return asking === app.app_id ? validVerdict : createInvalidVerdict("for another app");
 }
 
-async function signedBy(
+async function checkSignature(
   token: string,
-  { nowMs, keyOf }: TokenCheck,
+  { nowMs, findKey }: TokenCheck,
 ): Promise<
   | { readonly ok: true; readonly key: IssuerKey; readonly claims: JWTPayload }
   | { readonly ok: false; readonly reason: string }
@@ -114,7 +115,7 @@ async function signedBy(
     const { payload: claims } = await jwtVerify(
       token,
       async ({ alg, kid }) => {
-        key = kid === undefined ? undefined : await keyOf(kid);
+        key = kid === undefined ? undefined : await findKey(kid);
         if (!key) throw new errors.JWKSNoMatchingKey("no published key has the token's kid");
         return importJWK({ ...key, alg });
       },

@@ -26,13 +26,13 @@ export class IssuerKeys {
   async find(metadataUrl: string, kid: string): Promise<IssuerKey | undefined> {
     const known = this.#sets.get(metadataUrl);
     const age = known ? this.#asking.wall.monotonicNow() - known.at : lifetimeMs;
-    const found = age < lifetimeMs ? keyIn(await known?.keys, kid) : undefined;
+    const found = age < lifetimeMs ? findKey(await known?.keys, kid) : undefined;
     if (found || age < pauseMs) return found;
-    return keyIn(await this.#renewed(metadataUrl), kid);
+    return findKey(await this.#renewKeys(metadataUrl), kid);
   }
 
-  async #renewed(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
-    const set = { at: this.#asking.wall.monotonicNow(), keys: this.#ask(metadataUrl) };
+  async #renewKeys(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
+    const set = { at: this.#asking.wall.monotonicNow(), keys: this.#fetchKeys(metadataUrl) };
     this.#sets.set(metadataUrl, set);
     const keys = await set.keys;
     // A failed fetch is repeated by the next caller.
@@ -40,13 +40,13 @@ export class IssuerKeys {
     return keys;
   }
 
-  async #ask(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
-    const { jwks_uri: keysUrl } = (await this.#document(metadataUrl)) ?? {};
-    const set = typeof keysUrl === "string" ? await this.#document(keysUrl) : undefined;
+  async #fetchKeys(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
+    const { jwks_uri: keysUrl } = (await this.#parseDocument(metadataUrl)) ?? {};
+    const set = typeof keysUrl === "string" ? await this.#parseDocument(keysUrl) : undefined;
     return Array.isArray(set?.keys) ? set.keys.filter(isKey) : undefined;
   }
 
-  async #document(text: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  async #parseDocument(text: string): Promise<Readonly<Record<string, unknown>> | undefined> {
     if (!URL.canParse(text) || !/^https?:/i.test(text)) return undefined;
     const url = new URL(text);
     const reply = await requestCluster(
@@ -65,7 +65,7 @@ export class IssuerKeys {
   }
 }
 
-const keyIn = (keys: readonly IssuerKey[] | undefined, kid: string): IssuerKey | undefined =>
+const findKey = (keys: readonly IssuerKey[] | undefined, kid: string): IssuerKey | undefined =>
   keys?.find((key) => key.kid === kid);
 
 const isKey = (value: unknown): value is IssuerKey =>

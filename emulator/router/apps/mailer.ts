@@ -39,7 +39,7 @@ export const blackholeMails = rows<BlackholeMail>({
 /** Anyone may send mail here, so only the newest is stored: this many, and this many bytes in base64. */
 export const blackholeLimits = { count: 1_000, bytes: 16 * 1024 * 1024 } as const;
 
-const weight = ({ body_base64, content_type }: BlackholeMail): number =>
+const measureMail = ({ body_base64, content_type }: BlackholeMail): number =>
   body_base64.length + (content_type?.length ?? 0);
 
 /** Keeps a mail, and drops the oldest that are too many with it. The newest stays, however large. */
@@ -48,12 +48,12 @@ async function keepMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): Promi
   tx.put(blackholeMails, row);
   const kept = await tx.list(blackholeMails);
   let count = kept.length;
-  let bytes = kept.reduce((sum, each) => sum + weight(each), 0);
+  let bytes = kept.reduce((sum, each) => sum + measureMail(each), 0);
   for (const oldest of kept) {
     if (count === 1 || (count <= blackholeLimits.count && bytes <= blackholeLimits.bytes)) break;
     tx.delete(blackholeMails, oldest.id);
     count -= 1;
-    bytes -= weight(oldest);
+    bytes -= measureMail(oldest);
   }
 }
 

@@ -38,12 +38,12 @@ export const deviceGrants = rows<DeviceGrant, "user_code" | "expires_at" | "clai
 
 /** The grant of a user code, however a person typed it. */
 export async function findGrantByUserCode(view: View, userCode: string): Promise<DeviceGrant | undefined> {
-  const [found] = await view.list(deviceGrants, { by: "user_code", equals: userCodeKey(userCode), limit: 1 });
+  const [found] = await view.list(deviceGrants, { by: "user_code", equals: toUserCodeKey(userCode), limit: 1 });
   return found;
 }
 
 /** A person's decision about a user code, or the cluster's for them. */
-export interface Decision {
+export interface GrantDecision {
   readonly status: DeviceGrant["status"];
   readonly cluster_id: string;
 }
@@ -59,7 +59,7 @@ export async function decideGrant(
   tx: Transaction,
   now: number,
   userCode: string,
-  { status, cluster_id }: Decision,
+  { status, cluster_id }: GrantDecision,
 ): Promise<DeviceGrant | UndecidableReason> {
   const grant = await findGrantByUserCode(tx, userCode);
   if (!grant) return "unknown";
@@ -103,10 +103,10 @@ export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
  * A user code as the table user_codes stores it: people type it in any case and with or without punctuation (RFC 8628,
  * 6.1; DECISIONS.md, R30).
  */
-export const userCodeKey = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g, "");
+export const toUserCodeKey = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g, "");
 
 /** A user code as a device shows it: `WDJB-MJHT`. */
 export function formatUserCode(code: string): string {
-  const key = userCodeKey(code);
+  const key = toUserCodeKey(code);
   return `${key.slice(0, 4)}-${key.slice(4)}`;
 }

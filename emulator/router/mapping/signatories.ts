@@ -2,11 +2,13 @@ import * as z from "zod";
 import { rows, type Transaction } from "../../store/port.ts";
 import type { RouterHandlers } from "../context.ts";
 
-type New = Pick<SignatoryMapping, "signatory_hash" | "cluster"> & { readonly uuid?: string | null | undefined };
+type SignatoryInput = Pick<SignatoryMapping, "signatory_hash" | "cluster"> & {
+  readonly uuid?: string | null | undefined;
+};
 
 export const signatoryHandlers = {
   "signatories.add": async ({ body }, { clusters, store, fail }) => {
-    const given: readonly New[] = Array.isArray(body) ? body : [body];
+    const given: readonly SignatoryInput[] = Array.isArray(body) ? body : [body];
     for (const { cluster } of given) {
       if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
     }
@@ -25,8 +27,12 @@ export const signatoryHandlers = {
   },
 } satisfies RouterHandlers;
 
-async function addOnce(tx: Transaction, { signatory_hash, cluster, uuid }: New, id: number): Promise<SignatoryMapping> {
-  const known = await tx.get(signatories, signatoryKey(cluster, signatory_hash));
+async function addOnce(
+  tx: Transaction,
+  { signatory_hash, cluster, uuid }: SignatoryInput,
+  id: number,
+): Promise<SignatoryMapping> {
+  const known = await tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
   if (known) return known;
   const row = { id, uuid: uuid ?? null, cluster, signatory_hash };
   tx.put(signatories, row);
@@ -46,8 +52,8 @@ export const signatories = rows<SignatoryMapping, "hash", string>({
   name: "signatories",
   schema: SignatoryMapping,
   // The same hash and cluster again is the same row. A line break cannot be in a cluster id.
-  key: (row) => signatoryKey(row.cluster, row.signatory_hash),
+  key: (row) => buildSignatoryKey(row.cluster, row.signatory_hash),
   indexes: { hash: (row) => row.signatory_hash },
 });
 
-export const signatoryKey = (cluster: string, hash: string): string => `${cluster}\n${hash}`;
+export const buildSignatoryKey = (cluster: string, hash: string): string => `${cluster}\n${hash}`;

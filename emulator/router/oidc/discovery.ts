@@ -31,7 +31,7 @@ export function createDiscoveryDocument(
 ): { readonly issuer: string } & Record<string, unknown> {
   const { issuer: theirs, grant_types_supported: grants, ...rest } = configuration;
   const bases = [clusterUrl, ...(typeof theirs === "string" ? [theirs.replace(/\/$/, "")] : [])];
-  const moved = Object.entries(rest).map(([name, value]) => [name, movedTo(publicUrl, name, value, bases)]);
+  const moved = Object.entries(rest).map(([name, value]) => [name, rebaseUrls(publicUrl, name, value, bases)]);
   const ours = Object.entries(own).map(([name, path]) => [name, `${publicUrl}${path}`]);
   const allGrants = [...new Set([...(Array.isArray(grants) ? grants : defaultGrants), deviceGrantType])];
   return { issuer: publicUrl, ...Object.fromEntries([...moved, ...ours]), grant_types_supported: allGrants };
@@ -60,7 +60,7 @@ export function isServerMetadata(path: string, issuer: string): boolean {
 export const createAuthorizationServerMetadata = (configuration: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(configuration).filter(([name]) => ofOAuth.has(name)));
 
-function movedTo(publicUrl: string, name: string, value: unknown, bases: readonly string[]): unknown {
+function rebaseUrls(publicUrl: string, name: string, value: unknown, bases: readonly string[]): unknown {
   if (typeof value !== "string" || !/_(endpoint|uri)$/.test(name)) return value;
   const base = bases.find((one) => value === one || value.startsWith(`${one}/`));
   return base === undefined ? value : `${publicUrl}${value.slice(base.length)}`;

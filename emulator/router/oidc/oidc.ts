@@ -1,9 +1,13 @@
 import { redeemDeviceCode } from "../../../src/api/router/device-grant.ts";
 import { showDiscovery } from "../../../src/api/router/oidc.ts";
-import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import { withTarget } from "../../http/outgoing/forward.ts";
 import { noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
-import { authenticateClient, basicChallenge, duplicateClientAuthMessage } from "../../world/client-credentials.ts";
+import {
+  authenticateClient,
+  createBasicChallenge,
+  duplicateClientAuthMessage,
+} from "../../world/client-credentials.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { issueDeviceTokens } from "../device/token.ts";
@@ -16,7 +20,7 @@ import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrant
 const deviceTokenPath = redeemDeviceCode.path;
 
 /** A call for which the router asks clusters itself; one that is late counts as one that is down. */
-type AskingCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
+type IdentityCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
 const fresh = { "cache-control": "no-store" };
 
@@ -24,14 +28,14 @@ const fresh = { "cache-control": "no-store" };
 const identityTimeoutMs = 2_000;
 
 /** An emulated cluster never hangs, but makes its first key when it is asked for it. */
-const identityTimeoutOf = ({ settings }: AskingCall, { external }: Cluster): number =>
+const getIdentityTimeout = ({ settings }: IdentityCall, { external }: Cluster): number =>
   external ? Math.min(identityTimeoutMs, settings.upstreamTimeoutMs) : settings.upstreamTimeoutMs;
 
 /** Asks every cluster again; keys of a cluster that is down are omitted (DECISIONS.md, P5). */
 const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   refuseLoop(call);
   const request = await withOwnCredentials(call, "several");
-  const ask = (cluster: Cluster) => requestCluster(call, cluster, request, identityTimeoutOf(call, cluster));
+  const ask = (cluster: Cluster) => requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
   const answers = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await ask(cluster) })));
   const answered = answers.flatMap(({ cluster, reply }) => {
     const keys = reply.kind === "answered" && reply.status === 200 ? reply.body?.keys : undefined;
@@ -39,21 +43,21 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
     return Array.isArray(keys) ? [keys] : [];
   });
   if (answered.length === 0) return call.fail("no-cluster-reachable");
-  return reply(200, { keys: publicKeys(answered.flat()) }, fresh);
+  return reply(200, { keys: filterPublicKeys(answered.flat()) }, fresh);
 };
 
-const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, await configurationOf(call), fresh);
+const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, await fetchConfiguration(call), fresh);
 
 /** Metadata for an OAuth client without OpenID Connect (RFC 8414; DECISIONS.md, R35). */
-export const authorizationServer = async (call: AskingCall): Promise<Passthrough> =>
-  createRouterResponse(createAuthorizationServerMetadata(await configurationOf(call)), fresh);
+export const forwardServerMetadata = async (call: IdentityCall): Promise<Passthrough> =>
+  createRouterResponse(createAuthorizationServerMetadata(await fetchConfiguration(call)), fresh);
 
 /** The configuration of the first cluster, in the order of the seed, that gives one (DECISIONS.md, R35). */
-async function configurationOf(call: AskingCall) {
+async function fetchConfiguration(call: IdentityCall) {
   refuseLoop(call);
   const request = withTarget(await withOwnCredentials(call, "several"), showDiscovery.path);
   for (const cluster of call.clusters) {
-    const found = await requestCluster(call, cluster, request, identityTimeoutOf(call, cluster));
+    const found = await requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
     if (found.kind === "answered" && found.status === 200 && found.body) {
       return createDiscoveryDocument(found.body, cluster.url, call.settings.publicUrl);
     }
@@ -62,7 +66,7 @@ async function configurationOf(call: AskingCall) {
   return call.fail("no-cluster-reachable");
 }
 
-function refuseLoop({ forwarder, request, fail }: AskingCall): void {
+function refuseLoop({ forwarder, request, fail }: IdentityCall): void {
   if (forwarder.isOwn(request)) fail("forwarding-loop");
 }
 
@@ -91,7 +95,7 @@ async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[
   const client = await store.read((view) => authenticateClient(view, request, body));
   if (client === "unnamed") return call.fail("invalid-request", { reason: "client_id is missing" });
   if (client === "twice") return call.fail("invalid-request", { reason: duplicateClientAuthMessage });
-  if (client === "unproven") return call.fail("unproven-client", basicChallenge(request));
+  if (client === "unproven") return call.fail("unproven-client", createBasicChallenge(request));
   const { device_code } = body;
   if (device_code === undefined) return call.fail("invalid-request", { reason: "device_code is missing" });
   call.finding("device-code-elsewhere", `the specification redeems device codes at ${deviceTokenPath}`);
@@ -104,7 +108,7 @@ const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
   const [, token = call.fail("no-access-token")] =
     /^bearer\s+(\S.*)$/i.exec(call.request.headers.authorization ?? "") ?? [];
   const prefix = findClusterByPrefix(call.clusters, token)?.id;
-  const claim = clusterClaim(prefix === undefined ? token : token.slice(prefix.length + 1));
+  const claim = readClusterClaim(prefix === undefined ? token : token.slice(prefix.length + 1));
   const owner = call.clusters.find(({ id }) => id === claim) ?? call.fail("invalid-token");
   return forwardToOne(call, owner);
 };
@@ -123,7 +127,7 @@ type Jwk = { readonly kty: string } & Readonly<Record<string, unknown>>;
 const secret = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 /** The public keys of several sets; the same key once, since two of one id are ambiguous to every client. */
-function publicKeys(keys: readonly unknown[]): Jwk[] {
+function filterPublicKeys(keys: readonly unknown[]): Jwk[] {
   const found = new Map<string, Jwk>();
   for (const key of keys) {
     if (!isJwk(key) || key.kty === "oct") continue;

@@ -2,7 +2,7 @@ import { timedOut } from "../../../src/base/timing.ts";
 import type { ForwardResult } from "../../http/outgoing/forward.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { CallToAll } from "../context.ts";
+import type { BroadcastCall } from "../context.ts";
 import { withOwnCredentials } from "./credentials.ts";
 
 /** Result of the request to one cluster. */
@@ -17,7 +17,7 @@ interface ClusterResult {
  * all are awaited, and seed order decides between successes too (DECISIONS.md, R13).
  */
 export async function broadcast(
-  call: CallToAll,
+  call: BroadcastCall,
   clusters: readonly Cluster[],
   timeoutMs: number,
 ): Promise<Passthrough> {
@@ -31,7 +31,7 @@ export async function broadcast(
     return { cluster, sent };
   });
 
-  const early = call.inSeedOrder() ? undefined : await firstSuccess(results);
+  const early = call.isInSeedOrder() ? undefined : await findFirstSuccess(results);
   const chosen = early ?? pickBest(await Promise.all(results));
   for (const other of results) {
     void other.then((one) => one.cluster !== chosen?.cluster && drop(call, one, "not the first"));
@@ -45,7 +45,7 @@ const isAnswered = (one: ClusterResult): one is AnsweredResult => one.sent !== t
 const isSuccess = (one: ClusterResult): one is AnsweredResult => isAnswered(one) && one.sent.answer.status < 400;
 
 /** Whichever success comes first; undefined when none comes. */
-const firstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
+const findFirstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
   Promise.any(results.map((one) => one.then((done) => (isSuccess(done) ? done : Promise.reject())))).catch(
     () => undefined,
   );
@@ -62,7 +62,7 @@ function pickBest(all: readonly ClusterResult[]): ClusterResult | undefined {
 }
 
 /** Reads an unused response to its end, and logs it. */
-function drop({ finding }: CallToAll, { cluster, sent }: ClusterResult, why: string): void {
+function drop({ finding }: BroadcastCall, { cluster, sent }: ClusterResult, why: string): void {
   if (sent === timedOut) return;
   if (sent.kind === "unreachable") {
     finding("cluster-unreachable", `${cluster.id}: ${sent.reason}`);

@@ -1,7 +1,7 @@
 import { timedOut } from "../../../src/base/timing.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { CallToAll, CallToOne, ForwardCall } from "../context.ts";
+import type { BroadcastCall, ForwardCall, SingleClusterCall } from "../context.ts";
 import { broadcast, sandboxExternalPage } from "./broadcast.ts";
 import { withOwnCredentials } from "./credentials.ts";
 
@@ -20,7 +20,7 @@ export function forwardTo(
 
 /** Sends the unchanged request to all of these, and returns the response to forward (DECISIONS.md, R13). */
 export function forwardToAll(
-  call: CallToAll,
+  call: BroadcastCall,
   clusters: readonly Cluster[],
   timeoutMs: number = call.settings.upstreamTimeoutMs,
 ): Promise<Passthrough> {
@@ -30,7 +30,7 @@ export function forwardToAll(
 
 /** Sends the unchanged request to this cluster, and returns the response to forward (DECISIONS.md, R12). */
 export async function forwardToOne(
-  call: CallToOne,
+  call: SingleClusterCall,
   cluster: Cluster,
   timeoutMs: number = call.settings.upstreamTimeoutMs,
 ): Promise<Passthrough> {

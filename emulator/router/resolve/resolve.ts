@@ -38,11 +38,15 @@ export function findOwnersByTable<Known extends Identifier>(
 
 async function lookup(view: View, clusters: readonly Cluster[], { table, key }: Identifier): Promise<Cluster[]> {
   if (table === "prefix") return [findClusterByPrefix(clusters, key)].filter((found) => found !== undefined);
-  const ids = await idsOf(view, table, key);
+  const ids = await findClusterIds(view, table, key);
   return clusters.filter(({ id }) => ids.includes(id));
 }
 
-async function idsOf(view: View, table: Exclude<Identifier["table"], "prefix">, key: string): Promise<string[]> {
+async function findClusterIds(
+  view: View,
+  table: Exclude<Identifier["table"], "prefix">,
+  key: string,
+): Promise<string[]> {
   if (table === "cluster") return [key];
   if (table === "signatories") {
     return (await view.list(signatories, { by: "hash", equals: key })).map(({ cluster }) => cluster);

@@ -1,6 +1,6 @@
 import type { InputOf } from "../../../src/api/operation.ts";
 import type * as declared from "../../../src/api/router/trial.ts";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { ForwardableRequest } from "../../http/outgoing/forward.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Cluster } from "../../world/clusters.ts";
@@ -12,8 +12,8 @@ import { createRouterResponse } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
 import { findSignupByToken, isEmailTaken, type TrialAnswers, type TrialSignup, trialSignups } from "./signups.ts";
 
-type Form = InputOf<typeof declared.completeTrialSignup>["body"];
-type Refusals =
+type SignupForm = InputOf<typeof declared.completeTrialSignup>["body"];
+type RejectionCode =
   | "unknown-signup-token"
   | "unknown-cluster-location"
   | "account-exists"
@@ -45,11 +45,11 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
       // The address may have been mapped during the request to the cluster.
       if (await isEmailTaken(tx, call, signup)) return null;
       if (client_id !== null) tx.map(mappingTables.cluster_clients, cluster.id, [client_id]);
-      tx.map(mappingTables.cluster_emails, cluster.id, [emailHash(signup.email)]);
+      tx.map(mappingTables.cluster_emails, cluster.id, [hashEmail(signup.email)]);
       tx.map(mappingTables.creator_tokens, cluster.id, creator_tokens);
       return { cluster_id: cluster.id, workspace_id };
     },
-    answersIn(body),
+    readAnswers(body),
   );
   if (!isMapped) {
     call.finding("workspace-not-mapped", `${cluster.id} created workspace ${workspace_id} without a pending signup`);
@@ -77,8 +77,8 @@ const endClaim = (
   });
 
 const claim = (
-  call: RouterCall<Refusals>,
-  { token, cluster_location }: Form,
+  call: RouterCall<RejectionCode>,
+  { token, cluster_location }: SignupForm,
 ): Promise<{ readonly signup: TrialSignup; readonly cluster: Cluster }> =>
   call.store.transaction("trial.complete", async (tx) => {
     const { clusters, fail } = call;
@@ -86,19 +86,20 @@ const claim = (
     // A signup that another caller is completing will be used in a moment.
     if (!signup || signup.workspace || signup.claimed) return fail("unknown-signup-token");
     const cluster =
-      clusterAt(clusters, cluster_location) ?? fail("unknown-cluster-location", { location: cluster_location ?? "" });
+      findClusterAt(clusters, cluster_location) ??
+      fail("unknown-cluster-location", { location: cluster_location ?? "" });
     if (await isEmailTaken(tx, call, signup)) fail("account-exists");
     tx.put(trialSignups, { ...signup, claimed: true });
     return { signup, cluster };
   });
 
 /** By id, then by label, which is the name of the region; the first one by default. */
-const clusterAt = (clusters: readonly Cluster[], location: string | null | undefined): Cluster | undefined =>
+const findClusterAt = (clusters: readonly Cluster[], location: string | null | undefined): Cluster | undefined =>
   location === undefined || location === null
     ? clusters[0]
     : (clusters.find(({ id }) => id === location) ?? clusters.find(({ label }) => label === location));
 
-const answersIn = ({ token: _, ...body }: Form): TrialAnswers => ({
+const readAnswers = ({ token: _, ...body }: SignupForm): TrialAnswers => ({
   ...body,
   last_name: body.last_name ?? null,
   cluster_location: body.cluster_location ?? null,
@@ -110,7 +111,7 @@ function requestOf(
   { request }: RouterCall,
   cluster: Cluster,
   { token, email }: TrialSignup,
-  body: Form,
+  body: SignupForm,
 ): ForwardableRequest {
   const { remoteAddress, origin, headers } = request;
   const caller = headers["x-forwarded-for"];
@@ -139,7 +140,7 @@ function requestOf(
 }
 
 async function answerOf(
-  call: RouterCall<Refusals>,
+  call: RouterCall<RejectionCode>,
   cluster: Cluster,
   request: ForwardableRequest,
 ): Promise<Extract<ClusterResponse, { kind: "answered" }>> {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { dictionary } from "../../../src/api/shapes.ts";
-import { addressKey, emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail, toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type View } from "../../store/port.ts";
 import type { RouterContext } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
@@ -41,7 +41,7 @@ export const trialSignups = rows<TrialSignup, "token" | "email" | "claimed">({
   numbers: { trial_signup: (row) => row.id },
   indexes: {
     token: (row) => row.token,
-    email: (row) => addressKey(row.email),
+    email: (row) => toAddressKey(row.email),
     claimed: (row) => (row.claimed ? 1 : undefined),
   },
 });
@@ -57,7 +57,7 @@ export const trialStates = rows<{ readonly state: string; readonly provider: "Pr
 );
 
 export async function findSignupByEmail(view: View, email: string): Promise<TrialSignup | undefined> {
-  const [found] = await view.list(trialSignups, { by: "email", equals: addressKey(email), limit: 1 });
+  const [found] = await view.list(trialSignups, { by: "email", equals: toAddressKey(email), limit: 1 });
   return found;
 }
 
@@ -70,7 +70,7 @@ export const isEmailTaken = async (
   { hasAccount }: Pick<RouterContext, "hasAccount">,
   signup: { readonly email: string; readonly token?: string | undefined },
 ): Promise<boolean> =>
-  (await view.lookup(mappingTables.cluster_emails, emailHash(signup.email))) !== undefined ||
+  (await view.lookup(mappingTables.cluster_emails, hashEmail(signup.email))) !== undefined ||
   (await hasAccount(view, signup));
 
 export async function findSignupByToken(view: View, token: string): Promise<TrialSignup | undefined> {

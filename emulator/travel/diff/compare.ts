@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSecretName, redactText } from "../../../src/api/secrets.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { nextTurn } from "../../../src/base/timing.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
 import type { AnyRows, Collection, ConsistentContents, Mapping, Store } from "../../store/port.ts";
@@ -53,7 +53,7 @@ export async function compare(
     const mappings: MappingDifference[] = [];
     for (const one of collections) {
       if (one.kind === "rows") rows.push(...compareRows(one, there, here));
-      else mappings.push(await mappingChange(one, before, here));
+      else mappings.push(await compareMapping(one, before, here));
     }
     const names = [...new Set([...there.sequences.keys(), ...here.sequences.keys()])].sort();
     const sequences = names.map((name) => ({
@@ -73,11 +73,11 @@ export async function compare(
 }
 
 function compareRows(collection: AnyRows, there: ConsistentContents, here: ConsistentContents): RowDifference[] {
-  const keyOf = (row: DiffRow) => String(collection.key(row as never));
-  const left = new Map([...rowsOf(there, collection)].map((row) => [keyOf(row), row]));
+  const toKey = (row: DiffRow) => String(collection.key(row as never));
+  const left = new Map([...listRows(there, collection)].map((row) => [toKey(row), row]));
   const changes: RowDifference[] = [];
-  for (const after of rowsOf(here, collection)) {
-    const key = keyOf(after);
+  for (const after of listRows(here, collection)) {
+    const key = toKey(after);
     const before = left.get(key);
     left.delete(key);
     if (before === undefined || !isSame(before, after)) changes.push({ collection, key, before, after });
@@ -86,7 +86,7 @@ function compareRows(collection: AnyRows, there: ConsistentContents, here: Consi
   return changes;
 }
 
-function* rowsOf({ rows }: ConsistentContents, { name }: AnyRows): Generator<DiffRow, void> {
+function* listRows({ rows }: ConsistentContents, { name }: AnyRows): Generator<DiffRow, void> {
   for (const slice of rows.get(name) ?? []) yield* slice as readonly DiffRow[];
 }
 
@@ -94,7 +94,7 @@ function* rowsOf({ rows }: ConsistentContents, { name }: AnyRows): Generator<Dif
 const isSame = (a: DiffRow, b: DiffRow): boolean =>
   a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 
-async function mappingChange(table: Mapping, before: Store, here: ConsistentContents): Promise<MappingDifference> {
+async function compareMapping(table: Mapping, before: Store, here: ConsistentContents): Promise<MappingDifference> {
   let [added, moved, common] = [0, 0, 0];
   const entries = here.mappings.get(table.name) ?? [];
   let some: (readonly [string, string])[] = [];
@@ -139,27 +139,31 @@ const harmless: ReadonlySet<string> = new Set([
 ]);
 
 /** The fields in which two rows differ, without secrets; of a row that is new or gone, all that are plain values. */
-export function fieldChanges({ collection, before, after }: Pick<RowDifference, "before" | "after" | "collection">) {
-  const shown = (field: string, value: unknown) => shownIn(collection.name, field, value);
-  if (before && after) return [...differences(before, after, "", shown)];
+export function listFieldChanges({
+  collection,
+  before,
+  after,
+}: Pick<RowDifference, "before" | "after" | "collection">) {
+  const presentField = (field: string, value: unknown) => presentValue(collection.name, field, value);
+  if (before && after) return [...findDifferences(before, after, "", presentField)];
   const row = after ?? before ?? {};
   const plain = Object.entries(row).filter(([, value]) => value !== null && typeof value !== "object");
-  return plain.map(([field, value]): FieldChange => ({ field, [after ? "to" : "from"]: shown(field, value) }));
+  return plain.map(([field, value]): FieldChange => ({ field, [after ? "to" : "from"]: presentField(field, value) }));
 }
 
 type ValuePresenter = (path: string, value: unknown) => unknown;
 
-function* differences(
+function* findDifferences(
   before: unknown,
   after: unknown,
   path: string,
   shown: ValuePresenter,
 ): Generator<FieldChange, void> {
-  const [from, to] = [membersOf(before, after), membersOf(after, before)];
+  const [from, to] = [toMembers(before, after), toMembers(after, before)];
   if (from && to && Array.isArray(from) === Array.isArray(to)) {
     for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {
       const inner = Array.isArray(to) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`;
-      yield* differences(from[name as keyof object], to[name as keyof object], inner, shown);
+      yield* findDifferences(from[name as keyof object], to[name as keyof object], inner, shown);
     }
   } else if (before !== after) {
     yield {
@@ -173,7 +177,7 @@ function* differences(
 const isInner = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 /** If the other side has no object, each of its members is new, or gone. */
-function membersOf(value: unknown, other: unknown): object | undefined {
+function toMembers(value: unknown, other: unknown): object | undefined {
   if (isInner(value)) return value;
   const isNothing = value === null || value === undefined;
   return isNothing && isInner(other) && !Array.isArray(other) && Object.keys(other).length > 0 ? {} : undefined;
@@ -186,9 +190,9 @@ const times = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
  * The part of a value that may be shown: secrets are recognized by their name, by the names around them, or by their
  * looks.
  */
-function shownIn(collection: string, path: string, value: unknown): unknown {
+function presentValue(collection: string, path: string, value: unknown): unknown {
   if (isInner(value)) return cut(redactTokens(redactText(JSON.stringify(value))));
-  if (typeof value === "number") return times.test(path) && value > 1e11 ? isoMillis(value) : value;
+  if (typeof value === "number") return times.test(path) && value > 1e11 ? toIsoMillis(value) : value;
   if (typeof value !== "string") return value;
   if (isSecretName(path) && !harmless.has(`${collection} ${path.replace(/\[\d+\]/g, "")}`)) return "[redacted]";
   return cut(/^https?:/.test(value) ? redactReceiverUrl(value) : redactTokens(redactText(value)));

@@ -3,7 +3,7 @@ import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { dictionary, email } from "../shapes.ts";
-import { pageOf, paging } from "./shapes.ts";
+import { defineContractPage, paging } from "./shapes.ts";
 
 const optionalText = z.string().nullable().optional();
 
@@ -59,7 +59,7 @@ export const listCounterparties = operation({
       filter__client_email_address: z.string().optional().describe("E-mail address of a contact"),
     }),
   },
-  responses: { 200: json(pageOf(CounterpartyRecord)) },
+  responses: { 200: json(defineContractPage(CounterpartyRecord)) },
   failures: [],
   cli: {
     command: "contracts counterparties list",

@@ -4,7 +4,7 @@ import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { email } from "../shapes.ts";
 import { Address, AddressRequest, counterpartyParams } from "./counterparties.ts";
-import { pageOf, paging } from "./shapes.ts";
+import { defineContractPage, paging } from "./shapes.ts";
 
 const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
 
@@ -29,7 +29,7 @@ export const listContacts = operation({
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts",
   auth: "api-key",
   request: { params: counterpartyParams, query: z.object(paging) },
-  responses: { 200: json(pageOf(Contact)) },
+  responses: { 200: json(defineContractPage(Contact)) },
   failures: ["not-found"],
   cli: {
     command: "contracts contacts list",
@@ -143,7 +143,7 @@ export const listAddresses = operation({
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/addresses/",
   auth: "api-key",
   request: { params: counterpartyParams, query: z.object(paging) },
-  responses: { 200: json(pageOf(Address)) },
+  responses: { 200: json(defineContractPage(Address)) },
   failures: ["not-found"],
   cli: {
     command: "contracts addresses list",

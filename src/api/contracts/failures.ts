@@ -103,14 +103,14 @@ export const contractFailures = {
     when: "the address does not belong to a signatory of the contract",
     basis: ownCode,
     code: "SVC_ASSUMED_107",
-    says: ({ email, turn }: NotTheirs) => `${email} is not a signatory of this contract.${whose(turn)}`,
+    says: ({ email, turn }: TurnFailureData) => `${email} is not a signatory of this contract.${describeTurn(turn)}`,
   }),
   "already-signed": domain({
     status: 400,
     when: "the signatory has already signed",
     basis: ownCode,
     code: "SVC_ASSUMED_108",
-    says: ({ email, turn }: NotTheirs) => `${email} has already signed this contract.${whose(turn)}`,
+    says: ({ email, turn }: TurnFailureData) => `${email} has already signed this contract.${describeTurn(turn)}`,
   }),
   "not-their-turn": domain({
     status: 400,
@@ -206,13 +206,13 @@ export const contractFailures = {
   }),
 };
 
-interface NotTheirs {
+interface TurnFailureData {
   readonly email: string;
   /** The addresses of those whose turn it is, for actions of a person. */
   readonly turn?: readonly string[];
 }
 
-const whose = (turn: readonly string[] = []): string => {
+const describeTurn = (turn: readonly string[] = []): string => {
   const others = turn.slice(0, -1).join(", ");
   return turn.length === 0 ? "" : ` It is the turn of ${others === "" ? "" : `${others} and `}${turn.at(-1)}.`;
 };

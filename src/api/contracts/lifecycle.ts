@@ -198,20 +198,20 @@ export const lifecycle = [
 
 type RowOf<T extends Trigger> = Extract<(typeof lifecycle)[number], { readonly trigger: T }>;
 type RequirementOf<Row> = Row extends { readonly requires: readonly (infer R extends Requirement)[] } ? R : never;
-type OwnRefusalOf<Row> = Row extends { readonly refusedAs: infer Code extends FailureCode } ? Code : never;
+type OwnRejectionCode<Row> = Row extends { readonly refusedAs: infer Code extends FailureCode } ? Code : never;
 
-type Unconditional<Row> = Row extends { readonly when: Condition } ? never : Row;
-type FromOf<Row> = Row extends { readonly from: readonly (infer From)[] } ? From : never;
+type UnconditionalRow<Row> = Row extends { readonly when: Condition } ? never : Row;
+type SourceStatus<Row> = Row extends { readonly from: readonly (infer From)[] } ? From : never;
 /** Only where some status is in no row of the trigger; a contract that is deleted is not found at all. */
-type ForbiddenBy<Row> = [Exclude<ContractStatus, FromOf<Unconditional<Row>>>] extends [never]
+type ForbiddenCode<Row> = [Exclude<ContractStatus, SourceStatus<UnconditionalRow<Row>>>] extends [never]
   ? never
   : "forbidden-move";
 
 /** The failures of a trigger: an operation that applies it must declare them. */
-export type RefusalOf<T extends Trigger> =
-  | ForbiddenBy<RowOf<T>>
+export type RejectionCode<T extends Trigger> =
+  | ForbiddenCode<RowOf<T>>
   | (typeof requirements)[RequirementOf<RowOf<T>>]
-  | OwnRefusalOf<RowOf<T>>;
+  | OwnRejectionCode<RowOf<T>>;
 
 const rows: readonly (Move | ForbiddenMove)[] = lifecycle;
 

@@ -136,7 +136,7 @@ export const Identifier = z.union([
 ]);
 
 /** One of two spellings must be there; the first is missed, also where other fields are wrong, too. */
-function either<Name extends string>(name: Name, other: Name) {
+function requireOneOf<Name extends string>(name: Name, other: Name) {
   const isThere = (body: { readonly [Key in Name]?: unknown }) => body[name] !== undefined || body[other] !== undefined;
   const when = ({ value }: { readonly value: unknown }) => isObject(value);
   const refusal = { path: [name], error: "Field required", when };
@@ -162,8 +162,8 @@ export const ImportExecutedRequest = z
     organization_entity_id: Identifier.optional().describe("Alias of creator_organization_entity_id"),
     counterparty_details: z.array(CounterPartyDetails).nullish().describe("Other spelling of the counterparty_ fields"),
   })
-  .refine(...either("file_base64", "file_content"))
-  .refine(...either("creator_organization_entity_id", "organization_entity_id"))
+  .refine(...requireOneOf("file_base64", "file_content"))
+  .refine(...requireOneOf("creator_organization_entity_id", "organization_entity_id"))
   .meta({
     // For readers: either spelling will do, and the handler misses the specification's.
     allOf: [anyOf("file_base64", "file_content"), anyOf("creator_organization_entity_id", "organization_entity_id")],

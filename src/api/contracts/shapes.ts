@@ -104,7 +104,7 @@ export const paging = {
 };
 
 /** A page of rows (DECISIONS.md, F18). */
-export const pageOf = <Row extends z.ZodType>(row: Row) =>
+export const defineContractPage = <Row extends z.ZodType>(row: Row) =>
   z.strictObject({ page: z.int(), limit: z.int(), total_results: z.int(), results: z.array(row) });
 
 /** Contacts of the other side. */

@@ -90,13 +90,13 @@ const furtherData: Readonly<Partial<Record<Activity, z.ZodObject>>> = {
   COUNTER_PARTY_ADDRESS_UPDATED: addressOf,
 };
 
-const dataOf = (activity: Activity): z.ZodObject =>
+const getActivityData = (activity: Activity): z.ZodObject =>
   furtherData[activity] ?? (activity.includes("_EMAIL_") ? emailEvent : z.object({}));
 
-const payloadOf = (activity: Activity): z.ZodObject =>
+const buildPayloadSchema = (activity: Activity): z.ZodObject =>
   z.looseObject({
     activity: z.literal(activity),
-    activity_data: z.looseObject({ performed_by: WebhookPerson, timestamp, ...dataOf(activity).shape }),
+    activity_data: z.looseObject({ performed_by: WebhookPerson, timestamp, ...getActivityData(activity).shape }),
     // A counterparty may have no contract yet, an e-mail may be about none (DECISIONS.md, C17).
     ...(activity.startsWith("COUNTER_PARTY_") || activity === "MAILER_EMAIL_EVENT"
       ? ContractFacts.partial()
@@ -106,5 +106,5 @@ const payloadOf = (activity: Activity): z.ZodObject =>
 
 /** The body that a receiver gets, for each of the activities. */
 export const webhookPayloads: ReadonlyMap<Activity, z.ZodObject> = new Map(
-  activities.map((activity) => [activity, payloadOf(activity)]),
+  activities.map((activity) => [activity, buildPayloadSchema(activity)]),
 );

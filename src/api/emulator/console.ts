@@ -121,7 +121,7 @@ export const showConsoleAsset = operation({
 const id = z.string().describe("Value for `after`: identifies the run of the emulator and counts up");
 const at = timestamp.describe("Virtual time");
 /** References of objects: request:12, T-1, delivery:3. */
-const ref = (of: string) => z.string().describe(of);
+const describeReference = (of: string) => z.string().describe(of);
 
 const ContractEvent = z.strictObject({
   contract_id: z.int(),
@@ -156,20 +156,26 @@ const EmulatorEvent = z.discriminatedUnion("event", [
     .strictObject({ id, at, event: z.literal("state"), ref: noContract })
     .describe("The state was replaced by a restore, an import or a reset: reload all state"),
   z
-    .strictObject({ id, at, event: z.literal("request"), ref: ref("request:12"), request: LoggedRequest })
+    .strictObject({ id, at, event: z.literal("request"), ref: describeReference("request:12"), request: LoggedRequest })
     .describe("A request was handled; requests that only read from the control plane are not reported"),
   z
     .strictObject({
       id,
       at,
       event: z.literal("delivery"),
-      ref: ref("delivery:3"),
+      ref: describeReference("delivery:3"),
       delivery: z.strictObject(deliveryEventFields),
     })
     .describe("A delivery is new, was attempted, or changed otherwise"),
-  z.strictObject({ id, at, event: z.literal("contract"), ref: ref("T-1"), contract: ContractEvent }),
-  z.strictObject({ id, at, event: z.literal("email"), ref: ref("email:4"), email: Email }),
-  z.strictObject({ id, at, event: z.literal("device"), ref: ref("device:WDJB-MJHT"), device: DeviceEvent }),
+  z.strictObject({ id, at, event: z.literal("contract"), ref: describeReference("T-1"), contract: ContractEvent }),
+  z.strictObject({ id, at, event: z.literal("email"), ref: describeReference("email:4"), email: Email }),
+  z.strictObject({
+    id,
+    at,
+    event: z.literal("device"),
+    ref: describeReference("device:WDJB-MJHT"),
+    device: DeviceEvent,
+  }),
   z
     .strictObject({ id, at, event: z.literal("clock"), ref: noContract, clock: Clock })
     .describe("The time, the mode of the clock or the next due entry changed"),

@@ -5,7 +5,7 @@ import { ContractStatus, contractPermissions } from "../contracts/shapes.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, email, timestamp } from "../shapes.ts";
-import { pageOf, pageQuery } from "./shapes.ts";
+import { defineItemPage, pageQuery } from "./shapes.ts";
 
 const actionBasis = assumed(
   "Actions of people in the application have no public route. The control plane is part of the emulator.",
@@ -170,7 +170,7 @@ export const listControlContracts = operation({
   },
   responses: {
     200: json(
-      pageOf(
+      defineItemPage(
         z.strictObject({
           ...MovedContract.shape,
           cluster_id: z.string(),

@@ -5,7 +5,7 @@ import { deliveryOutcomes } from "../delivery-outcomes.ts";
 import { events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
-import { contractFilter, pageOf, pageQuery, receiversMs } from "./shapes.ts";
+import { contractFilter, defineItemPage, pageQuery, receiversMs } from "./shapes.ts";
 
 const ours = assumed("The real service shows its webhook log in its application only.");
 
@@ -54,7 +54,7 @@ const delivery = {
 /** A delivery as lists show it. */
 export const ListedDelivery = z.strictObject({ ...delivery, attempts: z.array(z.strictObject(attempt)) });
 
-const Deliveries = pageOf(ListedDelivery);
+const Deliveries = defineItemPage(ListedDelivery);
 
 const WholeDelivery = z.strictObject({
   ...delivery,

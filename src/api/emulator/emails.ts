@@ -4,7 +4,7 @@ import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 import { emailPurposes, mailerEventNames } from "./deliveries.ts";
-import { contractFilter, pageOf, pageQuery } from "./shapes.ts";
+import { contractFilter, defineItemPage, pageQuery } from "./shapes.ts";
 
 const ours = assumed("The control plane is part of the emulator (DECISIONS.md, R27).");
 
@@ -50,7 +50,7 @@ export const listEmails = operation({
       ...pageQuery,
     }),
   },
-  responses: { 200: json(pageOf(Email)) },
+  responses: { 200: json(defineItemPage(Email)) },
   failures: [],
   cli: {
     command: "emulator emails",
@@ -78,7 +78,7 @@ export const listBlackhole = operation({
   request: { query: z.object(pageQuery) },
   responses: {
     200: json(
-      pageOf(
+      defineItemPage(
         z.strictObject({
           id: z.int(),
           received_at: timestamp,

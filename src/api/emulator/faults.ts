@@ -79,7 +79,7 @@ const delaying: readonly OutgoingEffect[] = ["delay", "reorder"];
 const onlyOutgoing = Object.keys(outgoing) as (keyof typeof outgoing)[];
 
 /** A fault that does nothing, or asks for what its direction cannot do, is a mistake and not a fault. */
-function contradictions(given: FaultFields): string[] {
+function findContradictions(given: FaultFields): string[] {
   const foreign = given.direction === "incoming" ? onlyOutgoing : [...onlyIncoming, ...withStatus];
   const out = foreign
     .filter((name) => given[name] !== undefined)
@@ -97,22 +97,22 @@ function contradictions(given: FaultFields): string[] {
   return out;
 }
 
-const required = (name: string) => ({ required: [name] });
-const none = (names: readonly string[]) => ({ not: { anyOf: names.map(required) } });
+const requireField = (name: string) => ({ required: [name] });
+const forbidFields = (names: readonly string[]) => ({ not: { anyOf: names.map(requireField) } });
 
 /** The same for readers of the documents. */
 const withoutContradictions = {
   if: { properties: { direction: { const: "incoming" } } },
   // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so, and nothing awaits a schema.
   then: {
-    ...none(onlyOutgoing),
-    anyOf: effectsOfIncoming.map(required),
+    ...forbidFields(onlyOutgoing),
+    anyOf: effectsOfIncoming.map(requireField),
     dependentRequired: Object.fromEntries(withStatus.map((name) => [name, ["status"]])),
   },
   else: {
-    ...none([...onlyIncoming, ...withStatus]),
-    ...required("effect"),
-    if: required("delay"),
+    ...forbidFields([...onlyIncoming, ...withStatus]),
+    ...requireField("effect"),
+    if: requireField("delay"),
     // biome-ignore lint/suspicious/noThenProperty: as above.
     then: { properties: { effect: { enum: delaying } } },
   },
@@ -120,7 +120,7 @@ const withoutContradictions = {
 
 const CheckedFault = matchers
   .superRefine((given, context) => {
-    for (const message of contradictions(given)) context.addIssue({ code: "custom", message, path: [] });
+    for (const message of findContradictions(given)) context.addIssue({ code: "custom", message, path: [] });
   })
   .meta(withoutContradictions);
 

@@ -4,7 +4,7 @@ import { form, html, json, operation, redirect } from "../operation.ts";
 import { OAuthProviderType } from "../router/proxied.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
-import { pageOf, pageQuery } from "./shapes.ts";
+import { defineItemPage, pageQuery } from "./shapes.ts";
 
 const installationBasis = assumed(
   "The start of an installation belongs to the cluster. The control plane emulates it.",
@@ -38,7 +38,7 @@ export const listInstallations = operation({
   path: "/_emulator/installations",
   auth: "control-token",
   request: { query: z.object(pageQuery) },
-  responses: { 200: json(pageOf(z.strictObject(installation))) },
+  responses: { 200: json(defineItemPage(z.strictObject(installation))) },
   failures: [],
   cli: {
     command: "emulator installations",

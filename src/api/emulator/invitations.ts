@@ -5,7 +5,7 @@ import { OAuthProviderType } from "../router/proxied.ts";
 import { InvitedUser } from "../router/trial.ts";
 import { emulator } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
-import { pageOf, pageQuery } from "./shapes.ts";
+import { defineItemPage, pageQuery } from "./shapes.ts";
 
 const ours = assumed("People get invitations by e-mail. The control plane emulates that (DECISIONS.md, R34).");
 
@@ -41,7 +41,7 @@ export const listInvitations = operation({
     }),
   },
   responses: {
-    200: json(pageOf(Invitation)),
+    200: json(defineItemPage(Invitation)),
   },
   failures: [],
   cli: {
@@ -104,7 +104,7 @@ export const listTrials = operation({
     query: z.object(pageQuery),
   },
   responses: {
-    200: json(pageOf(Trial)),
+    200: json(defineItemPage(Trial)),
   },
   failures: [],
   cli: {

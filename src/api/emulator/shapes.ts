@@ -7,7 +7,7 @@ export const pageQuery = {
 };
 
 /** A part of a list, and how long all of it is. */
-export const pageOf = <Row extends z.ZodType>(row: Row) =>
+export const defineItemPage = <Row extends z.ZodType>(row: Row) =>
   z.strictObject({ items: z.array(row), total: z.int().describe("Number of rows on all pages") });
 
 /** Which contract what is listed is to be of, in both forms in which people have its id. */

@@ -20,15 +20,15 @@ const destination = z.object({ destination: z.string().describe("Named set of cl
 /** A message or an interaction that names a contract becomes a comment on it, at an emulated cluster. */
 const commenting = ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"] as const;
 
-const payload = (value: unknown): string => `payload=${encodeURIComponent(JSON.stringify(value))}`;
+const encodePayload = (value: unknown): string => `payload=${encodeURIComponent(JSON.stringify(value))}`;
 const button = { action_id: "approve", text: { type: "plain_text", text: "Looks good" }, value: "T-1" };
-const interaction = payload({ type: "block_actions", team: { id: "T-NORTHWIND" }, actions: [button] });
+const interaction = encodePayload({ type: "block_actions", team: { id: "T-NORTHWIND" }, actions: [button] });
 const event = {
   type: "event_callback",
   team_id: "T-NORTHWIND",
   event: { type: "app_mention", text: "What about T-1?" },
 };
-const suggestion = payload({ type: "block_suggestion", team: { id: "T-NORTHWIND" }, value: "nda" });
+const suggestion = encodePayload({ type: "block_suggestion", team: { id: "T-NORTHWIND" }, value: "nda" });
 
 export const receiveInteraction = operation({
   ...webhook,

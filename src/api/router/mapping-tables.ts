@@ -8,7 +8,7 @@ import { router } from "../services.ts";
 export const clusterId = z.string().describe("Cluster that owns the identifiers");
 
 /** A list of identifiers; its length has no limit (DECISIONS.md, R16). */
-export const identifiers = (what: string) => z.array(z.string()).describe(what);
+export const defineIdentifiers = (what: string) => z.array(z.string()).describe(what);
 
 /** The same of e-mail hashes. */
 export const emailHashes = z.array(expectedEmailHash).describe("E-mail hashes");
@@ -50,7 +50,7 @@ export const lookupFailures = ["missing-cluster-key", "invalid-cluster-key"] as 
 export const ClusterClientDomain = z.strictObject({ client_id: z.string(), cluster_id: z.string() });
 
 export const BulkClusterClientCreateRequest = z.object({
-  client_ids: identifiers("OAuth client ids, and client-ids of API keys"),
+  client_ids: defineIdentifiers("OAuth client ids, and client-ids of API keys"),
   cluster_id: clusterId,
 });
 
@@ -137,7 +137,7 @@ export const unmapClusterEmails = operation({
 export const ExternalServiceIntegrationType = z.enum(["CHAT_B"]).describe("Service of the external ids");
 
 export const BulkClusterIntegrationRequest = z.object({
-  external_id_list: identifiers("Ids of the integration, such as the tenant ids of chat_b"),
+  external_id_list: defineIdentifiers("Ids of the integration, such as the tenant ids of chat_b"),
   cluster_id: clusterId,
   integration_type: ExternalServiceIntegrationType,
 });
@@ -167,7 +167,7 @@ export const unmapExternalIntegrations = operation({
 });
 
 export const BulkClusterChatATeamIDRequest = z.object({
-  chat_a_team_id_list: identifiers("Team ids of chat_a"),
+  chat_a_team_id_list: defineIdentifiers("Team ids of chat_a"),
   cluster_id: clusterId,
 });
 
@@ -192,7 +192,7 @@ export const unmapChatATeams = operation({
 });
 
 export const BulkClusterInviteTokenCreateRequest = z.object({
-  tokens: identifiers("Invite tokens"),
+  tokens: defineIdentifiers("Invite tokens"),
   cluster_id: clusterId,
 });
 

@@ -17,11 +17,11 @@ export const filterScheduled = <One extends { readonly resend: boolean }>(attemp
 export const formatAttemptNumber = (number: number, { max_attempts: max }: Pick<Delivery, "max_attempts">): string =>
   `attempt ${number} of ${max}`;
 
-type Numbered = Pick<Attempt, "number" | "resend">;
-type Attempted<One> = Pick<Delivery, "max_attempts"> & { readonly attempts: readonly One[] };
+type NumberedAttempt = Pick<Attempt, "number" | "resend">;
+type AttemptList<One> = Pick<Delivery, "max_attempts"> & { readonly attempts: readonly One[] };
 
 /** `attempt 3 of 7`, or `resend 1` of one that a person asked for: each is counted by itself. */
-export function formatAttemptLabel(attempt: Numbered, delivery: Attempted<Numbered>): string {
+export function formatAttemptLabel(attempt: NumberedAttempt, delivery: AttemptList<NumberedAttempt>): string {
   const place = delivery.attempts.filter(
     ({ resend, number }) => resend === attempt.resend && number <= attempt.number,
   ).length;
@@ -29,7 +29,7 @@ export function formatAttemptLabel(attempt: Numbered, delivery: Attempted<Number
 }
 
 /** The scripted fault behind a failed attempt: the receiver got something unintended, or nothing. */
-export const causingFaultOf = ({ fault }: Pick<Attempt, "fault">): string | undefined =>
+export const getCausingFault = ({ fault }: Pick<Attempt, "fault">): string | undefined =>
   fault !== null && fault.effect in blamed ? fault.effect : undefined;
 
 /** Effects that may make an attempt fail; those that only come later do not. */
@@ -43,23 +43,23 @@ const blamed = lookupTable({
 /** Result of an attempt, in a sentence. */
 export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
-  const effect = causingFaultOf(attempt);
+  const effect = getCausingFault(attempt);
   if (effect === "drop") return `A scripted fault ${blamed.drop} (drop).`;
-  const brought = status !== null ? `The receiver responded ${status}` : withoutPeriod(error?.message ?? "No response");
+  const brought = status !== null ? `The receiver responded ${status}` : trimPeriod(error?.message ?? "No response");
   return effect === undefined ? `${brought}.` : `${brought}; a scripted fault ${blamed[effect]} (${effect}).`;
 }
 
 /** The same in a few words: `answered 401 (fault: tamper)`, `connection refused`. */
 export function summarizeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
-  const effect = causingFaultOf(attempt);
+  const effect = getCausingFault(attempt);
   const brought = status === null ? (error?.code ?? "no response").replaceAll("_", " ") : `responded ${status}`;
   return effect === undefined ? brought : `${brought} (fault: ${effect})`;
 }
 
 /** Deviations of what was sent, in a sentence for each effect: `Attempt 1 of 7 was signed with another key`. */
 export function describeAlteredAttempts(
-  delivery: Attempted<Pick<Attempt, "number" | "resend" | "fault">>,
+  delivery: AttemptList<Pick<Attempt, "number" | "resend" | "fault">>,
   attempts = delivery.attempts,
 ): readonly string[] {
   return Object.entries(otherwise).flatMap(([effect, what]) => {
@@ -82,10 +82,10 @@ export const wasSentUnaltered = ({ fault }: Pick<Attempt, "fault">): boolean =>
   fault === null || !["drop", "tamper", "wrong_key"].includes(fault.effect);
 
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-const withoutPeriod = (text: string): string => text.replace(/\.$/, "");
+const trimPeriod = (text: string): string => text.replace(/\.$/, "");
 
 /** Data that decide the outcome of a delivery. */
-interface Undecided {
+interface DeliveryOutcome {
   readonly outcome: string;
   /** Null: none is planned. */
   readonly next_attempt_at: string | number | null;
@@ -93,22 +93,22 @@ interface Undecided {
 }
 
 /** The same as rows have it: in virtual milliseconds. */
-type Due = Pick<Undecided, "outcome"> & { readonly next_attempt_at: number | null };
+type ScheduledOutcome = Pick<DeliveryOutcome, "outcome"> & { readonly next_attempt_at: number | null };
 
 /** While its webhook is disabled or deleted, the attempt that it waits for is skipped (DECISIONS.md, C18). */
-export const isToBeSkipped = ({ next_attempt_at: next, webhook_status: status }: Undecided): boolean =>
+export const isToBeSkipped = ({ next_attempt_at: next, webhook_status: status }: DeliveryOutcome): boolean =>
   next !== null && status !== "ACTIVE";
 
 /** It did not arrive, and does not come by itself: it has to be sent again by hand. */
-export const isUndelivered = (delivery: Undecided): boolean =>
+export const isUndelivered = (delivery: DeliveryOutcome): boolean =>
   delivery.outcome === "failed" || delivery.outcome.startsWith("skipped_") || isToBeSkipped(delivery);
 
 /** Its last attempt failed, and the next one is still to come: neither due now nor under way. */
-export const isAwaitingRetry = ({ outcome, next_attempt_at: next }: Due, now: number): boolean =>
+export const isAwaitingRetry = ({ outcome, next_attempt_at: next }: ScheduledOutcome, now: number): boolean =>
   outcome === "retrying" && next !== null && next > now;
 
 /** Status of a delivery, in words that every list and view uses. `attempts`: how many were made, resends included. */
-export function formatDeliveryStatus(delivery: Undecided, attempts: number): string {
+export function formatDeliveryStatus(delivery: DeliveryOutcome, attempts: number): string {
   if (isToBeSkipped(delivery)) return "will be skipped";
   switch (delivery.outcome) {
     case "skipped_disabled":

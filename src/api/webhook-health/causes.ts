@@ -2,7 +2,7 @@ import { matchesPathPattern } from "../../base/urls.ts";
 import type { listFaults } from "../emulator/faults.ts";
 import type { ResultOf } from "../operation.ts";
 import { describeRetrySchedule, type RetrySchedule } from "../webhook-retries.ts";
-import { type Attempt, causingFaultOf, describeAttemptOutcome } from "./attempts.ts";
+import { type Attempt, describeAttemptOutcome, getCausingFault } from "./attempts.ts";
 
 /** Something that a user may do, with the command that does it, where one does. */
 export interface RemedyStep {
@@ -31,9 +31,9 @@ export function diagnoseFailedAttempt(
 ): Cause {
   const trouble = describeAttemptOutcome(attempt);
   const usual = `Last attempt: ${trouble.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
-  if (causingFaultOf(attempt) !== undefined) return { means: usual, steps: [] };
+  if (getCausingFault(attempt) !== undefined) return { means: usual, steps: [] };
   const { status, error } = attempt;
-  const known = status === null ? byError.get(error?.code ?? "") : byStatus(status, schedule);
+  const known = status === null ? byError.get(error?.code ?? "") : explainStatus(status, schedule);
   return { means: usual, steps: [fix("Fix the receiver.")], ...known };
 }
 
@@ -68,15 +68,15 @@ const statuses = new Map<number, Cause>([
   ],
 ]);
 
-const tooManyRequests = (schedule: RetrySchedule | undefined): Cause => ({
+const explainTooManyRequests = (schedule: RetrySchedule | undefined): Cause => ({
   means: `Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed${
     schedule === undefined ? "" : ` (${describeRetrySchedule(schedule)})`
   }.`,
   steps: [fix("Accept more concurrent requests in the receiver.")],
 });
 
-function byStatus(status: number, schedule: RetrySchedule | undefined): Partial<Cause> | undefined {
-  const known = status === 429 ? tooManyRequests(schedule) : statuses.get(status);
+function explainStatus(status: number, schedule: RetrySchedule | undefined): Partial<Cause> | undefined {
+  const known = status === 429 ? explainTooManyRequests(schedule) : statuses.get(status);
   if (known) return known;
   if (status >= 300 && status < 400)
     return {
@@ -96,14 +96,14 @@ const byError = new Map<string, Partial<Cause>>([
 
 export type Fault = ResultOf<typeof listFaults>[number];
 
-interface Receiver {
+interface FaultTarget {
   readonly id: number;
   readonly url: string;
   readonly only_for_activities: readonly string[];
 }
 
 /** The scripted faults that may act on what is sent to a webhook, of which none is used up. */
-export const findActiveFaults = ({ id, url, only_for_activities: wanted }: Receiver, faults: readonly Fault[]) =>
+export const findActiveFaults = ({ id, url, only_for_activities: wanted }: FaultTarget, faults: readonly Fault[]) =>
   faults.filter(
     (fault) =>
       fault.direction === "outgoing" &&
@@ -117,9 +117,9 @@ export const isUsedUp = ({ count, hit }: Fault): boolean => count !== undefined 
 
 /** `Scripted fault 1 affects its deliveries: tamper, 3 times so far.` */
 export const describeFault = ({ id, effect, hit }: Fault): string =>
-  `Scripted fault ${id} affects its deliveries: ${effect}, ${times(hit)} so far.`;
+  `Scripted fault ${id} affects its deliveries: ${effect}, ${formatTimes(hit)} so far.`;
 
-const times = (count: number): string => (count === 0 ? "never" : count === 1 ? "once" : `${count} times`);
+const formatTimes = (count: number): string => (count === 0 ? "never" : count === 1 ? "once" : `${count} times`);
 
 /** How it ends. */
 export const toFaultRemovalStep = ({ id, effect }: Fault): RemedyStep => ({

@@ -4,9 +4,9 @@ import type { listControlWebhooks } from "../emulator/webhooks.ts";
 import type { ResultOf } from "../operation.ts";
 import { failuresUntilDisabled, type RetrySchedule } from "../webhook-retries.ts";
 import {
-  causingFaultOf,
   type Delivery,
   describeAttemptOutcome,
+  getCausingFault,
   hasSucceeded,
   isUndelivered,
   summarizeAttemptOutcome,
@@ -73,11 +73,11 @@ export interface WebhookHealth {
 }
 
 export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHealth {
-  const { deliveries, at } = facts;
-  const streak = streakFacts(deliveries);
+  const { deliveries, formatTime } = facts;
+  const streak = summarizeStreak(deliveries);
   const unsent = deliveries
     .filter((one) => isUndelivered({ ...one, webhook_status: webhook.status }))
-    .toSorted(oldestFirst);
+    .toSorted(compareByAge);
   const { status, forbidden } = webhook;
   const untouched =
     status === "ACTIVE" && forbidden === null && deliveries.every(({ outcome }) => outcome === "waiting");
@@ -86,26 +86,26 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
     untouched && deliveries.length === 0 ? explainNoDeliveries(webhook, facts.happened, facts) : undefined;
   return {
     ...streak,
-    state: stateOf(webhook, streak),
+    state: describeState(webhook, streak),
     failing: status !== "ACTIVE" || forbidden !== null || streak.failed !== undefined || untouched,
     untouched,
     why: [
-      ...failureSentences(streak, at, webhook.retry_schedule),
+      ...describeFailures(streak, formatTime, webhook.retry_schedule),
       ...acting.map(describeFault),
-      outlookOf(webhook, streak, unsent.length, at),
+      describeOutlook(webhook, streak, unsent.length, formatTime),
       nothing,
-      status === "DISABLED_BY_USER" ? undefined : undeliveredSentence(unsent),
+      status === "DISABLED_BY_USER" ? undefined : describeUndelivered(unsent),
     ].filter((sentence) => sentence !== undefined),
-    short: shortOf(webhook, streak.failed, unsent.length, untouched),
-    steps: stepsOf(webhook, { last: streak.failed, acting, unsent: unsent.length }),
+    short: formatShortState(webhook, streak.failed, unsent.length, untouched),
+    steps: suggestSteps(webhook, { last: streak.failed, acting, unsent: unsent.length }),
     unsent,
   };
 }
 
 /** For a deleted webhook: the outcomes of its deliveries. */
-export function assessDeletedWebhook(deliveries: readonly Delivery[], at: WebhookFacts["at"]): WebhookHealth {
-  const streak = streakFacts(deliveries);
-  const unsent = deliveries.filter(isUndelivered).toSorted(oldestFirst);
+export function assessDeletedWebhook(deliveries: readonly Delivery[], at: WebhookFacts["formatTime"]): WebhookHealth {
+  const streak = summarizeStreak(deliveries);
+  const unsent = deliveries.filter(isUndelivered).toSorted(compareByAge);
   const arrived = deliveries.filter(({ outcome }) => outcome === "delivered").length;
   const all = pluralize(deliveries.length, "retained delivery", "retained deliveries");
   const others = unsent.length === 0 ? "." : `; ${unsent.length} did not, and cannot be sent again.`;
@@ -114,14 +114,14 @@ export function assessDeletedWebhook(deliveries: readonly Delivery[], at: Webhoo
     state: { tone: "none", words: "deleted" },
     failing: unsent.length > 0,
     untouched: deliveries.length === 0,
-    why: [...failureSentences(streak, at), `The webhook was deleted. Of ${all}, ${arrived} arrived${others}`],
+    why: [...describeFailures(streak, at), `The webhook was deleted. Of ${all}, ${arrived} arrived${others}`],
     short: unsent.length === 0 ? "deleted" : `deleted; ${unsent.length} did not arrive`,
     steps: [],
     unsent,
   };
 }
 
-const oldestFirst = (a: Delivery, b: Delivery): number => compareStrings(a.created_at, b.created_at) || a.id - b.id;
+const compareByAge = (a: Delivery, b: Delivery): number => compareStrings(a.created_at, b.created_at) || a.id - b.id;
 
 type StreakFacts = Pick<
   WebhookHealth,
@@ -129,7 +129,7 @@ type StreakFacts = Pick<
 >;
 
 /** Findings about the failures, whatever became of the webhook. */
-function streakFacts(deliveries: readonly Delivery[]): StreakFacts {
+function summarizeStreak(deliveries: readonly Delivery[]): StreakFacts {
   const { failed, only } = findFailureStreak(deliveries);
   const [first, last] = [failed[0], failed.at(-1)];
   const delivered = deliveries.flatMap(({ attempts }) => attempts.filter(hasSucceeded).map(({ at }) => at));
@@ -146,9 +146,9 @@ function streakFacts(deliveries: readonly Delivery[]): StreakFacts {
 }
 
 /** How the failures began, how the last one went, and what they have in common. */
-function failureSentences(
+function describeFailures(
   { first, failed, only }: StreakFacts,
-  at: WebhookFacts["at"],
+  at: WebhookFacts["formatTime"],
   schedule?: RetrySchedule,
 ): string[] {
   if (!first || !failed) return [];
@@ -161,7 +161,7 @@ function failureSentences(
   ];
 }
 
-function stateOf(
+function describeState(
   { status, forbidden, failure_count: failures }: Webhook,
   { failed, only }: StreakFacts,
 ): WebhookHealth["state"] {
@@ -173,7 +173,12 @@ function stateOf(
 }
 
 /** Consequences of its status for the next deliveries. */
-function outlookOf(webhook: Webhook, streak: StreakFacts, unsent: number, at: WebhookFacts["at"]): string | undefined {
+function describeOutlook(
+  webhook: Webhook,
+  streak: StreakFacts,
+  unsent: number,
+  at: WebhookFacts["formatTime"],
+): string | undefined {
   const { status, failure_count: failures, disabled_at: since, disabled_by: by, forbidden } = webhook;
   const when = since === null ? "" : ` at ${at(since)}${by === null ? "" : ` (${by})`}`;
   if (status === "DISABLED_BY_USER") return `Disabled by a user${when}. Scheduled attempts are skipped.`;
@@ -195,7 +200,7 @@ function outlookOf(webhook: Webhook, streak: StreakFacts, unsent: number, at: We
 const ordinal = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth"][failuresUntilDisabled];
 
 /** Those that wait for an attempt are tried if the webhook is enabled before that; the others are not. */
-function undeliveredSentence(unsent: readonly Delivery[]): string | undefined {
+function describeUndelivered(unsent: readonly Delivery[]): string | undefined {
   if (unsent.length === 0) return undefined;
   const waiting = unsent.filter(({ next_attempt_at: next }) => next !== null).length;
   const all = `${pluralize(unsent.length, "delivery is", "deliveries are")} undelivered`;
@@ -205,7 +210,7 @@ function undeliveredSentence(unsent: readonly Delivery[]): string | undefined {
   return `${all}. Enable the webhook before the next attempt to retry ${waiting} of them.`;
 }
 
-function shortOf(
+function formatShortState(
   { status, forbidden }: Webhook,
   last: DeliveryAttempt | undefined,
   unsent: number,
@@ -220,14 +225,17 @@ function shortOf(
 /** Whether the emulator would send there if asked to. */
 const isAllowable = (forbidden: string): boolean => forbidden.includes("--webhook-allow");
 
-interface Doing {
+interface WebhookSituation {
   readonly last: DeliveryAttempt | undefined;
   readonly acting: readonly Fault[];
   readonly unsent: number;
 }
 
-function stepsOf({ id, status, url, forbidden }: Webhook, { last, acting, unsent }: Doing): RemedyStep[] {
-  const isScripted = last !== undefined && causingFaultOf(last.attempt) !== undefined;
+function suggestSteps(
+  { id, status, url, forbidden }: Webhook,
+  { last, acting, unsent }: WebhookSituation,
+): RemedyStep[] {
+  const isScripted = last !== undefined && getCausingFault(last.attempt) !== undefined;
   const steps: RemedyStep[] = acting.map(toFaultRemovalStep);
   if (isScripted && acting.length === 0)
     steps.push({ kind: "fault", words: "The scripted fault that caused this is no longer active." });

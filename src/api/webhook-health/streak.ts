@@ -33,19 +33,19 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
   );
   made.sort(compareAttemptTimes);
   const since = made.slice(made.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
-  for (const { of, words } of features) {
-    const failing = [...groupsOf(made, of)].filter(([, own]) => keepsFailing(own, made, 2));
-    const failed = failing.flatMap(([, own]) => sinceSuccess(own)).sort(compareAttemptTimes);
+  for (const { getValue, describe } of features) {
+    const failing = [...groupAttempts(made, getValue)].filter(([, own]) => isFailingConsistently(own, made, 2));
+    const failed = failing.flatMap(([, own]) => listAttemptsSinceSuccess(own)).sort(compareAttemptTimes);
     // Where the last failures are of others, too, this is not what they have in common.
     if (failing.length === 0 || failing.length > mostNamed || since.some((one) => !failed.includes(one))) continue;
-    return { failed, only: `${words(failing.map(([value]) => value))} Other deliveries arrive.` };
+    return { failed, only: `${describe(failing.map(([value]) => value))} Other deliveries arrive.` };
   }
-  const retried = [...groupsOf(made, ({ id, outcome }) => (outcome === "retrying" ? String(id) : undefined))];
-  const failing = retried.filter(([, own]) => keepsFailing(own, made, 1));
+  const retried = [...groupAttempts(made, ({ id, outcome }) => (outcome === "retrying" ? String(id) : undefined))];
+  const failing = retried.filter(([, own]) => isFailingConsistently(own, made, 1));
   const failed = failing.flatMap(([, own]) => own).sort(compareAttemptTimes);
   if (failing.length === 0 || failing.length > mostNamed || since.some((one) => !failed.includes(one)))
     return { failed: since, only: undefined };
-  const names = failing.map(([, own]) => nameOf(own[0]!.delivery));
+  const names = failing.map(([, own]) => formatName(own[0]!.delivery));
   return {
     failed,
     only: `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}. Other deliveries arrive.`,
@@ -55,29 +55,32 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
 /** This many are named. */
 const mostNamed = 3;
 
-interface Feature {
+interface SharedFeature {
   /** Properties that deliveries may have in common; undefined: this one has none. */
-  readonly of: (delivery: Delivery) => string | undefined;
-  readonly words: (values: readonly string[]) => string;
+  readonly getValue: (delivery: Delivery) => string | undefined;
+  readonly describe: (values: readonly string[]) => string;
 }
 
-const features: readonly Feature[] = [
+const features: readonly SharedFeature[] = [
   {
-    of: ({ activity }) => activity,
-    words: (names) => `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}.`,
+    getValue: ({ activity }) => activity,
+    describe: (names) => `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}.`,
   },
   {
-    of: ({ composite_id: id }) => id ?? undefined,
-    words: (ids) => `Only deliveries for ${formatNames(ids)} fail.`,
+    getValue: ({ composite_id: id }) => id ?? undefined,
+    describe: (ids) => `Only deliveries for ${formatNames(ids)} fail.`,
   },
   {
     // H-… (DECISIONS.md, F1).
-    of: ({ composite_id: id }) => (id?.startsWith("H-") ? "H" : undefined),
-    words: () => "Only deliveries for imported contracts (H-…) fail.",
+    getValue: ({ composite_id: id }) => (id?.startsWith("H-") ? "H" : undefined),
+    describe: () => "Only deliveries for imported contracts (H-…) fail.",
   },
 ];
 
-function groupsOf(made: readonly DeliveryAttempt[], of: Feature["of"]): ReadonlyMap<string, DeliveryAttempt[]> {
+function groupAttempts(
+  made: readonly DeliveryAttempt[],
+  of: SharedFeature["getValue"],
+): ReadonlyMap<string, DeliveryAttempt[]> {
   const groups = new Map<string, DeliveryAttempt[]>();
   for (const one of made) {
     const value = of(one.delivery);
@@ -89,14 +92,18 @@ function groupsOf(made: readonly DeliveryAttempt[], of: Feature["of"]): Readonly
   return groups;
 }
 
-const sinceSuccess = (own: readonly DeliveryAttempt[]): readonly DeliveryAttempt[] =>
+const listAttemptsSinceSuccess = (own: readonly DeliveryAttempt[]): readonly DeliveryAttempt[] =>
   own.slice(own.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
 
 /**
  * Whether this many deliveries of a group failed since its last success, while one of another group arrived in between.
  */
-function keepsFailing(own: readonly DeliveryAttempt[], all: readonly DeliveryAttempt[], deliveries: number): boolean {
-  const failed = sinceSuccess(own);
+function isFailingConsistently(
+  own: readonly DeliveryAttempt[],
+  all: readonly DeliveryAttempt[],
+  deliveries: number,
+): boolean {
+  const failed = listAttemptsSinceSuccess(own);
   const [first, last] = [failed[0], failed.at(-1)];
   if (!first || !last || new Set(failed.map(({ delivery }) => delivery.id)).size < deliveries) return false;
   return all.some(
@@ -104,7 +111,7 @@ function keepsFailing(own: readonly DeliveryAttempt[], all: readonly DeliveryAtt
   );
 }
 
-const nameOf = ({ id, activity, composite_id: contract }: Delivery): string =>
+const formatName = ({ id, activity, composite_id: contract }: Delivery): string =>
   `delivery:${id} (${activity}${contract === null ? "" : ` ${contract}`})`;
 
 const formatNames = (names: readonly string[]): string =>
@@ -113,7 +120,7 @@ const formatNames = (names: readonly string[]): string =>
 /** The activity, by workspace and type. */
 export type ActivityHistory = ResultOf<typeof listActivities>;
 
-interface Receiver {
+interface ExplainedWebhook {
   readonly workspace_id: number;
   readonly workspace: string;
   readonly only_for_activities: readonly string[];
@@ -125,16 +132,16 @@ const named = 5;
 
 export interface ExplanationOptions {
   /** How times are written. */
-  readonly at: (iso: string) => string;
+  readonly formatTime: (iso: string) => string;
   /** Virtual time, in milliseconds; undefined: not known. */
   readonly now?: number | undefined;
 }
 
 /** Why no delivery of a webhook is retained: a sentence. `happened` undefined: not read. */
 export function explainNoDeliveries(
-  webhook: Receiver,
+  webhook: ExplainedWebhook,
   happened: ActivityHistory | undefined,
-  { at, now }: ExplanationOptions,
+  { formatTime, now }: ExplanationOptions,
 ): string {
   const { workspace_id: own, workspace, only_for_activities: subscribed, created_at: created } = webhook;
   const mayBeDropped = now !== undefined && now - Date.parse(created) > deliveredRetentionMs;
@@ -157,17 +164,17 @@ export function explainNoDeliveries(
     // Of what happens while it exists, a delivery is retained for as long.
     reasons.push(
       last <= created
-        ? `${numbered(before)} happened before it was created, the last at ${at(last)}`
-        : `the deliveries of ${numbered(before)} are no longer retained`,
+        ? `${formatNumbers(before)} happened before it was created, the last at ${formatTime(last)}`
+        : `the deliveries of ${formatNumbers(before)} are no longer retained`,
     );
   }
   for (const { workspace_id: id, workspace: name } of elsewhere.filter(isFirstOfItsWorkspace)) {
     const there = elsewhere.filter(({ workspace_id }) => workspace_id === id);
-    reasons.push(`${numbered(there)} happened in workspace ${id} (${name})`);
+    reasons.push(`${formatNumbers(there)} happened in workspace ${id} (${name})`);
   }
   if (elsewhere.length > 0) reasons.push(`this webhook belongs to workspace ${own} (${workspace})`);
   if (before.length === 0 && other.length > 0) {
-    reasons.push(`in its workspace ${own} (${workspace}), only ${numbered(other)} happened`);
+    reasons.push(`in its workspace ${own} (${workspace}), only ${formatNumbers(other)} happened`);
   }
   return reasons.length === 0 ? `${begin}, and none has happened.` : `${begin}, but ${reasons.join("; ")}.`;
 }
@@ -180,5 +187,5 @@ const formatActivities = (names: readonly string[]): string =>
     ? "no activity"
     : `${names.slice(0, named).join(", ")}${names.length > named ? ` and ${names.length - named} more` : ""}`;
 
-const numbered = (all: readonly ActivityHistory[number][]): string =>
+const formatNumbers = (all: readonly ActivityHistory[number][]): string =>
   formatActivities(all.map(({ count, activity }) => `${count} ${activity}`));

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { isoMillis, isoSeconds } from "../../base/clock.ts";
+import { toIsoMillis, toIsoSeconds } from "../../base/clock.ts";
 import { isObject } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
@@ -75,7 +75,7 @@ async function begin({ clientId: client_id, issuer, scope }: SignInRequest, cont
     client_id,
     device_code: challenge.deviceCode,
     interval: challenge.intervalSeconds,
-    expires_at: isoMillis(context.host.wall.now() + challenge.expiresInSeconds * 1_000),
+    expires_at: toIsoMillis(context.host.wall.now() + challenge.expiresInSeconds * 1_000),
     server,
   };
   return { begun, challenge };
@@ -106,7 +106,7 @@ async function finish(begun: PendingSignIn, context: Context, waits: boolean): P
   const account: Account = {
     client_id,
     ...toTokens(answer, now),
-    signed_in_at: isoSeconds(now),
+    signed_in_at: toIsoSeconds(now),
     refresh_url: server.refreshUrl,
     revocation_url: server.revocationUrl,
   };

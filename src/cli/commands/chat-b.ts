@@ -1,5 +1,5 @@
 import { mintChatBToken } from "../../api/emulator/chat-b.ts";
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { appSecrets, readAppSecret, secretFlag } from "../connection/secrets.ts";
 import { UsageError } from "../process/failure.ts";
@@ -61,7 +61,7 @@ async function mintToken(context: Context, body: unknown): Promise<string> {
 
 function serviceUrlOf(body: unknown): string | undefined {
   try {
-    const { serviceUrl } = fieldsOf(JSON.parse(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")));
+    const { serviceUrl } = toFields(JSON.parse(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")));
     return typeof serviceUrl === "string" ? serviceUrl : undefined;
   } catch {
     return undefined;

@@ -36,7 +36,9 @@ const filesDownload = defineCommand({
       { params: { file_id: input.positionals.file_id } },
       { signal },
     );
-    const content = documentBytes(await client.send(CheckedCall.of(getObject), { url, signal }), { mayBeEmpty: true });
+    const content = documentBytes(await client.send(CheckedCall.check(getObject), { url, signal }), {
+      mayBeEmpty: true,
+    });
     if (!toFile) {
       await context.output.content(content);
       return undefined;

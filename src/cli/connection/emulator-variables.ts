@@ -1,5 +1,5 @@
 import { isHidden } from "../../api/control-roles.ts";
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 import type { Output } from "../output/output.ts";
 import type { Host } from "../process/host.ts";
 import { asWorkspace, type EmulatorAccess, listKnownWorkspaces } from "./emulator-access.ts";
@@ -103,7 +103,7 @@ function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boole
 function keysIn(list: string): unknown[] | undefined {
   try {
     const found: unknown = JSON.parse(list);
-    return Array.isArray(found) ? found.map((one) => fieldsOf(one).cluster_key) : undefined;
+    return Array.isArray(found) ? found.map((one) => toFields(one).cluster_key) : undefined;
   } catch {
     return undefined;
   }

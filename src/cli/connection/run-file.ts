@@ -1,7 +1,7 @@
 import { type Stats, statSync } from "node:fs";
 import { lstat, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 import { resolveRealPath } from "../../files/folders.ts";
 import { originalOf, readLock } from "../../files/lock.ts";
 import { isOnThisMachine } from "../../files/machine.ts";
@@ -56,7 +56,7 @@ async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
   try {
-    const { router_url: routerUrl, token, pid, instance_id: instanceId } = fieldsOf(JSON.parse(text));
+    const { router_url: routerUrl, token, pid, instance_id: instanceId } = toFields(JSON.parse(text));
     return typeof routerUrl === "string" && typeof token === "string"
       ? { routerUrl, token, pid: Number(pid), instanceId: String(instanceId) }
       : undefined;

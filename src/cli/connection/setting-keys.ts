@@ -1,4 +1,4 @@
-import { didYouMean } from "../../base/text.ts";
+import { formatSuggestion } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
@@ -53,7 +53,7 @@ export function findSetting(key: string): Setting {
   if (known) return known;
   if (clusterKey.test(key)) return setting(key, "Key of one cluster, for x-cluster-key", asGiven, true);
   throw new UsageError(`Setting "${key}" not found.`, {
-    hint: didYouMean(key, [...settings.map((one) => one.key), "cluster_keys.CLUSTER"]),
+    hint: formatSuggestion(key, [...settings.map((one) => one.key), "cluster_keys.CLUSTER"]),
   });
 }
 
@@ -176,7 +176,7 @@ function refuseMissing({ profiles }: ProfileFile, name: string): void {
   throw new UsageError(`Profile "${name}" not found.`, {
     hint:
       known.length > 0
-        ? didYouMean(name, known)
+        ? formatSuggestion(name, known)
         : "To create a profile, run svc config set router_url URL --profile NAME.",
   });
 }

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
-import { fieldsOf, tryParseJson } from "../../base/object.ts";
-import { didYouMean } from "../../base/text.ts";
+import { toFields, tryParseJson } from "../../base/object.ts";
+import { formatSuggestion } from "../../base/text.ts";
 import { type Globals, parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
@@ -216,7 +216,7 @@ async function chosenProfile(surroundings: Surroundings): Promise<ChosenProfile 
   if (profile) return { name, profile };
   const known = Object.keys(profiles);
   throw new UsageError(`Profile "${name.value}" not found.`, {
-    hint: known.length > 0 ? didYouMean(name.value, known) : `Profiles are stored in ${profilesPath(env)}.`,
+    hint: known.length > 0 ? formatSuggestion(name.value, known) : `Profiles are stored in ${profilesPath(env)}.`,
   });
 }
 
@@ -246,7 +246,7 @@ function keysOfEnvironment(host: Pick<Host, "env">): Record<string, SettingValue
   if (!text) return {};
   const entries = tryParseJson(text.value);
   if (!Array.isArray(entries)) throw new UsageError("SVC_CLUSTERS must be a JSON array of clusters.");
-  const keys = entries.map(fieldsOf).flatMap(({ id, cluster_key: value }) => {
+  const keys = entries.map(toFields).flatMap(({ id, cluster_key: value }) => {
     if (typeof id !== "string" || typeof value !== "string" || id === "" || value === "") return [];
     return [[id, { value, origin: text.origin }] as const];
   });

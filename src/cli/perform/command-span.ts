@@ -1,7 +1,7 @@
 import { type OtelSettings, readOtelSettings } from "../../base/otel-settings.ts";
-import { otlpDocument } from "../../base/otlp.ts";
+import { buildOtlpDocument } from "../../base/otlp.ts";
 import { type TraceContext, writeTraceparent } from "../../base/trace-context.ts";
-import { newSpan } from "../../base/trace-ids.ts";
+import { createSpan } from "../../base/trace-ids.ts";
 import { svcVersion } from "../../base/version.ts";
 import { openTransport } from "../connection/http.ts";
 import { buildChildVariables, readParentContext } from "../connection/trace-headers.ts";
@@ -27,14 +27,14 @@ export class CommandSpan {
     this.#words = words;
     this.#settings = settings;
     this.#above = readParentContext(host.env);
-    this.#self = newSpan(this.#above);
+    this.#self = createSpan(this.#above);
     this.#begun = host.wall.now();
   }
 
   /** Undefined if the variables say that none is sent. What is wrong with them is not a reason to talk or to fail. */
   static begin(host: OwnHost, words: readonly string[]): CommandSpan | undefined {
-    const { settings } = readOtelSettings(host.env, "svc");
-    return settings && new CommandSpan(host, words, settings);
+    const { read } = readOtelSettings(host.env, "svc");
+    return read && new CommandSpan(host, words, read);
   }
 
   /** Variables for all that the command calls and starts. */
@@ -58,7 +58,7 @@ export class CommandSpan {
       attributes: { "svc.command": words, "process.exit.code": exit, "error.type": failure ?? null },
       failed: failure,
     } as const;
-    const body = JSON.stringify(otlpDocument([span], resource, { name: "svc", version: svcVersion }));
+    const body = JSON.stringify(buildOtlpDocument([span], resource, { name: "svc", version: svcVersion }));
     const limitMs = Math.min(maxExportMs, timeoutMs);
     try {
       const transport = await openTransport({ env }, { timeoutMs: limitMs, maxAnswerBytes: undefined });

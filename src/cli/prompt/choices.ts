@@ -128,7 +128,7 @@ async function listChoices<O extends Operation>(
   context: Context,
 ): Promise<ResultOf<O>> {
   const client = await context.client(service);
-  const { value } = await client.send(CheckedCall.of(operation, args), { signal: context.signal });
+  const { value } = await client.send(CheckedCall.check(operation, args), { signal: context.signal });
   return value as ResultOf<O>;
 }
 

@@ -1,6 +1,6 @@
 import type { CallableOperation } from "../../api/operation.ts";
 import { isObject } from "../../base/object.ts";
-import { placeholders } from "../../base/urls.ts";
+import { findPlaceholders } from "../../base/urls.ts";
 import type { CallArguments } from "../../client/checked-call.ts";
 import type { ArgumentProblem } from "../../client/errors.ts";
 import type { CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
@@ -45,7 +45,7 @@ export async function buildArguments(
 }
 
 const paramsOf = (spec: CommandSpec, input: CommandInput): Record<string, unknown> =>
-  Object.fromEntries(placeholders(spec.path).map((name) => [name, input.positionals[name]]));
+  Object.fromEntries(findPlaceholders(spec.path).map((name) => [name, input.positionals[name]]));
 
 function selectTargeted(
   flags: readonly FlagSpec[],

@@ -1,13 +1,13 @@
 import type { CallableOperation, Operation } from "../../api/operation.ts";
 import { resources } from "../../api/resources.ts";
-import { plainNumbers } from "../../base/json.ts";
+import { toPlainNumbers } from "../../base/json.ts";
 import { isObject } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Client } from "../../client/client.ts";
 import { InvalidArgumentsError, InvalidResponseError } from "../../client/errors.ts";
 import type { Credentials } from "../../client/published.d.ts";
-import { type ApiResponse, bodyKindOf, requireValidValue } from "../../client/response.ts";
+import { type ApiResponse, getBodyKind, requireValidValue } from "../../client/response.ts";
 import type { CommandSpec, Paging } from "../../derive/command-spec.ts";
 import { findBearerToken } from "../auth/tokens.ts";
 import type { Context } from "../command.ts";
@@ -88,7 +88,7 @@ export async function prepareCall<Value = unknown>(
   const { args: given, contentType } = await buildArguments(spec, operation, input, context.host);
   const declared = operation.request.body;
   if (declared && "schema" in declared && (input.flags.set ?? input.flags.data) !== undefined) {
-    for (const line of findMisspeltFields(declared.schema, plainNumbers(given.body)))
+    for (const line of findMisspeltFields(declared.schema, toPlainNumbers(given.body)))
       await context.output.warn(`warning: ${line}`);
   }
   const asked = checkInput(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
@@ -193,7 +193,7 @@ function checkInput(
   input: CommandInput,
 ): CheckedCall {
   try {
-    const call = CheckedCall.of(operation, args);
+    const call = CheckedCall.check(operation, args);
     // The service rejects such values in its own words, as OAuth does; its schema accepts them.
     const lacking = spec.flags.flatMap(({ required, target }) =>
       required && target?.in === "body" && isObject(args.body) && args.body[target.name] === undefined
@@ -294,7 +294,7 @@ async function show(
   const none = describeEmptyResult(spec.words, filtersIn(spec, input.flags));
   const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none, lack };
   // Of several successes the received one decides: a page, or the location of one.
-  switch (bodyKindOf(operation, answer.status) ?? spec.output) {
+  switch (getBodyKind(operation, answer.status) ?? spec.output) {
     case "empty":
       return showNothing();
     case "events": {
@@ -323,7 +323,7 @@ async function show(
 
   async function showNothing(): Promise<void> {
     if (answer.value !== undefined) return output.show(answer.value, view);
-    const isLacking = bodyKindOf(operation, answer.status) === "json";
+    const isLacking = getBodyKind(operation, answer.status) === "json";
     if (isLacking && spec.method === "GET") {
       throw emptyAnswer("JSON", answer.status);
     }

@@ -18,25 +18,25 @@ import type * as webhooks from "../../api/emulator/webhooks.ts";
 import type { ArgumentsOf, Operation, ResultOf } from "../../api/operation.ts";
 import type { ConsoleOperation } from "../../derive/console-operations.ts";
 
-type Of<Module> = Extract<Module[keyof Module], Operation>;
+type OperationsIn<Module> = Extract<Module[keyof Module], Operation>;
 type DeclaredOperation =
-  | Of<typeof activities>
-  | Of<typeof clock>
-  | Of<typeof clusters>
-  | Of<typeof contractDetails>
-  | Of<typeof contracts>
-  | Of<typeof deliveries>
-  | Of<typeof devices>
-  | Of<typeof emails>
-  | Of<typeof faults>
-  | Of<typeof lifecycle>
-  | Of<typeof ownerMoves>
-  | Of<typeof owners>
-  | Of<typeof requests>
-  | Of<typeof snapshots>
-  | Of<typeof state>
-  | Of<typeof traces>
-  | Of<typeof webhooks>;
+  | OperationsIn<typeof activities>
+  | OperationsIn<typeof clock>
+  | OperationsIn<typeof clusters>
+  | OperationsIn<typeof contractDetails>
+  | OperationsIn<typeof contracts>
+  | OperationsIn<typeof deliveries>
+  | OperationsIn<typeof devices>
+  | OperationsIn<typeof emails>
+  | OperationsIn<typeof faults>
+  | OperationsIn<typeof lifecycle>
+  | OperationsIn<typeof ownerMoves>
+  | OperationsIn<typeof owners>
+  | OperationsIn<typeof requests>
+  | OperationsIn<typeof snapshots>
+  | OperationsIn<typeof state>
+  | OperationsIn<typeof traces>
+  | OperationsIn<typeof webhooks>;
 
 type NamedOperation<Id extends OperationId> = Extract<DeclaredOperation, { readonly id: Id }>;
 
@@ -57,7 +57,7 @@ export type OperationOutline = ConsoleOperation;
 
 declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, OperationOutline>>;
 
-export const outlineOf = (id: OperationId): OperationOutline => SVC_CONSOLE_OPERATIONS[id];
+export const getOutline = (id: OperationId): OperationOutline => SVC_CONSOLE_OPERATIONS[id];
 
 /** The operations that the console calls; the build writes their outlines into it. */
 export const usedOperations = [

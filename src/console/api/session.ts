@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 import type { OperationOutline, UntypedInput } from "./operations.ts";
 import { CallError } from "./problem.ts";
 
@@ -20,7 +20,7 @@ export const role = signal<string | undefined>(undefined);
 /** Whether the control plane shows it keys and links. */
 export const canReadSecrets = computed(() => role.value !== "read");
 
-export const sessionHeaders = (): Record<string, string> =>
+export const getSessionHeaders = (): Record<string, string> =>
   session.value === undefined ? {} : { authorization: `Bearer ${session.value}` };
 
 /** Called where the emulator does not know the session any more: another one runs there now. */
@@ -52,11 +52,11 @@ async function exchangeCode(): Promise<void> {
   });
   const body: unknown = await answer.json();
   if (!answer.ok) {
-    signInError.value = CallError.of(answer.status, body);
+    signInError.value = CallError.fromResponse(answer.status, body);
     return;
   }
   signInError.value = undefined;
-  const { token, role: given } = fieldsOf(body);
+  const { token, role: given } = toFields(body);
   // Other tabs read it once they are told of the token.
   localStorage.setItem(rolePlace, String(given));
   localStorage.setItem(place, String(token));
@@ -71,17 +71,17 @@ function applySession(token: string | null): void {
 /** The command that does the same as a call, as a POSIX shell reads it: `svc emulator clock advance --by PT5M`. */
 export function formatApiCommand(outline: OperationOutline, input: UntypedInput = {}): string {
   const { command, positionals, flags, confirmed } = outline;
-  const params = fieldsOf(input.params);
+  const params = toFields(input.params);
   const words = positionals.map((name) => quoteShellWord(String(params[name] ?? "")));
   const given = (["query", "body"] as const).flatMap((place) =>
-    Object.entries(fieldsOf(input[place])).flatMap(([name, value]) =>
-      value === undefined ? [] : flagWords(flags[`${place}.${name}`], name, value),
+    Object.entries(toFields(input[place])).flatMap(([name, value]) =>
+      value === undefined ? [] : toFlagWords(flags[`${place}.${name}`], name, value),
     ),
   );
   return ["svc", command, ...words, ...given, ...(confirmed ? ["--yes"] : [])].join(" ");
 }
 
-function flagWords(flag: string | undefined, name: string, value: unknown): string[] {
+function toFlagWords(flag: string | undefined, name: string, value: unknown): string[] {
   if (flag === undefined) return ["--set", quoteShellWord(`${name}=${JSON.stringify(value)}`)];
   if (value === true) return [`--${flag}`];
   if (value === false) return [`--no-${flag}`];

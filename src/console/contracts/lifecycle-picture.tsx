@@ -64,7 +64,7 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
           <path
             key={`${from} ${to}`}
             class={`edge ${from === status ? "out" : "plain"}`}
-            d={curve(from, to)}
+            d={drawCurve(from, to)}
             marker-end={`url(#arrow-${from === status ? "out" : "plain"})`}
           >
             <title>{`${from} to ${to}: ${triggers.join(", ")}`}</title>
@@ -88,7 +88,7 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
 }
 
 /** Forward ways go straight or above, ways back below, so that none lies on another. */
-function curve(from: Stage, to: Stage): string {
+function drawCurve(from: Stage, to: Stage): string {
   const [x1, y1] = places.get(from)!;
   const [x2, y2] = places.get(to)!;
   const half = box.height / 2;
@@ -132,7 +132,7 @@ const held: readonly ContractStatus[] = moves.flatMap(({ trigger, from }) =>
 );
 
 /** Targets of a transition: several states for a resume, none if it stays or the contract is gone. */
-const leads = ({ to }: Move): readonly ContractStatus[] =>
+const canLead = ({ to }: Move): readonly ContractStatus[] =>
   to === "held" ? held : to === "=" || to === "(deleted)" ? [] : [to];
 
 /** Every way from one state to another, by the declared table. */
@@ -140,7 +140,7 @@ export const lifecycleEdges: readonly Edge[] = (() => {
   const found = new Map<string, { from: Stage; to: Stage; triggers: Trigger[] }>();
   for (const move of moves) {
     for (const from of move.from) {
-      for (const to of leads(move)) {
+      for (const to of canLead(move)) {
         const edge = found.get(`${from} ${to}`) ?? { from, to, triggers: [] };
         if (!edge.triggers.includes(move.trigger)) edge.triggers.push(move.trigger);
         found.set(`${from} ${to}`, edge);

@@ -11,11 +11,11 @@ import {
 } from "../../api/webhook-health/attempts.ts";
 import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health/causes.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
-import { retryDelayMs } from "../../api/webhook-retries.ts";
+import { getRetryDelayMs } from "../../api/webhook-retries.ts";
 import { formatElapsed, formatTime, pluralize, toWords } from "../format.ts";
-import { type Tone, toneOf } from "../parts/names.ts";
+import { getTone, type Tone } from "../parts/names.ts";
 import type { ActionOutcome } from "../state/act.ts";
-import { currentWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";
+import { getWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";
 
 /** Status, in a word that every view uses for it. */
 export interface StatusLabel {
@@ -25,11 +25,8 @@ export interface StatusLabel {
 
 /** A delivery; one whose next attempt is skipped is on its way no more. */
 export const toStatusLabel = (delivery: Delivery): StatusLabel => ({
-  tone: isToBeSkipped(delivery) ? "bad" : toneOf(delivery.outcome),
-  words: formatDeliveryStatus(
-    { ...delivery, webhook_status: currentWebhookStatus(delivery) },
-    delivery.attempts.length,
-  ),
+  tone: isToBeSkipped(delivery) ? "bad" : getTone(delivery.outcome),
+  words: formatDeliveryStatus({ ...delivery, webhook_status: getWebhookStatus(delivery) }, delivery.attempts.length),
 });
 
 /** Result of an attempt, in a few words: `503`, `nobody listens`, `no response in time`. */
@@ -76,7 +73,7 @@ export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined
     : "is skipped, because the webhook was deleted";
   switch (outcome) {
     case "delivered":
-      return `Delivered at ${formatAttemptLabel(last!, delivery)}${made === 1 && attempts.length === 1 ? "" : `, ${formatElapsed(sinceFirst(delivery))} after the activity`}.`;
+      return `Delivered at ${formatAttemptLabel(last!, delivery)}${made === 1 && attempts.length === 1 ? "" : `, ${formatElapsed(measureSinceFirst(delivery))} after the activity`}.`;
     case "waiting":
       if (next === null) return "Waiting for the first attempt.";
       if (isDisabled || !webhook) return `The attempt at ${formatTime(next)} ${skipped}.`;
@@ -85,13 +82,13 @@ export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined
       return [
         describeFailure(last),
         isDisabled || !webhook
-          ? `Failed ${times(made)}. The attempt at ${formatTime(next ?? delivery.created_at)} ${skipped}.`
-          : `${capitalize(formatAttemptNumber(made, delivery))} failed. The next attempt is ${formatElapsed(retryDelayMs(webhook.retry_schedule, made) ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
+          ? `Failed ${formatTimes(made)}. The attempt at ${formatTime(next ?? delivery.created_at)} ${skipped}.`
+          : `${capitalize(formatAttemptNumber(made, delivery))} failed. The next attempt is ${formatElapsed(getRetryDelayMs(webhook.retry_schedule, made) ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
       ]
         .join(" ")
         .trim();
     case "failed":
-      return `${describeFailure(last)} Failed ${times(made)}, with no more retries.`;
+      return `${describeFailure(last)} Failed ${formatTimes(made)}, with no more retries.`;
     default:
       return [skipReasons.get(outcome), describeLastAttempt(delivery)].filter((one) => one !== "").join(" ");
   }
@@ -127,10 +124,10 @@ export function findDeliverySteps(
 export const filterStepsWithoutButtons = (steps: readonly RemedyStep[]): readonly RemedyStep[] =>
   steps.filter(({ kind }) => kind !== "enable" && kind !== "resend");
 
-const sinceFirst = ({ attempts, created_at }: Delivery): number =>
+const measureSinceFirst = ({ attempts, created_at }: Delivery): number =>
   Date.parse(attempts.at(-1)!.at) - Date.parse(created_at);
 
 const describeFailure = (last: Attempt | undefined): string =>
   last && !hasSucceeded(last) ? describeAttemptOutcome(last) : "";
 
-const times = (count: number): string => (count === 1 ? "once" : pluralize(count, "time"));
+const formatTimes = (count: number): string => (count === 1 ? "once" : pluralize(count, "time"));

@@ -9,7 +9,7 @@ import { TruncationNote } from "../parts/rows.tsx";
 import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 
 import { useLoaded } from "../state/act.ts";
-import { href } from "../state/route.ts";
+import { buildHref } from "../state/route.ts";
 
 type Email = OperationResult<"emails.list">["items"][number];
 
@@ -67,7 +67,7 @@ function EmailRow({ id, recipient, mode, subject, text, link, token, contract_id
           {contract_id !== null && (
             <>
               {" "}
-              · <a href={href("contracts", contract_id)}>contract number {contract_id}</a>
+              · <a href={buildHref("contracts", contract_id)}>contract number {contract_id}</a>
             </>
           )}
         </span>

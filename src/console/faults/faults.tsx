@@ -38,7 +38,7 @@ export function Faults({ id }: { readonly id: string | undefined }) {
                 op="faults.remove"
                 input={{ params: { id: fault.id } }}
                 name={`Remove fault ${fault.id}`}
-                message={() => `Fault ${fault.id} is removed`}
+                describe={() => `Fault ${fault.id} is removed`}
               >
                 Remove
               </Action>
@@ -190,7 +190,7 @@ function NewFault() {
           input={{ body }}
           kind="primary"
           disabled={!isCounted}
-          message={({ id }) => `Fault ${id} is added`}
+          describe={({ id }) => `Fault ${id} is added`}
         >
           Add fault
         </Action>

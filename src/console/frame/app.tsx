@@ -11,7 +11,7 @@ import { ProblemMessage, withCode } from "../parts/messages.tsx";
 import { type ActionOutcome, lastAction, type PerformedAction } from "../state/act.ts";
 import { readiness } from "../state/clock.ts";
 import { attentionCount, newestDeliveries } from "../state/deliveries.ts";
-import { href, route } from "../state/route.ts";
+import { buildHref, route } from "../state/route.ts";
 import { TraceDrawer } from "../trace/trace-drawer.tsx";
 import { Search } from "./search.tsx";
 import { findView, views } from "./views.tsx";
@@ -94,7 +94,7 @@ function Navigation() {
           const more = counts.get(path);
           return (
             <li key={path}>
-              <a href={href(path)} aria-current={current.path === path ? "page" : undefined}>
+              <a href={buildHref(path)} aria-current={current.path === path ? "page" : undefined}>
                 {title}
                 {more && (
                   <span class="count" title={more.words}>
@@ -151,7 +151,7 @@ function Foot() {
 const ConnectionLost = () => (
   <>
     <State tone="warn">The emulator does not respond. Retrying…</State>
-    <span class="muted">{CallError.unreachable().hint}</span>
+    <span class="muted">{CallError.createUnreachable().hint}</span>
   </>
 );
 

@@ -1,18 +1,18 @@
 /** The focused element, by the ways to get there. */
 const stops = "button:not(:disabled),a[href],input:not(:disabled),select:not(:disabled),summary";
 
-const view = (): HTMLElement | null => document.getElementById("view");
+const findHeading = (): HTMLElement | null => document.getElementById("view");
 
 let isWanted = false;
 
 /** Focuses the heading of the view, as soon as it exists. */
 export function focusView(): void {
   isWanted = true;
-  arrive();
+  focusHeading();
 }
 
-function arrive(): void {
-  const heading = view();
+function focusHeading(): void {
+  const heading = findHeading();
   if (!isWanted || !heading) return;
   isWanted = false;
   heading.focus({ preventScroll: true });
@@ -28,7 +28,7 @@ export function keepFocus(root: HTMLElement): void {
   const isGone = (element: HTMLElement) => !element.isConnected || element.matches(":disabled");
 
   root.addEventListener("focusin", ({ target }) => {
-    if (target !== view()) isWanted = false;
+    if (target !== findHeading()) isWanted = false;
     place = [];
     for (let element = target as HTMLElement | null; element && element !== root; element = element.parentElement) {
       place.push(element);
@@ -42,7 +42,7 @@ export function keepFocus(root: HTMLElement): void {
     });
   });
   new MutationObserver(() => {
-    arrive();
+    focusHeading();
     const [last, ...around] = place;
     if (!last || !isGone(last) || document.activeElement !== document.body) return;
     place = [];

@@ -9,7 +9,7 @@ import { markChanged } from "../state/route.ts";
 import { type EmulatorEvent, streamEvents } from "./stream.ts";
 
 /** Messages between tabs: a browser has few connections for one origin, and one stream is enough for all tabs. */
-type Message =
+type FollowMessage =
   | { readonly events: readonly EmulatorEvent[] }
   | { readonly connection: Connection }
   | { readonly ask: true }
@@ -30,18 +30,18 @@ let onward = new AbortController();
 export function followEmulator(): void {
   if (tabs) return;
   tabs = new BroadcastChannel(name);
-  tabs.addEventListener("message", ({ data }: MessageEvent<Message>) => {
+  tabs.addEventListener("message", ({ data }: MessageEvent<FollowMessage>) => {
     if ("events" in data) receive(data.events);
     else if ("connection" in data) connection.value = data.connection;
-    else if ("doubt" in data) doubt();
+    else if ("doubt" in data) reportDoubt();
     else if (isLeading) broadcast({ connection: connection.value });
   });
   broadcast({ ask: true });
   failedCallCount.subscribe((count) => {
-    if (count > 0) doubt();
+    if (count > 0) reportDoubt();
   });
   // The browser knows first that the network is gone, which need not be the way to the emulator, and that it is back.
-  addEventListener("offline", doubt);
+  addEventListener("offline", reportDoubt);
   addEventListener("online", () => {
     if (connection.value === "lost") onward.abort();
   });
@@ -52,27 +52,27 @@ export function followEmulator(): void {
     before = now;
   });
   // The lock goes to the next tab when this one is closed. A page that is not of this machine may have no locks.
-  if (navigator.locks) void navigator.locks.request(name, lead);
-  else void lead();
+  if (navigator.locks) void navigator.locks.request(name, followAsLeader);
+  else void followAsLeader();
 }
 
 /** Nothing answered a call, or may answer the next one: the tab that has the stream begins another one, by which it is seen whether anything does. */
-function doubt(): void {
+function reportDoubt(): void {
   if (!isLeading) broadcast({ doubt: true });
   else if (connection.value === "live") onward.abort();
 }
 
-const broadcast = (message: Message): void => tabs?.postMessage(message);
+const broadcast = (message: FollowMessage): void => tabs?.postMessage(message);
 
 function receive(events: readonly EmulatorEvent[]): void {
   after = events.at(-1)?.id ?? after;
   applyEvents(events);
 }
 
-async function lead(): Promise<never> {
+async function followAsLeader(): Promise<never> {
   isLeading = true;
   for (let failures = 0; ; failures += 1) {
-    await signedIn();
+    await waitForSignIn();
     onward = new AbortController();
     try {
       for await (const events of streamEvents(after, onward.signal)) {
@@ -97,7 +97,7 @@ function setConnection(state: Connection): void {
   broadcast({ connection: state });
 }
 
-const signedIn = (): Promise<void> =>
+const waitForSignIn = (): Promise<void> =>
   new Promise((resolve) => {
     const stop = session.subscribe((token) => {
       if (token !== undefined) resolve();

@@ -1,8 +1,8 @@
 import type { followEvents } from "../../api/emulator/console.ts";
 import type { ResultOf } from "../../api/operation.ts";
-import { outlineOf } from "../api/operations.ts";
+import { getOutline } from "../api/operations.ts";
 import { CallError } from "../api/problem.ts";
-import { forgetSession, sessionHeaders } from "../api/session.ts";
+import { forgetSession, getSessionHeaders } from "../api/session.ts";
 
 export type EmulatorEvent = ResultOf<typeof followEvents> extends AsyncIterable<infer Event> ? Event : never;
 
@@ -11,11 +11,14 @@ export async function* streamEvents(
   after: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<readonly EmulatorEvent[]> {
-  const path = outlineOf("events.watch").path.replace("/_emulator/", "../");
+  const path = getOutline("events.watch").path.replace("/_emulator/", "../");
   const query = after === undefined ? "" : `?${new URLSearchParams({ after })}`;
-  const response = await fetch(path + query, { headers: { accept: "text/event-stream", ...sessionHeaders() }, signal });
+  const response = await fetch(path + query, {
+    headers: { accept: "text/event-stream", ...getSessionHeaders() },
+    signal,
+  });
   if (response.status === 401) forgetSession();
-  if (!response.ok || !response.body) throw CallError.of(response.status, undefined);
+  if (!response.ok || !response.body) throw CallError.fromResponse(response.status, undefined);
   // It stands. Where nothing was missed, the next piece may be a heartbeat, many seconds from now.
   yield [];
   const lines = new EventStreamParser();

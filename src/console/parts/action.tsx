@@ -8,7 +8,7 @@ import { explainDenied } from "../state/requests.ts";
 import { toggleCommand } from "./copy.tsx";
 import { Icon } from "./labels.tsx";
 
-interface Props<Id extends OperationId> {
+interface ActionProps<Id extends OperationId> {
   readonly op: Id;
   readonly input: OperationInput<Id>;
   readonly children: ComponentChildren;
@@ -19,15 +19,15 @@ interface Props<Id extends OperationId> {
   /** The command, if it is not derived. */
   readonly command?: string;
   /** Its result, in words for the foot of the page. */
-  readonly message?: (answer: OperationResult<Id>) => ActionOutcome | Promise<ActionOutcome>;
+  readonly describe?: (answer: OperationResult<Id>) => ActionOutcome | Promise<ActionOutcome>;
   /** Asked before it is done, where it cannot be taken back. */
   readonly ask?: Question | undefined;
-  readonly done?: (answer: OperationResult<Id>) => void;
+  readonly onDone?: (answer: OperationResult<Id>) => void;
 }
 
 /** A button that calls an operation, and one next to it that shows the command which does the same. */
-export function Action<Id extends OperationId>(props: Props<Id>) {
-  const { op, input, children, name, kind, disabled, message, ask, done } = props;
+export function Action<Id extends OperationId>(props: ActionProps<Id>) {
+  const { op, input, children, name, kind, disabled, describe, ask, onDone } = props;
   const command = props.command ?? formatCommand(op, input);
   const why = explainDenied(op);
   // It keeps the keyboard's place, unlike one that is disabled: the emulator may be back in a moment.
@@ -35,11 +35,11 @@ export function Action<Id extends OperationId>(props: Props<Id>) {
   const isRunning = useSignal(false);
   const run = async () => {
     if (isRunning.value || isLost) return;
-    if (ask && !(await confirmed(ask))) return;
+    if (ask && !(await askForConfirmation(ask))) return;
     isRunning.value = true;
-    const answered = await performAction(op, input, message, command);
+    const answered = await performAction(op, input, describe, command);
     isRunning.value = false;
-    if (answered) done?.(answered.answer);
+    if (answered) onDone?.(answered.answer);
   };
   return (
     <span class={`action ${kind ?? ""}`}>
@@ -58,7 +58,7 @@ export function Action<Id extends OperationId>(props: Props<Id>) {
       <button
         type="button"
         class="how"
-        aria-label={`Command for: ${name ?? childText(children)}`}
+        aria-label={`Command for: ${name ?? toText(children)}`}
         title={command}
         onClick={({ currentTarget }) => toggleCommand(command, currentTarget)}
       >
@@ -74,7 +74,7 @@ export function pressAction(event: Event): void {
   (event.currentTarget as HTMLElement).querySelector<HTMLElement>(".act")?.click();
 }
 
-const childText = (children: ComponentChildren): string =>
+const toText = (children: ComponentChildren): string =>
   [children]
     .flat()
     .filter((child) => typeof child === "string" || typeof child === "number")
@@ -94,7 +94,7 @@ const asked = signal<{ readonly question: Question; readonly answer: (isMeant: b
 );
 
 /** Whether a person means it. */
-const confirmed = (question: Question): Promise<boolean> =>
+const askForConfirmation = (question: Question): Promise<boolean> =>
   new Promise((answer) => {
     asked.value = { question, answer };
   });

@@ -4,10 +4,12 @@
 const unseen = /(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
 /** `U+202E` */
-const codeOf = (letter: string): string => `U+${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
+const formatCodePoint = (letter: string): string =>
+  `U+${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
 
 /** A foreign string in which nothing is hidden: `invoice⟨U+202E⟩gnp.exe`. */
-export const revealInvisible = (text: string): string => text.replace(unseen, (letter) => `⟨${codeOf(letter)}⟩`);
+export const revealInvisible = (text: string): string =>
+  text.replace(unseen, (letter) => `⟨${formatCodePoint(letter)}⟩`);
 
 /** Letters of Hebrew, Arabic and their sisters, which are read from the right. */
 const fromTheRight = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
@@ -26,7 +28,7 @@ export function splitInvisible(text: string): readonly { readonly words: string;
     // A line that ends as those of Windows do is a line.
     if (letter === "\r" && text[index + 1] === "\n") continue;
     if (index > from) out.push({ words: text.slice(from, index), isCode: false });
-    out.push({ words: codeOf(letter), isCode: true });
+    out.push({ words: formatCodePoint(letter), isCode: true });
     from = index + letter.length;
   }
   if (from < text.length) out.push({ words: text.slice(from), isCode: false });
@@ -53,8 +55,8 @@ const tones = new Map<string, Tone>([
 ]);
 
 /** The meaning of a code of the emulator for a reader who looks for errors. */
-export const toneOf = (code: string): Tone => tones.get(code) ?? (code.startsWith("skipped") ? "bad" : "none");
+export const getTone = (code: string): Tone => tones.get(code) ?? (code.startsWith("skipped") ? "bad" : "none");
 
 /** 2xx is good, no response or 5xx is bad, 4xx is a caller's mistake. */
-export const toneOfStatus = (status: number | null): Tone =>
+export const getStatusTone = (status: number | null): Tone =>
   status === null || status === 0 || status >= 500 ? "bad" : status >= 400 ? "warn" : "good";

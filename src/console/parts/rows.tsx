@@ -3,20 +3,20 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { RemedyStep } from "../../api/webhook-health/causes.ts";
 import { formatCount, pluralize } from "../format.ts";
-import { route, withPart } from "../state/route.ts";
+import { replacePart, route } from "../state/route.ts";
 import { Command } from "./copy.tsx";
 import { Empty } from "./messages.tsx";
 
 export interface Filter<Row> {
   readonly name: string;
-  readonly holds: (row: Row) => boolean;
+  readonly includes: (row: Row) => boolean;
   /** Said where it holds for none; and how that changes. */
   readonly none: string;
   readonly otherwise?: ComponentChildren;
 }
 
 /** Name of a filter in the address: `not-arrived`. */
-const nameInAddress = (name: string): string => name.toLowerCase().replaceAll(" ", "-");
+const toAddressName = (name: string): string => name.toLowerCase().replaceAll(" ", "-");
 
 /**
  * A long list, and chips that say how many rows each filter leaves of it. Which one is chosen is in the address, by its
@@ -32,18 +32,18 @@ export function FilteredRows<Row>(props: {
   readonly total?: number | undefined;
   /** False: a filter may leave more than is read. */
   readonly isWhole: boolean;
-  readonly keyOf: (row: Row) => string | number;
+  readonly getKey: (row: Row) => string | number;
   readonly draw: (row: Row) => ComponentChildren;
   readonly headings: Headings;
 }) {
-  const { label, rows, filters, areRead, total, isWhole, keyOf, draw, headings } = props;
+  const { label, rows, filters, areRead, total, isWhole, getKey, draw, headings } = props;
   const wanted = route.value.query.get("show");
-  const chosen = filters.find(({ name }) => nameInAddress(name) === wanted) ?? filters[0]!;
-  const left = rows.filter(chosen.holds);
+  const chosen = filters.find(({ name }) => toAddressName(name) === wanted) ?? filters[0]!;
+  const left = rows.filter(chosen.includes);
   const countOf = (filter: Filter<Row>, at: number) =>
     at === 0 && total !== undefined
-      ? formatCount(Math.max(total, rows.filter(filter.holds).length))
-      : `${formatCount(rows.filter(filter.holds).length)}${isWhole ? "" : "+"}`;
+      ? formatCount(Math.max(total, rows.filter(filter.includes).length))
+      : `${formatCount(rows.filter(filter.includes).length)}${isWhole ? "" : "+"}`;
   return (
     <>
       <fieldset class="filters" aria-label={`Filter ${label.toLowerCase()}`}>
@@ -51,7 +51,7 @@ export function FilteredRows<Row>(props: {
           <a
             key={filter.name}
             class="button chip"
-            href={withPart({ show: at === 0 ? undefined : nameInAddress(filter.name) })}
+            href={replacePart({ show: at === 0 ? undefined : toAddressName(filter.name) })}
             aria-current={filter === chosen ? "true" : undefined}
           >
             {filter.name} <span class="number">{countOf(filter, at)}</span>
@@ -59,7 +59,7 @@ export function FilteredRows<Row>(props: {
         ))}
       </fieldset>
       {areRead && left.length === 0 && <Empty title={chosen.none}>{chosen.otherwise}</Empty>}
-      <WindowedRows rows={left} label={label} keyOf={keyOf} draw={draw} headings={headings} />
+      <WindowedRows rows={left} label={label} getKey={getKey} draw={draw} headings={headings} />
     </>
   );
 }
@@ -88,10 +88,10 @@ export function WindowedRows<Row>(props: {
   readonly rows: readonly Row[];
   readonly label: string;
   readonly draw: (row: Row) => ComponentChildren;
-  readonly keyOf: (row: Row) => string | number;
+  readonly getKey: (row: Row) => string | number;
   readonly headings: Headings;
 }) {
-  const { rows, label, draw, keyOf, headings } = props;
+  const { rows, label, draw, getKey, headings } = props;
   const height = rowHeight.value;
   const list = useRef<HTMLUListElement>(null);
   const seen = useSignal({ first: 0, count: 60 });
@@ -124,7 +124,7 @@ export function WindowedRows<Row>(props: {
       <ul class="rows" ref={list} aria-label={label} style={{ height: `${rows.length * height}px` }}>
         {drawn.map((row, at) => (
           <li
-            key={keyOf(row)}
+            key={getKey(row)}
             aria-setsize={rows.length}
             aria-posinset={first + at + 1}
             style={{ height: `${height}px`, transform: `translateY(${(first + at) * height}px)` }}

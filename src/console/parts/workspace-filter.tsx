@@ -1,6 +1,6 @@
 import { callOperation } from "../api/call.ts";
 import { useLoaded } from "../state/act.ts";
-import { navigate, route, withPart } from "../state/route.ts";
+import { navigate, replacePart, route } from "../state/route.ts";
 
 /** Whether a list shows what is of this workspace: the address may name one. */
 export function isInWorkspace(id: number | null): boolean {
@@ -17,7 +17,7 @@ export function WorkspaceFilter() {
     <select
       aria-label="Workspace"
       value={route.value.query.get("workspace") ?? ""}
-      onChange={({ currentTarget }) => navigate(withPart({ workspace: currentTarget.value || undefined }))}
+      onChange={({ currentTarget }) => navigate(replacePart({ workspace: currentTarget.value || undefined }))}
     >
       <option value="">All workspaces</option>
       {all.map(({ id, name }) => (

@@ -4,7 +4,7 @@ import { Command } from "../parts/copy.tsx";
 import { State, VirtualTime } from "../parts/labels.tsx";
 
 import { Head } from "../parts/messages.tsx";
-import { revealInvisible, toneOfStatus } from "../parts/names.ts";
+import { getStatusTone, revealInvisible } from "../parts/names.ts";
 import { type Filter, FilteredRows, Line, TruncationNote } from "../parts/rows.tsx";
 
 import {
@@ -16,12 +16,12 @@ import {
   readRequests,
   totalRequests,
 } from "../state/requests.ts";
-import { href } from "../state/route.ts";
+import { buildHref } from "../state/route.ts";
 
 const filters: readonly Filter<Request>[] = [
   {
     name: "Services",
-    holds: isOfService,
+    includes: isOfService,
     none: "No requests yet",
     otherwise: (
       <>
@@ -32,18 +32,18 @@ const filters: readonly Filter<Request>[] = [
   },
   {
     name: "Control plane",
-    holds: (request) => !isOfService(request),
+    includes: (request) => !isOfService(request),
     none: "No changes through the control plane",
   },
-  { name: "Failed", holds: ({ status }) => status === 0 || status >= 400, none: "No failed requests" },
+  { name: "Failed", includes: ({ status }) => status === 0 || status >= 400, none: "No failed requests" },
   {
     name: "With findings",
-    holds: ({ findings }) => findings.length > 0,
+    includes: ({ findings }) => findings.length > 0,
     none: "No findings: the real service would accept every request.",
   },
   {
     name: "Unknown paths",
-    holds: ({ nearest, operation, status, findings }) =>
+    includes: ({ nearest, operation, status, findings }) =>
       nearest !== null || findings.some(({ code }) => code === "unknown-path") || (operation === null && status >= 400),
     none: "No requests to unknown paths",
   },
@@ -69,8 +69,8 @@ export function RequestList() {
             consequence: `${pluralize(totalRequests.value, "request")} and their findings will be deleted. Contracts, webhooks and the clock are kept.`,
             yes: "Clear log",
           }}
-          message={() => "Log cleared"}
-          done={readRequests}
+          describe={() => "Log cleared"}
+          onDone={readRequests}
         >
           Clear log
         </Action>
@@ -83,7 +83,7 @@ export function RequestList() {
         total={totalRequests.value}
         isWhole={all.filter(isOfService).length >= totalRequests.value}
         headings={["Request", "Target", "Listener, operation", "Status", "Time"]}
-        keyOf={({ id }) => id}
+        getKey={({ id }) => id}
         draw={(row) => <Row {...row} />}
       />
       <TruncationNote
@@ -102,7 +102,7 @@ function Row(request: Request) {
     nearest === null ? (operation ?? "not an operation") : `unknown; did you mean ${nearest.split(" ")[0]}?`;
   const found = findings.map(({ code }) => code).join(", ");
   return (
-    <a class="row" href={href("requests", id)}>
+    <a class="row" href={buildHref("requests", id)}>
       <span class="number id">{id}</span>
       <span class="main">
         <Line of="title as-is" title={`${method} ${revealInvisible(target)}`}>
@@ -113,7 +113,7 @@ function Row(request: Request) {
         <Line of="muted sub">{`${listener} · ${asked}${found && ` · ${found}`}`}</Line>
       </span>
       <span class="end">
-        <State tone={toneOfStatus(status)}>{status === 0 ? "no response" : String(status)}</State>
+        <State tone={getStatusTone(status)}>{status === 0 ? "no response" : String(status)}</State>
         <span class="muted sub">
           <VirtualTime at={at} />
         </span>

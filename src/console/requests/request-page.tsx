@@ -4,10 +4,10 @@ import { quoteShellWord } from "../api/session.ts";
 import { Command } from "../parts/copy.tsx";
 import { State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Facts, Head, Missing } from "../parts/messages.tsx";
-import { revealInvisible, toneOfStatus } from "../parts/names.ts";
+import { getStatusTone, revealInvisible } from "../parts/names.ts";
 import { useLoaded } from "../state/act.ts";
 import { findRequest, type Request } from "../state/requests.ts";
-import { withTrace } from "../state/route.ts";
+import { replaceTrace } from "../state/route.ts";
 
 /** One request: its operation, its problems, and a button to repeat it. */
 export function RequestPage({ id }: { readonly id: string }) {
@@ -29,7 +29,7 @@ export function RequestPage({ id }: { readonly id: string }) {
             The log is in memory. The oldest requests are dropped, and all when the log is cleared or the emulator is
             restarted.
           </p>
-          <a href={withTrace(`request:${id}`)}>Show what followed</a>
+          <a href={replaceTrace(`request:${id}`)}>Show what followed</a>
         </Empty>
       </>
     );
@@ -39,12 +39,12 @@ export function RequestPage({ id }: { readonly id: string }) {
   return (
     <>
       <Head title={`Request ${request.id}`} about={<code class="break">{`${method} ${revealInvisible(target)}`}</code>}>
-        <a class="button" href={withTrace(`request:${request.id}`)}>
+        <a class="button" href={replaceTrace(`request:${request.id}`)}>
           Show effects
         </a>
       </Head>
-      <div class={`verdict ${toneOfStatus(status)}`}>
-        <State tone={toneOfStatus(status)}>{status === 0 ? "no response" : String(status)}</State>
+      <div class={`verdict ${getStatusTone(status)}`}>
+        <State tone={getStatusTone(status)}>{status === 0 ? "no response" : String(status)}</State>
         <p>
           {operation === null && nearest === null && "No operation is declared for this path."}
           {nearest !== null && (
@@ -68,8 +68,8 @@ export function RequestPage({ id }: { readonly id: string }) {
         </>
       )}
       <h2>Repeat</h2>
-      <Command text={asCommand(request)} />
-      <Command text={asCurl(request, base)} />
+      <Command text={formatSvcCommand(request)} />
+      <Command text={formatCurl(request, base)} />
       <h2>Details</h2>
       <Facts
         rows={[
@@ -124,7 +124,7 @@ const hasBody = ({ headers }: Request): boolean =>
   headers["content-type"] !== undefined && headers["content-length"] !== "0";
 
 /** The same request for curl; secrets come from the environment, a body from a file: the log has neither. */
-export function asCurl(request: Request, base: string): string {
+export function formatCurl(request: Request, base: string): string {
   const headers = Object.entries(request.headers)
     .filter(([name, value]) => !isOwn(name) && (value !== hidden || secrets.has(name)))
     .map(([name, value]) => {
@@ -136,5 +136,5 @@ export function asCurl(request: Request, base: string): string {
 }
 
 /** The same request for the command line, which adds the credentials of its service. */
-export const asCommand = (request: Request): string =>
+export const formatSvcCommand = (request: Request): string =>
   `svc api ${request.method} ${quoteShellWord(request.target)}${hasBody(request) ? " --data body.json" : ""}`;

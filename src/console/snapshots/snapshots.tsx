@@ -6,7 +6,7 @@ import { Command } from "../parts/copy.tsx";
 import { VirtualTime } from "../parts/labels.tsx";
 import { Empty, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
-import { href } from "../state/route.ts";
+import { buildHref } from "../state/route.ts";
 
 const allowed = /^(?!before-\d+$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/i;
 
@@ -52,8 +52,8 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
             kind="primary"
             ask={isThere ? askToReplace(typed.value) : undefined}
             disabled={!allowed.test(typed.value)}
-            message={(saved) => `Saved as ${saved.name}`}
-            done={() => {
+            describe={(saved) => `Saved as ${saved.name}`}
+            onDone={() => {
               typed.value = "";
             }}
           >
@@ -90,7 +90,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
             <div class="actions">
               <a
                 class="button"
-                href={one.name === name ? href("snapshots") : href("snapshots", one.name)}
+                href={one.name === name ? buildHref("snapshots") : buildHref("snapshots", one.name)}
                 aria-label={one.name === name ? `Hide changes since ${one.name}` : `Show changes since ${one.name}`}
               >
                 {one.name === name ? "Hide changes" : "Show changes"}
@@ -99,7 +99,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
                 op="snapshots.restore"
                 input={{ params: { name: one.name } }}
                 name={`Restore ${one.name}`}
-                message={({ backup_snapshot }) =>
+                describe={({ backup_snapshot }) =>
                   backup_snapshot === null
                     ? "The state is unchanged"
                     : `Restored. The previous state is saved as ${backup_snapshot}`
@@ -112,7 +112,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
                 input={{ params: { name: one.name } }}
                 kind="danger"
                 name={`Remove ${one.name}`}
-                message={() => `${one.name} is removed`}
+                describe={() => `${one.name} is removed`}
                 ask={{
                   title: `Remove ${one.name}?`,
                   consequence: "It can no longer be restored. The current state is not affected.",

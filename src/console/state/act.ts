@@ -2,10 +2,10 @@ import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@pr
 import { useEffect, useMemo } from "preact/hooks";
 import { callOperation, connection } from "../api/call.ts";
 import {
+  getOutline,
   type OperationId,
   type OperationInput,
   type OperationResult,
-  outlineOf,
   type UntypedInput,
 } from "../api/operations.ts";
 import { CallError } from "../api/problem.ts";
@@ -13,7 +13,7 @@ import { formatApiCommand } from "../api/session.ts";
 import { loadReadiness, readClock } from "./clock.ts";
 import { readDeliveries, readFaults, readWebhooks } from "./deliveries.ts";
 import { readRequests } from "./requests.ts";
-import { markAllChanged, type Topic, versionOf } from "./route.ts";
+import { getVersion, markAllChanged, type Topic } from "./route.ts";
 
 /** The last action, with the equivalent command, and its result. */
 export interface PerformedAction {
@@ -29,7 +29,7 @@ export type ActionOutcome = string | { readonly tone: "good" | "warn" | "bad"; r
 export const lastAction = signal<PerformedAction | undefined>(undefined);
 
 export const formatCommand = <Id extends OperationId>(id: Id, input?: OperationInput<Id>): string =>
-  formatApiCommand(outlineOf(id), input as UntypedInput | undefined);
+  formatApiCommand(getOutline(id), input as UntypedInput | undefined);
 
 /** A missing response is not news any more once one comes; whether the action succeeded all the same is unknown. */
 effect(() => {
@@ -69,7 +69,7 @@ interface LoadedValue<Value> {
   /** Undefined until the first response. */
   readonly value: ReadonlySignal<Value | undefined>;
   readonly problem: ReadonlySignal<CallError | undefined>;
-  again(): void;
+  reload(): void;
 }
 
 /**
@@ -113,11 +113,11 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
   return {
     value,
     problem,
-    again: () => void read(),
+    reload: () => void read(),
     begin: () => {
       isEnded = false;
       const stop = effect(() => {
-        for (const topic of about) versionOf(topic).value;
+        for (const topic of about) getVersion(topic).value;
         void read();
       });
       return () => {
@@ -128,19 +128,19 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
   };
 }
 
-const quietly = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
+const ignoreErrors = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
 
 /** Reads everything again: at the beginning, and whenever what is shown may be of another state. */
 export function readAll(): void {
-  quietly(readClock());
-  quietly(loadReadiness());
-  quietly(readDeliveries());
-  quietly(readRequests());
-  quietly(readFaults());
+  ignoreErrors(readClock());
+  ignoreErrors(loadReadiness());
+  ignoreErrors(readDeliveries());
+  ignoreErrors(readRequests());
+  ignoreErrors(readFaults());
   markAllChanged();
 }
 
 /** Counters of subscriptions change with each attempt, and no event tells them. */
 export const followWebhooks = (): void => {
-  versionOf("deliveries").subscribe(() => quietly(readWebhooks()));
+  getVersion("deliveries").subscribe(() => ignoreErrors(readWebhooks()));
 };

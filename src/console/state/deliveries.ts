@@ -30,10 +30,10 @@ export const plannedDeliveries = computed(() =>
 export const findWebhook = (id: number): Webhook | undefined => webhooks.value?.find((one) => one.id === id);
 
 /** Its webhook, as it was last read; if it does not exist, the delivery's copy. */
-export const currentWebhookStatus = ({ webhook_id, webhook_status }: Delivery): Delivery["webhook_status"] =>
+export const getWebhookStatus = ({ webhook_id, webhook_status }: Delivery): Delivery["webhook_status"] =>
   findWebhook(webhook_id)?.status ?? webhook_status;
 
-const withCurrentStatus = (delivery: Delivery) => ({ ...delivery, webhook_status: currentWebhookStatus(delivery) });
+const withCurrentStatus = (delivery: Delivery) => ({ ...delivery, webhook_status: getWebhookStatus(delivery) });
 
 export const isToBeSkipped = (delivery: Delivery): boolean => willBeSkipped(withCurrentStatus(delivery));
 
@@ -109,7 +109,7 @@ export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
         const facts = {
           deliveries: deliveriesByWebhook.value.get(webhook.id) ?? [],
           faults: faults.value,
-          at: formatTime,
+          formatTime,
         };
         return [webhook.id, assessWebhook(webhook, facts)];
       }),

@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { callOperation } from "../api/call.ts";
-import { type OperationId, type OperationResult, outlineOf } from "../api/operations.ts";
+import { getOutline, type OperationId, type OperationResult } from "../api/operations.ts";
 
 import { role } from "../api/session.ts";
 
@@ -58,7 +58,7 @@ export async function findRequest(id: number): Promise<Request | undefined> {
 
 /** The reason why the signed-in user may not call an operation, in words; undefined if they may. */
 export function explainDenied(id: OperationId): string | undefined {
-  const { allowed } = outlineOf(id);
+  const { allowed } = getOutline(id);
   if (role.value === undefined || allowed === undefined) return undefined;
   if (allowed.some((each) => each === role.value)) return undefined;
   return `This requires a token with the role ${allowed[0]}. Your token has the role ${role.value}.`;

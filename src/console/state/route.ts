@@ -14,18 +14,18 @@ export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [view = "", ...rest] = path.split("/");
   const id = rest.join("/");
-  return { view, id: id === "" ? undefined : decoded(id), query: new URLSearchParams(query) };
+  return { view, id: id === "" ? undefined : tryDecode(id), query: new URLSearchParams(query) };
 }
 
 /** The address of a view, of one thing in it, and of the trace that lies open next to it. */
-export const href = (view: string, id?: string | number, trace?: string): string => hrefOf(view, id, { trace });
+export const buildHref = (view: string, id?: string | number, trace?: string): string => joinHref(view, id, { trace });
 
 /** The address of a part of a view: undefined values are omitted. */
-export const hrefOfPart = (view: string, part: Part): string => hrefOf(view, undefined, part);
+export const buildPartHref = (view: string, part: QueryPart): string => joinHref(view, undefined, part);
 
-type Part = Readonly<Record<string, string | undefined>>;
+type QueryPart = Readonly<Record<string, string | undefined>>;
 
-function hrefOf(view: string, id: string | number | undefined, query: Part): string {
+function joinHref(view: string, id: string | number | undefined, query: QueryPart): string {
   const path = id === undefined ? view : `${view}/${encodeURIComponent(String(id))}`;
   // A list that is limited to a workspace leads to others that are.
   const workspace = route.value.query.get("workspace") ?? undefined;
@@ -37,13 +37,13 @@ const hash = signal("");
 export const route = computed(() => parseRoute(hash.value));
 
 /** The address of another part of the same view; unnamed values stay. */
-export function withPart(part: Part): string {
+export function replacePart(part: QueryPart): string {
   const { view, id, query } = route.value;
-  return hrefOf(view, id, { ...Object.fromEntries(query), ...part });
+  return joinHref(view, id, { ...Object.fromEntries(query), ...part });
 }
 
 /** The address of the same view with another trace next to it, or with none. */
-export const withTrace = (trace: string | undefined): string => withPart({ trace });
+export const replaceTrace = (trace: string | undefined): string => replacePart({ trace });
 
 export const navigate = (to: string): void => {
   location.hash = to;
@@ -58,7 +58,7 @@ export function trackAddress(): void {
   read();
 }
 
-function decoded(text: string): string {
+function tryDecode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -82,7 +82,7 @@ export type Topic = (typeof topics)[number];
 const versions = new Map<Topic, Signal<number>>(topics.map((topic) => [topic, signal(0)]));
 
 /** Counts the changes of a topic. */
-export const versionOf = (topic: Topic): Signal<number> => versions.get(topic)!;
+export const getVersion = (topic: Topic): Signal<number> => versions.get(topic)!;
 
 const changed = new Set<Topic>();
 let isPlanned = false;
@@ -97,7 +97,7 @@ export function markChanged(...which: readonly Topic[]): void {
   isPlanned = true;
   void systemWallClock.sleep(gatherMs).then(() => {
     isPlanned = false;
-    for (const topic of changed) versionOf(topic).value += 1;
+    for (const topic of changed) getVersion(topic).value += 1;
     changed.clear();
   });
 }
@@ -105,18 +105,18 @@ export function markChanged(...which: readonly Topic[]): void {
 export const markAllChanged = (): void => markChanged(...topics);
 
 const referenceForms = [
-  { form: /^delivery:(\d+)$/, to: (id: string) => href("deliveries", id) },
-  { form: /^attempt:(\d+)\.\d+$/, to: (id: string) => href("deliveries", id) },
-  { form: /^request:(\d+)$/, to: (id: string) => href("requests", id) },
-  { form: /^webhook:(\d+)$/, to: (id: string) => href("timeline", id) },
-  { form: /^([TH]-\d+)$/i, to: (id: string) => href("contracts", id.toUpperCase()) },
-  { form: /^((?:event|timer|advance):\d+|[0-9a-f]{32})$/, to: (id: string) => href("timeline", undefined, id) },
+  { form: /^delivery:(\d+)$/, to: (id: string) => buildHref("deliveries", id) },
+  { form: /^attempt:(\d+)\.\d+$/, to: (id: string) => buildHref("deliveries", id) },
+  { form: /^request:(\d+)$/, to: (id: string) => buildHref("requests", id) },
+  { form: /^webhook:(\d+)$/, to: (id: string) => buildHref("timeline", id) },
+  { form: /^([TH]-\d+)$/i, to: (id: string) => buildHref("contracts", id.toUpperCase()) },
+  { form: /^((?:event|timer|advance):\d+|[0-9a-f]{32})$/, to: (id: string) => buildHref("timeline", undefined, id) },
   // A `traceparent`, as a caller's own program writes it down.
   {
     form: /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/,
-    to: (id: string) => href("timeline", undefined, id),
+    to: (id: string) => buildHref("timeline", undefined, id),
   },
-  { form: /^([^\s@]+@[^\s@]+)$/, to: (id: string) => href("routing", id) },
+  { form: /^([^\s@]+@[^\s@]+)$/, to: (id: string) => buildHref("routing", id) },
 ] as const;
 
 /** Target of a reference: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address; undefined: unknown. */

@@ -10,7 +10,7 @@ import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import { useLoaded } from "../state/act.ts";
 import { nowSeconds } from "../state/clock.ts";
 import { healthByWebhook, newestDeliveries, totalDeliveries, webhooks } from "../state/deliveries.ts";
-import { href } from "../state/route.ts";
+import { buildHref } from "../state/route.ts";
 import { Attention } from "./attention.tsx";
 import { TrackRow } from "./track-row.tsx";
 import { buildTimeline, sliceBetween } from "./tracks.ts";
@@ -46,7 +46,7 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
         {only === undefined ? (
           <WorkspaceFilter />
         ) : (
-          <a class="button" href={href("webhooks", only)}>
+          <a class="button" href={buildHref("webhooks", only)}>
             Settings
           </a>
         )}
@@ -119,7 +119,7 @@ function Tracks({
         {/* First: everything else lies over it. */}
         <div class="now-line" style={{ left: `${now}px` }} />
         <div class="axis" aria-hidden="true">
-          {labelled(sliceBetween(axis.ticks, from, to), now).map(({ at, x, gap, isLabelled, day }) => (
+          {selectLabelledTicks(sliceBetween(axis.ticks, from, to), now).map(({ at, x, gap, isLabelled, day }) => (
             <span key={at}>
               {gap && (
                 <span class="gap" style={{ left: `${x - 42}px` }}>
@@ -153,7 +153,10 @@ const getFollowedOffset = (now: number, width: number): number => Math.max(0, no
 const label = { apart: 66, day: 20 } as const;
 
 /** A label is as wide as two steps: not every moment has one, and now has its own. The first of a day names it. */
-function labelled<Tick extends { readonly x: number; readonly at: number }>(ticks: readonly Tick[], now: number) {
+function selectLabelledTicks<Tick extends { readonly x: number; readonly at: number }>(
+  ticks: readonly Tick[],
+  now: number,
+) {
   const isOneDay = ticks.length === 0 || formatDate(ticks[0]!.at) === formatDate(ticks.at(-1)!.at);
   let last = Number.NEGATIVE_INFINITY;
   let today = "";

@@ -1,5 +1,5 @@
 import { filterScheduled, formatAttemptNumber, hasSucceeded } from "../../api/webhook-health/attempts.ts";
-import { failuresUntilDisabled, retryDelayMs } from "../../api/webhook-retries.ts";
+import { failuresUntilDisabled, getRetryDelayMs } from "../../api/webhook-retries.ts";
 import { formatAttemptName } from "../deliveries/explain.ts";
 import { formatElapsed } from "../format.ts";
 import type { Tone } from "../parts/names.ts";
@@ -117,7 +117,7 @@ function toPlannedMarks(delivery: Delivery, webhook: Webhook | undefined, isSupp
   if (isSkipped || !isSupposing) return out;
   let at = first;
   for (let number = made + 2; number <= made + failuresUntilDisabled - (webhook?.failure_count ?? 0); number += 1) {
-    const delay = webhook && retryDelayMs(webhook.retry_schedule, number - 1);
+    const delay = webhook && getRetryDelayMs(webhook.retry_schedule, number - 1);
     if (delay === undefined) break;
     at += delay;
     out.push(mark(number, at, "supposed", "if all earlier attempts fail,"));
@@ -190,7 +190,7 @@ const step = 30;
 const collapsed = 84;
 
 /** Distance of two moments: seconds next to each other, and no idle time longer than a label. */
-const distance = (gap: number): number => (gap >= 60_000 ? collapsed : gap >= 10_000 ? step + 8 : step);
+const computeDistance = (gap: number): number => (gap >= 60_000 ? collapsed : gap >= 10_000 ? step + 8 : step);
 
 /** Lays moments out from left to right, in milliseconds, each once; time in which nothing is collapses. */
 export function layOutAxis(moments: readonly number[]): Axis {
@@ -199,7 +199,7 @@ export function layOutAxis(moments: readonly number[]): Axis {
   let x = lead;
   for (const [place, at] of sorted.entries()) {
     const gap = place === 0 ? 0 : at - sorted[place - 1]!;
-    if (place > 0) x += distance(gap);
+    if (place > 0) x += computeDistance(gap);
     ticks.push({ at, x, ...(gap >= 60_000 ? { gap: formatElapsed(gap) } : {}) });
   }
   return { ticks, width: x + 2 * collapsed };
@@ -211,11 +211,11 @@ export function sliceBetween<Thing extends { readonly x: number }>(
   from: number,
   to: number,
 ): readonly Thing[] {
-  return all.slice(firstFrom(all, from), firstFrom(all, to));
+  return all.slice(findFirstFrom(all, from), findFirstFrom(all, to));
 }
 
 /** The index of the first at that position or further right. */
-function firstFrom(all: readonly { readonly x: number }[], x: number): number {
+function findFirstFrom(all: readonly { readonly x: number }[], x: number): number {
   let low = 0;
   let high = all.length;
   while (low < high) {

@@ -6,10 +6,10 @@ import { toWords } from "../format.ts";
 import { Command } from "../parts/copy.tsx";
 import { Icon, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, ProblemMessage } from "../parts/messages.tsx";
-import { toneOf } from "../parts/names.ts";
+import { getTone } from "../parts/names.ts";
 import { formatCommand, useLoaded } from "../state/act.ts";
 import { deliveries } from "../state/deliveries.ts";
-import { formatReferenceHref, navigate, route, withTrace } from "../state/route.ts";
+import { formatReferenceHref, navigate, replaceTrace, route } from "../state/route.ts";
 
 type Trace = OperationResult<"traces.show">;
 type Node = Trace["nodes"][number];
@@ -29,7 +29,7 @@ function Drawer({ about }: { readonly about: string }) {
     const opened = dialog.current;
     if (opened && !opened.open) opened.showModal();
   }, []);
-  const close = () => navigate(withTrace(undefined));
+  const close = () => navigate(replaceTrace(undefined));
   const trace = value.value;
   return (
     <dialog class="drawer" ref={dialog} aria-labelledby="trace" onClose={close}>
@@ -73,10 +73,10 @@ function Tree({ trace }: { readonly trace: Trace }) {
 }
 
 /** Deeper levels are shown by the order alone: the drawer is narrow. */
-const indent = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
+const getIndentStyle = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
 
 const PastNode = ({ node, depth }: { readonly node: Node; readonly depth: number }) => (
-  <li class={toneOfNode(node)} style={indent(depth)}>
+  <li class={getNodeTone(node)} style={getIndentStyle(depth)}>
     <p>
       <strong>{describeNode(node)}</strong> {node.outcome !== null && <Outcome node={node} />}
     </p>
@@ -84,13 +84,13 @@ const PastNode = ({ node, depth }: { readonly node: Node; readonly depth: number
       <VirtualTime at={node.at} /> · {replaceCodes(node.because)}
       {describeOutcome(node.outcome) && `; ${describeOutcome(node.outcome)}`}
       {node.fault && ` · ${replaceCodes(node.fault)}`} ·{" "}
-      <a href={formatReferenceHref(node.id) ?? withTrace(node.id)}>{node.id}</a>
+      <a href={formatReferenceHref(node.id) ?? replaceTrace(node.id)}>{node.id}</a>
     </p>
   </li>
 );
 
 const PlannedNode = ({ entry, depth }: { readonly entry: Trace["planned"][number]; readonly depth: number }) => (
-  <li class="open" style={indent(depth)}>
+  <li class="open" style={getIndentStyle(depth)}>
     <p>
       <em>scheduled:</em> <strong>{replaceCodes(entry.what)}</strong>
     </p>
@@ -103,11 +103,11 @@ const PlannedNode = ({ entry, depth }: { readonly entry: Trace["planned"][number
 /** Status of a delivery, as in lists. */
 function Outcome({ node: { id, outcome } }: { readonly node: Node }) {
   const known = deliveries.value.get(Number(id.slice("delivery:".length)));
-  const { tone, words } = known ? toStatusLabel(known) : { tone: toneOf(outcome!), words: toWords(outcome!) };
+  const { tone, words } = known ? toStatusLabel(known) : { tone: getTone(outcome!), words: toWords(outcome!) };
   return <State tone={tone}>{words}</State>;
 }
 
-const toneOfNode = (node: Node): string => (isFailedNode(node) ? "bad" : node.kind === "attempt" ? "good" : "none");
+const getNodeTone = (node: Node): string => (isFailedNode(node) ? "bad" : node.kind === "attempt" ? "good" : "none");
 
 interface PlacedNode {
   readonly id: string;

@@ -12,7 +12,7 @@ import { isolateText } from "../parts/names.ts";
 import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import type { ActionOutcome } from "../state/act.ts";
 import { findDeliveriesTo, healthByWebhook, type Webhook, webhooks } from "../state/deliveries.ts";
-import { href, hrefOfPart } from "../state/route.ts";
+import { buildHref, buildPartHref } from "../state/route.ts";
 
 /** Every webhook: where it leads, to what it is subscribed, and how it does. */
 export function Webhooks({ id }: { readonly id: string | undefined }) {
@@ -52,7 +52,7 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
       <div class="who">
         <span>
           <strong>
-            <a href={href("timeline", id)}>
+            <a href={buildHref("timeline", id)}>
               <Name>{title}</Name>
             </a>
           </strong>{" "}
@@ -68,7 +68,7 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
             op="emulator-webhooks.disable"
             input={{ params }}
             name={`Disable ${title}`}
-            message={() => `${isolateText(title)} is disabled`}
+            describe={() => `${isolateText(title)} is disabled`}
           >
             Disable
           </Action>
@@ -78,7 +78,7 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
             input={{ params }}
             kind="primary"
             name={`Enable ${title}`}
-            message={() => `${isolateText(title)} is enabled`}
+            describe={() => `${isolateText(title)} is enabled`}
           >
             Enable
           </Action>
@@ -101,7 +101,7 @@ const DeliveriesLink = ({ id, count }: { readonly id: number; readonly count: nu
   count === 0 ? (
     <>none</>
   ) : (
-    <a href={hrefOfPart("deliveries", { webhook: String(id) })}>{pluralize(count, "delivery", "deliveries")}</a>
+    <a href={buildPartHref("deliveries", { webhook: String(id) })}>{pluralize(count, "delivery", "deliveries")}</a>
   );
 
 /** Sends an activity to this webhook alone, and reports the response. */
@@ -130,7 +130,7 @@ function TestEvent({ webhook: { id, title, only_for_activities: activities } }: 
         input={{ body: { activity, webhook: id, wait: true } }}
         command={`svc webhooks trigger ${activity} --webhook ${id}`}
         name={`Send test event to ${title}`}
-        message={describeTestEvent}
+        describe={describeTestEvent}
       >
         Send test event
       </Action>

@@ -6,7 +6,7 @@ import { Command, Copy } from "../parts/copy.tsx";
 import { Name, State } from "../parts/labels.tsx";
 import { Facts, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
-import { hrefOfPart } from "../state/route.ts";
+import { buildPartHref } from "../state/route.ts";
 
 type Workspace = OperationResult<"emulator.workspaces">[number];
 
@@ -57,10 +57,10 @@ function WorkspaceCard({ workspace, url }: { readonly workspace: Workspace; read
         {is_suspended && <State tone="warn">suspended</State>}
       </div>
       <div class="actions">
-        <a href={hrefOfPart("contracts", part)}>Contracts</a>
-        <a href={hrefOfPart("webhooks", part)}>Webhooks</a>
-        <a href={hrefOfPart("deliveries", part)}>Deliveries</a>
-        <a href={hrefOfPart("emails", part)}>E-mails</a>
+        <a href={buildPartHref("contracts", part)}>Contracts</a>
+        <a href={buildPartHref("webhooks", part)}>Webhooks</a>
+        <a href={buildPartHref("deliveries", part)}>Deliveries</a>
+        <a href={buildPartHref("emails", part)}>E-mails</a>
       </div>
       <Facts
         rows={[

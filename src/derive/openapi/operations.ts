@@ -2,43 +2,50 @@ import type * as z from "zod";
 import type { Basis } from "../../api/basis.ts";
 import type { Failure } from "../../api/failure.ts";
 import { type FailureCode, failures } from "../../api/failures.ts";
-import { type Auth, type Example, isOAuthRequest, type Method, type Operation, roleOf } from "../../api/operation.ts";
-import { requestBody, slug, successResponses } from "./bodies.ts";
+import {
+  type Auth,
+  type Example,
+  getRequiredRole,
+  isOAuthRequest,
+  type Method,
+  type Operation,
+} from "../../api/operation.ts";
+import { buildRequestBody, buildSuccessResponses, slugify } from "./bodies.ts";
 import { failureShapes, type Json, type SchemaWriter } from "./schemas.ts";
 
 /** One operation as OpenAPI describes it, under one of its methods. */
-export function operationObject(operation: Operation, method: Method, writer: SchemaWriter): Json {
+export function buildOperationObject(operation: Operation, method: Method, writer: SchemaWriter): Json {
   const { id, summary, description, auth, emits, cli, basis } = operation;
-  const role = roleOf(operation);
-  const body = requestBody(operation, writer);
+  const role = getRequiredRole(operation);
+  const body = buildRequestBody(operation, writer);
   return {
     // The catch-all has five methods, and an operationId must be unique.
     operationId: [operation.method].flat().length > 1 ? `${id}.${method.toLowerCase()}` : id,
-    tags: [tagOf(operation)],
+    tags: [getTag(operation)],
     summary,
     ...(description === undefined ? {} : { description }),
     security: securityRequirements[auth].map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []]))),
-    parameters: parametersOf(operation, writer),
+    parameters: buildParameters(operation, writer),
     ...(body && method !== "GET" ? { requestBody: body } : {}),
     responses: {
-      ...successResponses(operation, writer),
-      ...failureResponses(operation),
+      ...buildSuccessResponses(operation, writer),
+      ...buildFailureResponses(operation),
     },
     ...(role === undefined ? {} : { "x-role": role }),
     "x-command": `svc ${"by" in cli ? cli.by : cli.command}`,
     ...(emits?.length ? { "x-emits": emits } : {}),
-    ...basisOf(basis),
+    ...toBasisExtension(basis),
   };
 }
 
 /** The resource, which is the first part of an operation's id. */
-export const tagOf = ({ id }: Operation): string => id.split(".")[0]!;
+export const getTag = ({ id }: Operation): string => id.split(".")[0]!;
 
-function parametersOf({ request, examples, auth }: Operation, writer: SchemaWriter): Json[] {
+function buildParameters({ request, examples, auth }: Operation, writer: SchemaWriter): Json[] {
   return [
-    ...partParameters("path", request.params, examples, writer),
-    ...partParameters("query", request.query, examples, writer),
-    ...partParameters("header", request.headers, examples, writer),
+    ...buildPartParameters("path", request.params, examples, writer),
+    ...buildPartParameters("query", request.query, examples, writer),
+    ...buildPartParameters("header", request.headers, examples, writer),
     ...(auth === "api-key" ? [{ $ref: "#/components/parameters/UserEmail" }] : []),
   ];
 }
@@ -66,18 +73,18 @@ export const sharedParameters: Json = {
 
 const exampleKeys = { path: "params", query: "query", header: "headers" } as const;
 
-function partParameters(
+function buildPartParameters(
   where: keyof typeof exampleKeys,
   shape: z.ZodObject | undefined,
   examples: readonly Example[],
   writer: SchemaWriter,
 ): Json[] {
   if (!shape) return [];
-  const { properties, required } = writer.fields(shape);
+  const { properties, required } = writer.writeFields(shape);
   return Object.entries(properties).map(([name, { description, ...schema }]) => {
     const given = examples.flatMap((example) => {
       const value = example[exampleKeys[where]]?.[name];
-      return value === undefined ? [] : [[slug(example.title), { summary: example.title, value }] as const];
+      return value === undefined ? [] : [[slugify(example.title), { summary: example.title, value }] as const];
     });
     return {
       name,
@@ -111,16 +118,16 @@ function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): 
 }
 
 /** One response per status, since OpenAPI keys them so; failures that share it have different examples. */
-function failureResponses(operation: Operation): Record<string, Json> {
+function buildFailureResponses(operation: Operation): Record<string, Json> {
   const byStatus = new Map<number, FailureCode[]>();
   for (const code of collectFailures(operation)) {
     const { status } = catalogue[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, responseOf(codes)]));
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, buildFailureResponse(codes)]));
 }
 
-function responseOf(codes: readonly FailureCode[]): Json {
+function buildFailureResponse(codes: readonly FailureCode[]): Json {
   const forms = [...new Set(codes.map((code) => catalogue[code].shape))];
   const mediaTypes = [...new Set(forms.map((form) => failureShapes[form].mediaType))];
   return {
@@ -142,7 +149,11 @@ function responseOf(codes: readonly FailureCode[]): Json {
         ];
       }),
     ),
-    "x-failures": codes.map((code) => ({ code, when: catalogue[code].when, ...basisOf(catalogue[code].basis) })),
+    "x-failures": codes.map((code) => ({
+      code,
+      when: catalogue[code].when,
+      ...toBasisExtension(catalogue[code].basis),
+    })),
   };
 }
 
@@ -161,13 +172,18 @@ export function buildSample(failure: Failure<unknown>): unknown {
 
 const catalogue = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
 
-const header = (name: string, description: string): Json => ({ type: "apiKey", in: "header", name, description });
+const createHeaderScheme = (name: string, description: string): Json => ({
+  type: "apiKey",
+  in: "header",
+  name,
+  description,
+});
 
 /** Every way to show who one is, by its name in the documents. */
 export const securitySchemes = {
-  clientId: header("client-id", "The id of the workspace's API key"),
-  clientSecret: header("client-secret", "The secret of the workspace's API key"),
-  clusterKey: header("x-cluster-key", "The key of the cluster of the request"),
+  clientId: createHeaderScheme("client-id", "The id of the workspace's API key"),
+  clientSecret: createHeaderScheme("client-secret", "The secret of the workspace's API key"),
+  clusterKey: createHeaderScheme("x-cluster-key", "The key of the cluster of the request"),
   clusterKeyAsBearer: { type: "http", scheme: "bearer", description: "The key of the cluster as a bearer token" },
   basic: { type: "http", scheme: "basic", description: "The credentials of the billing provider" },
   accessToken: { type: "http", scheme: "bearer", description: "An OAuth access token" },
@@ -195,5 +211,5 @@ export const securityRequirements: Readonly<Record<Auth, readonly (readonly Sche
 };
 
 /** How we know, as extensions, so that a reader knows what the emulator merely guesses. */
-const basisOf = (basis: Basis): Json =>
+const toBasisExtension = (basis: Basis): Json =>
   typeof basis === "string" ? { "x-basis": basis } : { "x-basis": "assumed", "x-basis-reason": basis.assumed };

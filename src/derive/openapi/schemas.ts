@@ -11,27 +11,27 @@ export type Direction = "input" | "output";
 export interface SchemaWriter {
   write(schema: z.ZodType, direction: Direction): Json;
   /** The fields of an object, each for itself: parameters are no object in OpenAPI. */
-  fields(shape: z.ZodObject): {
+  writeFields(shape: z.ZodObject): {
     readonly properties: Readonly<Record<string, Json>>;
     readonly required: readonly string[];
   };
   /** The named schemas that were referred to so far. */
-  components(): Record<string, Json>;
+  getComponents(): Record<string, Json>;
 }
 
-export function schemaWriter(names: SchemaNames): SchemaWriter {
-  const components = new Map<string, Json>();
+export function createSchemaWriter(names: SchemaNames): SchemaWriter {
+  const getComponents = new Map<string, Json>();
 
   const write = (schema: z.ZodType, direction: Direction): Json =>
-    reference(schema, direction) ?? body(schema, direction);
+    writeReference(schema, direction) ?? writeBody(schema, direction);
 
-  const body = (schema: z.ZodType, direction: Direction): Json => {
+  const writeBody = (schema: z.ZodType, direction: Direction): Json => {
     const { $schema: _, ...json } = schema.toJSONSchema({
       io: direction,
       unrepresentable: "any",
       override: ({ zodSchema, jsonSchema, path }) => {
         // The types of zod's core and of its classes differ by name alone.
-        const known = path.length > 0 ? reference(zodSchema as unknown as z.ZodType, direction) : undefined;
+        const known = path.length > 0 ? writeReference(zodSchema as unknown as z.ZodType, direction) : undefined;
         Object.assign(jsonSchema, known);
         tidy(jsonSchema);
       },
@@ -39,25 +39,31 @@ export function schemaWriter(names: SchemaNames): SchemaWriter {
     return json;
   };
 
-  const reference = (schema: z.ZodType, direction: Direction): Json | undefined => {
+  const writeReference = (schema: z.ZodType, direction: Direction): Json | undefined => {
     // A schema with a description of its own is the same schema with other words.
     const name = names.get(schema) ?? (schema._zod.parent && names.get(schema._zod.parent as z.ZodType));
     if (name === undefined) return undefined;
     // A schema that reads differently in the two directions is two schemas to OpenAPI.
-    const key = direction === "input" && differs(schema) ? `${name}Input` : name;
-    if (!components.has(key)) {
-      components.set(key, {});
-      components.set(key, body(schema, direction));
+    const key = direction === "input" && differsByDirection(schema) ? `${name}Input` : name;
+    if (!getComponents.has(key)) {
+      getComponents.set(key, {});
+      getComponents.set(key, writeBody(schema, direction));
     }
     return { $ref: `#/components/schemas/${key}` };
   };
 
-  const fields = (shape: z.ZodObject) => {
-    const { properties = {}, required = [] } = body(shape, "input") as Partial<ReturnType<SchemaWriter["fields"]>>;
+  const writeFields = (shape: z.ZodObject) => {
+    const { properties = {}, required = [] } = writeBody(shape, "input") as Partial<
+      ReturnType<SchemaWriter["writeFields"]>
+    >;
     return { properties, required };
   };
 
-  return { write, fields, components: () => Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))) };
+  return {
+    write,
+    writeFields,
+    getComponents: () => Object.fromEntries([...getComponents].sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
 }
 
 /** In place, as zod's override requires. */
@@ -95,13 +101,13 @@ function convertToList(json: Record<string, unknown>, items: readonly unknown[])
   });
 }
 
-const differs = (schema: z.ZodType): boolean => {
-  const text = (io: Direction) =>
+const differsByDirection = (schema: z.ZodType): boolean => {
+  const toText = (io: Direction) =>
     JSON.stringify(schema.toJSONSchema({ io, unrepresentable: "any", override: ({ jsonSchema }) => tidy(jsonSchema) }));
-  return text("input") !== text("output");
+  return toText("input") !== toText("output");
 };
 
-interface Form {
+interface SchemaForm {
   /** Name among the schemas of the document. */
   readonly name: string;
   readonly mediaType: string;
@@ -113,20 +119,24 @@ interface Form {
 }
 
 const text = { type: "string" };
-const object = (required: readonly string[], properties: Json): Json => ({ type: "object", required, properties });
+const createObjectSchema = (required: readonly string[], properties: Json): Json => ({
+  type: "object",
+  required,
+  properties,
+});
 
 /** The forms of failure bodies, each described once in every document (src/api/failure.ts). */
-export const failureShapes: Readonly<Record<Failure["shape"], Form>> = {
+export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
   detail: {
     name: "Detail",
     mediaType: "application/json",
-    schema: object(["detail"], { detail: text }),
+    schema: createObjectSchema(["detail"], { detail: text }),
     sample: { detail: "<sentence>" },
   },
   domain: {
     name: "DomainError",
     mediaType: "application/json",
-    schema: object(["detail", "status_code", "code", "message"], {
+    schema: createObjectSchema(["detail", "status_code", "code", "message"], {
       detail: text,
       status_code: { type: "integer" },
       code: text,
@@ -154,7 +164,7 @@ export const failureShapes: Readonly<Record<Failure["shape"], Form>> = {
       properties: { detail: { type: "array", items: { $ref: "#/components/schemas/ValidationError" } } },
     },
     parts: {
-      ValidationError: object(["loc", "msg", "type"], {
+      ValidationError: createObjectSchema(["loc", "msg", "type"], {
         loc: { type: "array", items: { anyOf: [text, { type: "integer" }] } },
         msg: text,
         type: text,
@@ -167,19 +177,21 @@ export const failureShapes: Readonly<Record<Failure["shape"], Form>> = {
   oauth: {
     name: "OAuthError",
     mediaType: "application/json",
-    schema: object(["error"], { error: text, error_description: text }),
+    schema: createObjectSchema(["error"], { error: text, error_description: text }),
     sample: { error: "<code>" },
   },
   control: {
     name: "ControlError",
     mediaType: "application/json",
-    schema: object(["error"], { error: object(["code", "message"], { code: text, message: text, hint: text }) }),
+    schema: createObjectSchema(["error"], {
+      error: createObjectSchema(["code", "message"], { code: text, message: text, hint: text }),
+    }),
     sample: { error: { code: "<code>", message: "<sentence>" } },
   },
   xml: {
     name: "StorageError",
     mediaType: "application/xml",
-    schema: object(["Code", "Message"], { Code: text, Message: text }),
+    schema: createObjectSchema(["Code", "Message"], { Code: text, Message: text }),
     sample: "<Error><Code/><Message/></Error>",
   },
   text: { name: "PlainText", mediaType: "text/plain", schema: text, sample: "<sentence>" },

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { fieldsOf, tryParseJson } from "../../base/object.ts";
+import { toFields, tryParseJson } from "../../base/object.ts";
 import type { CorpusExchange } from "../corpus.ts";
 import { headerOf, type Message } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
@@ -90,7 +90,7 @@ export class ReplayReceiver {
   /** The status that the recorded receiver had for the same attempt. */
   #receive(target: string, message: Message): number {
     const known = this.#received.find((one) => one.target === target && one.body.equals(message.body));
-    const { activity, contract_id: contractId } = fieldsOf(tryParseJson(message.body.toString("utf8")));
+    const { activity, contract_id: contractId } = toFields(tryParseJson(message.body.toString("utf8")));
     const received: ReceivedDelivery = known ?? {
       ...message,
       activity: String(activity),
@@ -212,7 +212,7 @@ function deliveriesIn(exchanges: readonly CorpusExchange[]): RecordedDelivery[] 
   for (const exchange of exchanges) {
     if (exchange.callee !== "receiver") continue;
     const { target, body } = exchange.request;
-    const { activity, contract_id: contractId } = fieldsOf(tryParseJson(body.toString("utf8")));
+    const { activity, contract_id: contractId } = toFields(tryParseJson(body.toString("utf8")));
     const key = `${target} ${body.toString("base64")}`;
     const delivery = found.get(key) ?? { activity: String(activity), target, contractId, attempts: [] };
     delivery.attempts.push(exchange);

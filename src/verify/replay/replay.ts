@@ -1,4 +1,4 @@
-import { fieldsOf, tryParseJson } from "../../base/object.ts";
+import { toFields, tryParseJson } from "../../base/object.ts";
 import type { Corpus, CorpusExchange } from "../corpus.ts";
 import { type Callee, headerOf, type RecordedResponse } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
@@ -265,7 +265,7 @@ class Replay {
 
 /** Whether a page of a list has all of its items: else some may be from before the recording. */
 function showsAll(document: unknown): boolean {
-  const { total_results: total, results } = fieldsOf(document);
+  const { total_results: total, results } = toFields(document);
   return typeof total !== "number" || !Array.isArray(results) || total <= results.length;
 }
 

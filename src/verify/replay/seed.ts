@@ -1,4 +1,4 @@
-import { fieldsOf, lookupTable } from "../../base/object.ts";
+import { lookupTable, toFields } from "../../base/object.ts";
 import { headerOf, type RecordedExchange } from "../exchange.ts";
 import { bodyOf, type Caller, type Row, rowsOf, WorkspaceSeed } from "./workspace-seed.ts";
 
@@ -61,7 +61,7 @@ function clustersIn(exchanges: readonly RecordedExchange[], fallback: string): R
         });
     }
     const key = headerOf(request, "x-cluster-key");
-    const named = fieldsOf(bodyOf(request)).cluster_id ?? /\/clusters\/([^/]+)\//.exec(request.target)?.[1];
+    const named = toFields(bodyOf(request)).cluster_id ?? /\/clusters\/([^/]+)\//.exec(request.target)?.[1];
     if (typeof named === "string" && response.status < 400)
       known.set(named, {
         ...known.get(named),
@@ -69,7 +69,7 @@ function clustersIn(exchanges: readonly RecordedExchange[], fallback: string): R
         label: known.get(named)?.label ?? named,
         ...(key && { key }),
       });
-    const answered = fieldsOf(bodyOf(response)).cluster_id;
+    const answered = toFields(bodyOf(response)).cluster_id;
     if (typeof answered === "string" && !known.has(answered) && operation !== undefined && operation !== "catch-all")
       known.set(answered, { id: answered, label: answered });
   }
@@ -105,10 +105,10 @@ function mappingsIn(exchanges: readonly RecordedExchange[]): Row {
   });
   for (const { operation = "", request, response } of exchanges) {
     if (/\.(?:un)?map/.test(operation))
-      for (const list of Object.values(fieldsOf(bodyOf(request))))
+      for (const list of Object.values(toFields(bodyOf(request))))
         for (const one of [list].flat()) mapped.add(String(one));
     const [table, field] = lookups[operation] ?? [];
-    const { cluster_id: cluster, ...rest } = fieldsOf(bodyOf(response));
+    const { cluster_id: cluster, ...rest } = toFields(bodyOf(response));
     const identifier = field === undefined ? undefined : (rest[field] ?? request.target.split("/").at(-1));
     if (table === undefined || typeof cluster !== "string" || typeof identifier !== "string" || mapped.has(identifier))
       continue;

@@ -1,4 +1,4 @@
-import { fieldsOf, isObject, tryParseJson } from "../../base/object.ts";
+import { isObject, toFields, tryParseJson } from "../../base/object.ts";
 import { headerOf, type RecordedExchange } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 
@@ -31,7 +31,7 @@ export class WorkspaceSeed {
     const own = this.#own();
     const users = this.#users(own);
     const acting = this.#actingUser(users);
-    const { hmac_key } = fieldsOf(this.#last("webhooks.hmac-key"));
+    const { hmac_key } = toFields(this.#last("webhooks.hmac-key"));
     const workspace = {
       id: this.#id,
       cluster_id: this.#clusterId,
@@ -94,11 +94,11 @@ export class WorkspaceSeed {
         name,
         email,
         ...(typeof designation === "string" && { designation }),
-        ...(Array.isArray(roles) && { roles: roles.map((role) => fieldsOf(role).id) }),
+        ...(Array.isArray(roles) && { roles: roles.map((role) => toFields(role).id) }),
         ...(typeof is_active === "boolean" && { is_active }),
       });
     }
-    const isComplete = this.#all("users.list").some((body) => Number(fieldsOf(body).total_results) <= users.size);
+    const isComplete = this.#all("users.list").some((body) => Number(toFields(body).total_results) <= users.size);
     for (const user of isComplete ? [] : this.#mentionedUsers())
       if (!users.has(user.id) && ![...users.values()].some(({ email }) => email === user.email))
         users.set(user.id, user);
@@ -164,7 +164,7 @@ export class WorkspaceSeed {
 
   #organizationTypes(own: (name: string) => readonly Row[]): readonly Row[] {
     const listed = rowsOf(this.#last("organizations.types"));
-    const base = own("workspaces").length ? [] : rowsOf(fieldsOf(rowsOf(this.#base.workspaces)[0]).organization_types);
+    const base = own("workspaces").length ? [] : rowsOf(toFields(rowsOf(this.#base.workspaces)[0]).organization_types);
     const rows =
       listed.length > 0
         ? listed.map(({ id, name, jurisdiction }) => ({
@@ -181,11 +181,11 @@ export class WorkspaceSeed {
   #jurisdictions(_own: (name: string) => readonly Row[]): readonly Row[] {
     const found = new Map<unknown, Row>();
     for (const { jurisdiction } of this.#all("organizations.entities").flatMap((body) => rowsOf(body))) {
-      const { id, name, code2 } = fieldsOf(jurisdiction);
+      const { id, name, code2 } = toFields(jurisdiction);
       if (typeof id === "number" && typeof name === "string" && typeof code2 === "string")
         found.set(code2, { id, name, iso_code: code2 });
     }
-    for (const row of rowsOf(fieldsOf(rowsOf(this.#base.workspaces)[0]).jurisdictions))
+    for (const row of rowsOf(toFields(rowsOf(this.#base.workspaces)[0]).jurisdictions))
       if (!found.has(row.iso_code)) found.set(row.iso_code, row);
     for (const code of this.#sent("jurisdiction_iso_code"))
       if (!found.has(code)) found.set(code, { id: 900 + found.size, name: code, iso_code: code });
@@ -202,17 +202,17 @@ export class WorkspaceSeed {
         state_name: state = "",
         zipcode = "",
         country,
-      } = fieldsOf(row.primary_address);
+      } = toFields(row.primary_address);
       return {
         id: row.id,
         workspace_id: this.#id,
         reference_id: row.reference_id,
         name: row.name,
-        jurisdiction: fieldsOf(row.jurisdiction).name ?? "",
-        type: fieldsOf(row.organization_type).name ?? "",
+        jurisdiction: toFields(row.jurisdiction).name ?? "",
+        type: toFields(row.organization_type).name ?? "",
         is_primary: row.is_primary === true,
         ...(row.primary_address != null && {
-          address: { line_one, city, state, zipcode, country: fieldsOf(country).name ?? "" },
+          address: { line_one, city, state, zipcode, country: toFields(country).name ?? "" },
         }),
       };
     });
@@ -254,7 +254,7 @@ export class WorkspaceSeed {
       if (typeof id === "number" && !rows.some((row) => row.id === id))
         rows.push(this.#template({ id, name: `Template ${id}`, contract_type_id: types[0]?.id, tags: [] }, base));
     return rows.map((row) => {
-      const metadata = fieldsOf(this.#lastAt("templates.metadata", `/templates/${row.id}/`));
+      const metadata = toFields(this.#lastAt("templates.metadata", `/templates/${row.id}/`));
       if (!Array.isArray(metadata.attributes)) return row;
       return {
         ...row,
@@ -329,7 +329,7 @@ const questionKeys = ["variable", "display_label", "type", "required", "options"
 
 const questionOf = (question: unknown): Row =>
   Object.fromEntries(
-    Object.entries(fieldsOf(question)).filter(([key, value]) => questionKeys.includes(key) && value != null),
+    Object.entries(toFields(question)).filter(([key, value]) => questionKeys.includes(key) && value != null),
   );
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -338,7 +338,7 @@ export type Row = Readonly<Record<string, unknown>>;
 export const bodyOf = (message: { readonly body: Buffer }): unknown => tryParseJson(message.body.toString("utf8"));
 /** The objects of a list, or of the list under a name. */
 export const rowsOf = (value: unknown, name?: string): readonly Row[] => {
-  const list = Array.isArray(value) ? value : name === undefined ? undefined : fieldsOf(value)[name];
+  const list = Array.isArray(value) ? value : name === undefined ? undefined : toFields(value)[name];
   return Array.isArray(list) ? list.filter(isObject) : [];
 };
 

@@ -12,10 +12,10 @@ import { findContractType, findEntity } from "../../workspace/workspace-rows.ts"
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { createByTransition } from "../lifecycle/transition.ts";
 import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
-import { performer, toListedContract } from "../records.ts";
+import { toListedContract, toPerformer } from "../records.ts";
 
 import { createContract } from "./new-contract.ts";
-import { partyInputs } from "./template-contract.ts";
+import { toPartyInputs } from "./template-contract.ts";
 
 type Request = z.output<typeof ImportExecutedRequest>;
 
@@ -25,13 +25,13 @@ export const executedHandlers = {
     // One of them is set, else the fields would have been rejected.
     const checked = await checkPdf((body.file_base64 ?? body.file_content)!, pdfs, fail);
     // Looked at before the bytes are stored, so that a rejected import leaves nothing behind.
-    const { file } = await store.read((view) => acceptable(view, workspace, body, checked, fail));
+    const { file } = await store.read((view) => validate(view, workspace, body, checked, fail));
     const blob = await storeFile(blobs, file);
 
     return store.transaction("executed.import", async (tx) => {
       const at = clock.now();
-      const { type, entity } = await acceptable(tx, workspace, body, checked, fail);
-      const { parties, news } = await resolveParties(tx, counterparties(body), workspace, at);
+      const { type, entity } = await validate(tx, workspace, body, checked, fail);
+      const { parties, news } = await resolveParties(tx, listCounterparties(body), workspace, at);
       await emitCounterpartyChanges(tx, { clock, caller }, news);
       const contract = createContract(tx, caller, at, {
         name: body.contract_name,
@@ -42,7 +42,7 @@ export const executedHandlers = {
         external_metadata: normalizeMetadata(body.external_metadata),
         versions: [createVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
       });
-      const by = performer(caller);
+      const by = toPerformer(caller);
       return toListedContract(
         tx,
         { cluster },
@@ -53,7 +53,7 @@ export const executedHandlers = {
 } satisfies ClusterHandlers;
 
 /** The rows and the file that a request names, or every field that is wrong (DECISIONS.md, C8). */
-async function acceptable(
+async function validate(
   view: View,
   workspace: Workspace,
   body: Request,
@@ -79,7 +79,7 @@ async function acceptable(
 }
 
 /** The specification's fields name one counterparty; the other spelling is a list (DECISIONS.md, C8 and F17). */
-function counterparties(body: Request): PartyInput[] {
+function listCounterparties(body: Request): PartyInput[] {
   const party = parsePartyFields(body);
-  return party ? [party] : partyInputs(body.counterparty_details ?? []);
+  return party ? [party] : toPartyInputs(body.counterparty_details ?? []);
 }

@@ -9,19 +9,19 @@ import type { AuthenticatedMember } from "../../context.ts";
 import type { CounterpartyChange } from "../../counterparties/rows.ts";
 import { Problems } from "../../response.ts";
 import { noteUnknownAnswers, validateAnswers, withDefaults } from "../../templates/answers.ts";
-import { assignPersonIds, rowNotFoundMessage } from "../../workspace/users.ts";
+import { assignPersonIds, formatRowNotFound } from "../../workspace/users.ts";
 import { findTemplate } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { type PartyInput, resolveParties } from "../parties.ts";
-import { fullName } from "../records.ts";
+import { formatFullName } from "../records.ts";
 import type { Contract, Party, Signatory } from "../rows.ts";
 import { createContract } from "./new-contract.ts";
 
 type Request = z.output<typeof CreateContractRequest>;
-type Refusals = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
+type RejectionCode = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
 
 /** A draft, not stored yet, and its new counterparties, which are not emitted yet. */
-interface Draft {
+interface DraftResult {
   readonly draft: Contract;
   readonly news: readonly CounterpartyChange[];
 }
@@ -32,26 +32,26 @@ export async function draftFromTemplate(
   caller: AuthenticatedMember,
   body: Request,
   at: number,
-  { fail, finding }: Pick<Call<Refusals, unknown>, "fail" | "finding">,
-): Promise<Draft> {
+  { fail, finding }: Pick<Call<RejectionCode, unknown>, "fail" | "finding">,
+): Promise<DraftResult> {
   const { workspace } = caller;
   const problems = new Problems();
-  const template = await usableTemplate(tx, workspace, body.contract_template_id);
+  const template = await findUsableTemplate(tx, workspace, body.contract_template_id);
   if (typeof template === "string") return fail("invalid-fields", { contract_template_id: [template] });
-  const entity = await entityOf(tx, workspace, body.entity_reference_id);
+  const entity = await findEntityByReference(tx, workspace, body.entity_reference_id);
   if (!entity && body.entity_reference_id != null) {
-    problems.add(["entity_reference_id"], rowNotFoundMessage(body.entity_reference_id));
+    problems.add(["entity_reference_id"], formatRowNotFound(body.entity_reference_id));
   }
   noteUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
   const contract_data = withDefaults(template.attributes, body.contract_data);
   problems.addAll(["contract_data"], validateAnswers(template.attributes, contract_data));
   checkCounterparties(body.counter_party_details, template, workspace, problems);
   const given = body.signatories ?? [];
-  checkSignatories(given, body.counter_party_details.map(nameOf), problems);
+  checkSignatories(given, body.counter_party_details.map(formatName), problems);
   if (problems.found) return fail("invalid-fields", problems.found);
   requireKnownConfiguration(body.external_metadata, fail);
 
-  const { parties, news } = await resolveParties(tx, partyInputs(body.counter_party_details), workspace, at);
+  const { parties, news } = await resolveParties(tx, toPartyInputs(body.counter_party_details), workspace, at);
   const people = resolveSignatories(given, parties, template, fail);
   const others = parties.map((party) => party.name).join(", ");
   const draft = createContract(tx, caller, at, {
@@ -63,34 +63,38 @@ export async function draftFromTemplate(
     entity_id: entity?.id ?? null,
     contract_data,
     counterparties: [...parties],
-    signatories: await signatoryRows(tx, workspace, people, at),
+    signatories: await createSignatoryRows(tx, workspace, people, at),
     external_metadata: normalizeMetadata(body.external_metadata),
   });
   return { draft, news };
 }
 
 /** The template, or the problem with the id. */
-async function usableTemplate(view: View, workspace: Workspace, id: number): Promise<Template | string> {
+async function findUsableTemplate(view: View, workspace: Workspace, id: number): Promise<Template | string> {
   const template = await findTemplate(view, workspace, id);
-  if (!template) return rowNotFoundMessage(id);
+  if (!template) return formatRowNotFound(id);
   return template.signature_capable ? template : "This template cannot be sent for signature";
 }
 
 /** The entity of a reference id; without one, the primary entity. */
-async function entityOf(view: View, workspace: Workspace, reference?: string | null): Promise<Entity | undefined> {
+async function findEntityByReference(
+  view: View,
+  workspace: Workspace,
+  reference?: string | null,
+): Promise<Entity | undefined> {
   const own = await view.list(entities, { by: "workspace", equals: workspace.id });
   return own.find((entity) => (reference == null ? entity.is_primary : entity.reference_id === reference));
 }
 
-type Details = z.output<typeof CounterPartyDetails>;
+type CounterpartyDetails = z.output<typeof CounterPartyDetails>;
 
 /** Name of a counterparty: signatories refer to it by this (DECISIONS.md, F11). */
-const nameOf = ({ is_individual, organization_name, poc_details }: Details): string =>
-  is_individual ? fullName(poc_details) : (organization_name ?? "");
+const formatName = ({ is_individual, organization_name, poc_details }: CounterpartyDetails): string =>
+  is_individual ? formatFullName(poc_details) : (organization_name ?? "");
 
 /** Checks `counter_party_details` against the template and what the workspace has configured (DECISIONS.md, C10). */
 function checkCounterparties(
-  details: readonly Details[],
+  details: readonly CounterpartyDetails[],
   template: Template,
   workspace: Workspace,
   problems: Problems,
@@ -122,17 +126,17 @@ function checkCounterparties(
 }
 
 /** The parties that `counter_party_details` names. */
-export const partyInputs = (details: readonly Details[]): PartyInput[] =>
+export const toPartyInputs = (details: readonly CounterpartyDetails[]): PartyInput[] =>
   details.map((each) => ({
-    name: nameOf(each),
+    name: formatName(each),
     is_individual: each.is_individual,
     organization_type: each.organization_type ?? null,
     poc: each.poc_details,
-    organization_details: each.organization_details ? withoutBlanks(each.organization_details) : null,
+    organization_details: each.organization_details ? dropBlanks(each.organization_details) : null,
   }));
 
 /** Keys that were sent as null say nothing. */
-const withoutBlanks = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+const dropBlanks = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value != null));
 
 type TemplateSignatoriesDetails = z.output<typeof SignatoryDetails>;
@@ -185,7 +189,7 @@ function resolveSignatories(
     : [];
   if (given.length === 0) {
     const contacts = parties.flatMap(({ name, poc }): SignatoryInput[] =>
-      poc ? [{ name: fullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
+      poc ? [{ name: formatFullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
     );
     return [...contacts, ...own];
   }
@@ -205,7 +209,7 @@ function resolveSignatories(
 }
 
 /** The rows of people who are to sign, who have an id each from then on (DECISIONS.md, C13). */
-export async function signatoryRows(
+export async function createSignatoryRows(
   tx: Transaction,
   workspace: Workspace,
   people: readonly SignatoryInput[],

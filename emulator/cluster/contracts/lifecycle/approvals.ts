@@ -1,13 +1,13 @@
 import type { listApprovals, requestApprovals } from "../../../../src/api/contracts/approvals.ts";
-import type { RefusalOf } from "../../../../src/api/contracts/lifecycle.ts";
+import type { RejectionCode } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../../../src/api/operation.ts";
-import { isoSeconds } from "../../../../src/base/clock.ts";
+import { toIsoSeconds } from "../../../../src/base/clock.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import type { Performer } from "../../../webhooks/emit.ts";
 import { roles, type Workspace } from "../../../world/workspaces.ts";
 import type { ClusterHandlers } from "../../context.ts";
-import { activeUser, rowNotFoundMessage, toOrgUser } from "../../workspace/users.ts";
+import { findActiveUser, formatRowNotFound, toOrgUser } from "../../workspace/users.ts";
 import { type Approval, type Contract, requireContract } from "../rows.ts";
 import { type LifecycleContext, transition } from "./transition.ts";
 
@@ -37,14 +37,14 @@ export const approvalHandlers = {
       const by = { name: caller.user.name, email: caller.user.email };
       const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals([...row.approvals, ...requested]) });
       const after = await transition(tx, world, contract, "request-approval", { by, patch }, fail);
-      return after.approvals.slice(-requested.length).map((approval) => requestRecord(approval, after));
+      return after.approvals.slice(-requested.length).map((approval) => toRequestRecord(approval, after));
     }),
 
   "approvals.list": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
       const contract = await requireContract(view, caller, params.composite_id, fail);
       return {
-        results: await Promise.all(contract.approvals.map((approval) => approvalRecord(view, approval, contract))),
+        results: await Promise.all(contract.approvals.map((approval) => toApprovalRecord(view, approval, contract))),
       };
     }),
 } satisfies ClusterHandlers;
@@ -63,16 +63,16 @@ async function requireApprovers(
     if (user === undefined && role === undefined) problems.push([index, { approver_user_id: ["Field required"] }]);
     else if (user !== undefined && role !== undefined) {
       problems.push([index, { approver_role_id: ["Only one of approver_user_id and approver_role_id can be given"] }]);
-    } else if (user !== undefined && !(await activeUser(view, workspace, user))) {
-      problems.push([index, { approver_user_id: [rowNotFoundMessage(user)] }]);
+    } else if (user !== undefined && !(await findActiveUser(view, workspace, user))) {
+      problems.push([index, { approver_user_id: [formatRowNotFound(user)] }]);
     } else if (role !== undefined && (await view.get(roles, role))?.workspace_id !== workspace.id) {
-      problems.push([index, { approver_role_id: [rowNotFoundMessage(role)] }]);
+      problems.push([index, { approver_role_id: [formatRowNotFound(role)] }]);
     }
   }
   if (problems.length > 0) fail("invalid-fields", { approvals: Object.fromEntries(problems) });
 }
 
-const requestRecord = (approval: Approval, contract: Contract): ResultOf<typeof requestApprovals>[number] => ({
+const toRequestRecord = (approval: Approval, contract: Contract): ResultOf<typeof requestApprovals>[number] => ({
   id: approval.id,
   contract_id: contract.id,
   name: approval.name,
@@ -83,7 +83,7 @@ const requestRecord = (approval: Approval, contract: Contract): ResultOf<typeof 
   ...(approval.order !== null && { order: approval.order }),
 });
 
-async function approvalRecord(
+async function toApprovalRecord(
   view: View,
   approval: Approval,
   contract: Contract,
@@ -96,23 +96,23 @@ async function approvalRecord(
       approval_name: approval.name,
       // Approvals of the public route are requested by hand.
       approval_type: "AD_HOC",
-      ...(approval.approver_user_id !== null && { org_user: await personRecord(view, approval.approver_user_id) }),
+      ...(approval.approver_user_id !== null && { org_user: await toPersonRecord(view, approval.approver_user_id) }),
       sent_for_approval: sent,
-      ...(sent && { last_sent_at: isoSeconds(approval.created_at) }),
+      ...(sent && { last_sent_at: toIsoSeconds(approval.created_at) }),
       notes: approval.notes,
-      created_by_org_user: await personRecord(view, approval.created_by),
+      created_by_org_user: await toPersonRecord(view, approval.created_by),
       status: approval.status,
     },
     approval_actions: approval.actions.map(({ status, notes, at }, index) => ({
       status,
       ...(notes !== null && { notes }),
-      created: isoSeconds(at),
+      created: toIsoSeconds(at),
       latest: index === approval.actions.length - 1,
     })),
   };
 }
 
-async function personRecord(view: View, userId: number) {
+async function toPersonRecord(view: View, userId: number) {
   const { id, name, email } = await toOrgUser(view, userId);
   return { id, name, email };
 }
@@ -148,7 +148,7 @@ export async function approve(
     readonly by: Performer;
     readonly note?: string | undefined;
   },
-  fail: Fail<RefusalOf<"approve">>,
+  fail: Fail<RejectionCode<"approve">>,
 ): Promise<Contract> {
   const open = contract.approvals.filter(({ status }) => status === "PENDING" || status === "NOT_STARTED");
   const chosen =

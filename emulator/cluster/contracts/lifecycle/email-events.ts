@@ -1,7 +1,7 @@
 import type { Activity } from "../../../../src/api/activities.ts";
 import type { Email } from "../../../world/emails.ts";
-import { partyOfContact } from "../links.ts";
-import { fullName } from "../records.ts";
+import { findPartyOfContact } from "../links.ts";
+import { formatFullName } from "../records.ts";
 import type { Contract, Signatory } from "../rows.ts";
 
 /** Recipients of an e-mail to the counterparty. */
@@ -11,7 +11,7 @@ export interface Addressees {
 }
 
 /** The addresses of the counterparties' contacts, unless the caller named others. */
-const counterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
+const listCounterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
   addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
 
 /** An e-mail of a contract that is to be sent, not kept yet. */
@@ -21,7 +21,7 @@ export type Mail = Pick<Email, "purpose" | "recipient" | "mode"> & {
 };
 
 /** The e-mails to signatories whose turn has come; there are no copies (DECISIONS.md, C11). */
-export const signingMails = (invited: readonly Signatory[]): readonly Mail[] =>
+export const listSigningMails = (invited: readonly Signatory[]): readonly Mail[] =>
   invited.map(({ email, name, is_counterparty }) => ({
     purpose: "signing",
     recipient: email,
@@ -30,23 +30,23 @@ export const signingMails = (invited: readonly Signatory[]): readonly Mail[] =>
   }));
 
 /** The name of a counterparty's contact; of anyone else the address is all that is known. */
-function nameOfContact(contract: Contract, email: string): string {
-  const poc = partyOfContact(contract, email)?.poc;
-  return poc ? fullName(poc) : email;
+function getContactName(contract: Contract, email: string): string {
+  const poc = findPartyOfContact(contract, email)?.poc;
+  return poc ? formatFullName(poc) : email;
 }
 
 /** The e-mails by which a contract is shared with the counterparties. */
-export function redliningMails(contract: Contract, addressees?: Addressees): readonly Mail[] {
-  const mail = (recipient: string, mode: Email["mode"]): Mail => ({
+export function listRedliningMails(contract: Contract, addressees?: Addressees): readonly Mail[] {
+  const toMail = (recipient: string, mode: Email["mode"]): Mail => ({
     purpose: "redlining",
     recipient,
     mode,
     // Recipients of copies may be anyone.
-    ...(mode === "to" && { invites: nameOfContact(contract, recipient) }),
+    ...(mode === "to" && { invites: getContactName(contract, recipient) }),
   });
   return [
-    ...counterpartyAddresses(contract, addressees).map((each) => mail(each, "to")),
-    ...(addressees?.cc ?? []).map((each) => mail(each, "cc")),
+    ...listCounterpartyAddresses(contract, addressees).map((each) => toMail(each, "to")),
+    ...(addressees?.cc ?? []).map((each) => toMail(each, "cc")),
   ];
 }
 
@@ -66,7 +66,7 @@ export function createActivityDataPerPerson(
       return [
         {
           counterparty_email_recipients: {
-            to_recipients: counterpartyAddresses(contract, addressees),
+            to_recipients: listCounterpartyAddresses(contract, addressees),
             cc_recipients: addressees?.cc ?? [],
           },
         },

@@ -22,16 +22,17 @@ const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
 const openReview = (contract: Contract, by: "internal" | "counterparty"): boolean =>
   contract.reviews.some((review) => review.by === by && review.completed_at === null);
 
-const pendingApprovals = (contract: Contract): number =>
+const countPendingApprovals = (contract: Contract): number =>
   contract.approvals.filter((approval) => approval.status === "PENDING" || approval.status === "NOT_STARTED").length;
 
 const holds: Readonly<Record<Condition, (contract: Contract) => boolean>> = {
   "template-asks-for-review": (contract) => contract.counterparty_review,
   "internal-review-open": (contract) => openReview(contract, "internal"),
-  "approvals-pending": (contract) => openReview(contract, "counterparty") && pendingApprovals(contract) > 0,
-  "counterparty-review-open": (contract) => openReview(contract, "counterparty") && pendingApprovals(contract) === 0,
+  "approvals-pending": (contract) => openReview(contract, "counterparty") && countPendingApprovals(contract) > 0,
+  "counterparty-review-open": (contract) =>
+    openReview(contract, "counterparty") && countPendingApprovals(contract) === 0,
   "approval-was-last": (contract) =>
-    pendingApprovals(contract) === 1 &&
+    countPendingApprovals(contract) === 1 &&
     contract.reviews.every((review) => review.completed_at !== null) &&
     contract.reviews.some((review) => review.by === "counterparty") &&
     contract.signatories.length > 0,
@@ -41,9 +42,9 @@ const holds: Readonly<Record<Condition, (contract: Contract) => boolean>> = {
 const met: Readonly<Record<Requirement, (contract: Contract) => boolean>> = {
   "has-signatories": (contract) => contract.signatories.length > 0,
   "reviews-complete": (contract) => contract.reviews.every((review) => review.completed_at !== null),
-  "approvals-complete": (contract) => pendingApprovals(contract) === 0,
+  "approvals-complete": (contract) => countPendingApprovals(contract) === 0,
   "review-open": (contract) => contract.reviews.some((review) => review.completed_at === null),
-  "approval-pending": (contract) => pendingApprovals(contract) > 0,
+  "approval-pending": (contract) => countPendingApprovals(contract) > 0,
 };
 
 /**
@@ -66,12 +67,12 @@ export function move(
   if ("refusedAs" in row) return { refused: row.refusedAs, data: undefined };
   const missing = row.requires?.find((requirement) => !met[requirement](contract));
   if (missing !== undefined) return { refused: requirements[missing], data: undefined };
-  return { taken: row, contract: inStatus(contract, row, at) };
+  return { taken: row, contract: setStatus(contract, row, at) };
 }
 
 /** The contract after a move: its status, and what being in the new state means for it. */
-function inStatus(contract: Contract, { trigger, to }: Move, at: number): Contract {
-  const moved = { ...reviewed(contract, trigger, to, at), updated_at: at };
+function setStatus(contract: Contract, { trigger, to }: Move, at: number): Contract {
+  const moved = { ...updateReviews(contract, trigger, to, at), updated_at: at };
   switch (to) {
     case "=":
       return moved;
@@ -82,17 +83,17 @@ function inStatus(contract: Contract, { trigger, to }: Move, at: number): Contra
     case "ON_HOLD":
       return { ...moved, status: to, held_from: contract.status };
     case "SIGN":
-      return { ...moved, status: to, sent_for_signature_at: at, signatories: invited(contract.signatories, at) };
+      return { ...moved, status: to, sent_for_signature_at: at, signatories: markInvited(contract.signatories, at) };
     case "EXECUTED":
       return { ...moved, status: to, executed_at: at };
     case "VOIDED":
       return { ...moved, status: to, held_from: null };
     default:
-      return { ...moved, status: to, signatories: recalled(contract.signatories) };
+      return { ...moved, status: to, signatories: clearInvitations(contract.signatories) };
   }
 }
 
-function reviewed(contract: Contract, trigger: Trigger, to: Move["to"], at: number): Contract {
+function updateReviews(contract: Contract, trigger: Trigger, to: Move["to"], at: number): Contract {
   if (trigger === "send" && to === "REDLINING") {
     const review = { id: contract.reviews.length + 1, by: "counterparty" as const, description: "" };
     const nobody = { reviewer_user_id: null, reviewer_role_id: null };
@@ -103,7 +104,7 @@ function reviewed(contract: Contract, trigger: Trigger, to: Move["to"], at: numb
     };
   }
   if (trigger === "send") return { ...contract, sent_to_counterparty_at: at };
-  if (trigger === "complete-review") return { ...contract, reviews: oldestCompleted(contract, at) };
+  if (trigger === "complete-review") return { ...contract, reviews: completeOldest(contract, at) };
   return contract;
 }
 
@@ -113,19 +114,19 @@ export function findNextReview({ reviews }: Pick<Contract, "reviews">): Review |
   return waiting.find((review) => review.by === "internal") ?? waiting[0];
 }
 
-function oldestCompleted({ reviews }: Contract, at: number): Contract["reviews"] {
+function completeOldest({ reviews }: Contract, at: number): Contract["reviews"] {
   const done = findNextReview({ reviews });
   return reviews.map((review) => (review === done ? { ...review, completed_at: at } : review));
 }
 
 /** Everybody starts again; those whose turn it is have the contract before them. */
-function invited(signatories: readonly Signatory[], at: number): Signatory[] {
+function markInvited(signatories: readonly Signatory[], at: number): Signatory[] {
   const fresh = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
   return inviteNextSignatories(fresh, at);
 }
 
 /** Signatures given so far are void with the links; who declined stays visible until the next round. */
-function recalled(signatories: readonly Signatory[]): Signatory[] {
+function clearInvitations(signatories: readonly Signatory[]): Signatory[] {
   return signatories.map((signatory) =>
     signatory.action?.is_success === false ? signatory : { ...signatory, action: null, sent_at: null },
   );
@@ -152,13 +153,13 @@ export function findPrecedingSignatory(
 
 /** People whose turn it is; none when all have acted. */
 export function findNextSignatories(signatories: readonly Signatory[]): Signatory[] {
-  const first = firstOrder(signatories);
+  const first = findFirstOrder(signatories);
   return signatories.filter((each) => each.action === null && hasTurn(each, first));
 }
 
 /** Puts the contract before those whose turn has come. */
 export function inviteNextSignatories(signatories: readonly Signatory[], at: number): Signatory[] {
-  const first = firstOrder(signatories);
+  const first = findFirstOrder(signatories);
   return signatories.map((signatory) =>
     signatory.action === null && signatory.sent_at === null && hasTurn(signatory, first)
       ? { ...signatory, sent_at: at }
@@ -167,7 +168,7 @@ export function inviteNextSignatories(signatories: readonly Signatory[], at: num
 }
 
 /** The lowest order of those who have not signed yet. */
-const firstOrder = (signatories: readonly Signatory[]): number =>
+const findFirstOrder = (signatories: readonly Signatory[]): number =>
   signatories.reduce(
     (least, { action, sign_order }) => (action === null && sign_order !== null ? Math.min(least, sign_order) : least),
     Number.POSITIVE_INFINITY,

@@ -1,14 +1,14 @@
 import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
-import { addressKey } from "../../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
 import { contractKey, endContractEntries, enqueue } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emails, sendEmail } from "../../../world/emails.ts";
 import { hasDeliveryOutcome } from "../../emails.ts";
 import { inviteCounterparties } from "../../invitations/invite.ts";
 import { scheduleReport } from "../../reports/report.ts";
-import { personPaths } from "../links.ts";
+import { createPersonPathBuilder } from "../links.ts";
 import type { Contract, Signatory } from "../rows.ts";
-import { type Addressees, type Mail, redliningMails, signingMails } from "./email-events.ts";
+import { type Addressees, listRedliningMails, listSigningMails, type Mail } from "./email-events.ts";
 
 /** The provider reports an e-mail as delivered this much after it was sent (DECISIONS.md, C11). */
 const emailDeliveryMs = 60_000;
@@ -34,16 +34,16 @@ export async function startTimers(tx: Transaction, contract: Contract, timing: T
   const { taken, leaves, at, autoSignMs, invited, addressees } = timing;
   const mails =
     taken.sends === "signing"
-      ? signingMails(invited)
+      ? listSigningMails(invited)
       : taken.sends === "redlining"
-        ? redliningMails(contract, addressees)
+        ? listRedliningMails(contract, addressees)
         : [];
   const isSent = taken.sends !== undefined && leaves && contract.signatories.length > 0;
   await sendContractEmails(tx, contract, mails, at, isSent);
   if (taken.to === "held") await expectReports(tx, contract, at);
   if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of sortSignatories(contract).entries()) {
-    timer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
+    addTimer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
   }
 }
 
@@ -64,13 +64,13 @@ export async function sendContractEmails(
   if (isSent) scheduleReport(tx, "report-signatories", contract_id, at);
   else if (isNew) scheduleReport(tx, "report-invitations", contract_id, at);
   if (mails.length === 0) return;
-  const pathOf = await personPaths(tx, contract);
+  const pathOf = await createPersonPathBuilder(tx, contract);
   for (const { purpose, recipient, mode } of mails) {
     const path = pathOf(recipient);
     const token = tokens.get(recipient) ?? null;
     const of = { cluster_id, workspace_id, contract_id };
     const { id } = sendEmail(tx, { ...of, purpose, recipient, mode, path, token, sent_at: at });
-    timer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
+    addTimer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
   }
 }
 
@@ -83,18 +83,18 @@ async function expectReports(tx: Transaction, contract: Contract, at: number): P
   const [purpose, since] =
     status === "SIGN" ? ["signing", sent_for_signature_at] : ["redlining", sent_to_counterparty_at];
   if (since === null || (status !== "SIGN" && status !== "REDLINING")) return;
-  const waiting = new Set(signatories.flatMap(({ email, action }) => (action === null ? addressKey(email) : [])));
+  const waiting = new Set(signatories.flatMap(({ email, action }) => (action === null ? toAddressKey(email) : [])));
   const newest = new Map<string, number>();
   for (const email of await tx.list(emails, { by: "contract", equals: contract.id })) {
     if (email.purpose !== purpose || email.sent_at < since) continue;
-    const person = addressKey(email.recipient);
+    const person = toAddressKey(email.recipient);
     newest.delete(person);
     if (!hasDeliveryOutcome(email) && (purpose === "redlining" || waiting.has(person))) newest.set(person, email.id);
   }
-  for (const id of newest.values()) timer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
+  for (const id of newest.values()) addTimer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
 }
 
-const timer = (tx: Transaction, { id, workspace_id }: Contract, due: number, kind: string, ref: number): void =>
+const addTimer = (tx: Transaction, { id, workspace_id }: Contract, due: number, kind: string, ref: number): void =>
   void enqueue(tx, { due, kind, concurrency_key: contractKey(id), workspace_id, ref: `${id} ${ref}` });
 
 const sortSignatories = ({ signatories }: Contract) =>

@@ -1,4 +1,4 @@
-import type { RefusalOf, Trigger } from "../../../../src/api/contracts/lifecycle.ts";
+import type { RejectionCode, Trigger } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail, FailureCode } from "../../../../src/api/failures.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
 import type { Transaction } from "../../../store/port.ts";
@@ -6,8 +6,8 @@ import { emit, type Performer, SYSTEM } from "../../../webhooks/emit.ts";
 
 import type { Settings } from "../../../world/settings.ts";
 import { endInvitations } from "../../invitations/invite.ts";
-import { metricsDiffer } from "../details.ts";
-import { contractFacts } from "../records.ts";
+import { haveMetricsChanged } from "../details.ts";
+import { readContractFacts } from "../records.ts";
 import { type Contract, contracts } from "../rows.ts";
 import { type Addressees, createActivityDataPerPerson } from "./email-events.ts";
 import { findInvitedSignatories, move } from "./lifecycle.ts";
@@ -38,11 +38,11 @@ export async function transition<T extends Trigger>(
   contract: Contract,
   trigger: T,
   options: TransitionOptions,
-  fail: Fail<RefusalOf<T>>,
+  fail: Fail<RejectionCode<T>>,
 ): Promise<Contract> {
   // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared whatever it rejects
   // with.
-  return applyTransition(tx, world, contract, trigger, options, contract.status, fail as unknown as Refuse);
+  return applyTransition(tx, world, contract, trigger, options, contract.status, fail as unknown as TransitionRejecter);
 }
 
 /** The same for a contract that is being created; creation is never rejected by the table. */
@@ -58,7 +58,7 @@ export function createByTransition(
   });
 }
 
-type Refuse = (code: FailureCode, data: unknown) => never;
+type TransitionRejecter = (code: FailureCode, data: unknown) => never;
 
 async function applyTransition(
   tx: Transaction,
@@ -67,7 +67,7 @@ async function applyTransition(
   trigger: Trigger,
   { by, addressees, patch }: TransitionOptions,
   from: Contract["status"] | "(new)",
-  refuse: Refuse,
+  refuse: TransitionRejecter,
 ): Promise<Contract> {
   const at = clock.now();
   const outcome = move(before, trigger, at, from);
@@ -82,7 +82,7 @@ async function applyTransition(
   tx.put(contracts, after);
   if (leaves && isOver(after)) await endInvitations(tx, after, at);
 
-  const facts = await contractFacts(tx, after);
+  const facts = await readContractFacts(tx, after);
   const performed_by = taken.by === "SYSTEM" ? SYSTEM : by;
   for (const activity of taken.emits) {
     for (const data of createActivityDataPerPerson(activity, after, { invited, addressees })) {
@@ -93,7 +93,7 @@ async function applyTransition(
       await emit(tx, clock, { workspace_id: after.workspace_id, activity: created, at, performed_by, contract: facts });
     }
   }
-  if (from !== "(new)" && metricsDiffer(before, after)) {
+  if (from !== "(new)" && haveMetricsChanged(before, after)) {
     const activity = "CONTRACT_PROCESS_METRIC_UPDATED";
     await emit(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts });
   }

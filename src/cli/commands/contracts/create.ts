@@ -1,5 +1,5 @@
 import { findByExternalMetadata } from "../../../api/contracts/contracts.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { ApiResponse } from "../../../client/response.ts";
 import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
@@ -21,7 +21,7 @@ async function showExisting(
   spec: CommandSpec,
   { output, signal }: Context,
 ): Promise<boolean> {
-  const { id } = fieldsOf(fieldsOf(call.args.body).external_metadata);
+  const { id } = toFields(toFields(call.args.body).external_metadata);
   if (typeof id !== "string" || id === "") {
     throw new UsageError("--idempotent requires external_metadata.id", {
       hint: "Set it to the ID of the record in your system: --set external_metadata.id=ID",
@@ -93,7 +93,7 @@ export const contractsCreate = defineCommand({
         return undefined;
       });
     }
-    const { id } = fieldsOf(answer.value);
+    const { id } = toFields(answer.value);
     if (typeof id === "string")
       await context.output.note(`Created ${id}. Next: ${formatNextCommand(["contracts", "send", id], context)}`);
     return undefined;

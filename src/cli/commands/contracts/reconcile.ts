@@ -3,7 +3,7 @@ import { showProcessMetrics } from "../../../api/contracts/contract-details.ts";
 import { listContracts } from "../../../api/contracts/contract-list.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { parseDuration } from "../../../base/duration.ts";
-import { fieldsOf, tryParseJson } from "../../../base/object.ts";
+import { toFields, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
@@ -125,7 +125,7 @@ function requireSince(text: string): void {
 async function startOf(text: string, client: Client, { signal, host }: Context): Promise<number> {
   const ms = parseDuration(text);
   if (ms === undefined) return Date.parse(text);
-  const { headers } = await client.send(CheckedCall.of(listContracts, { query: { limit: 1 } }), { signal });
+  const { headers } = await client.send(CheckedCall.check(listContracts, { query: { limit: 1 } }), { signal });
   const now = Date.parse(headers["x-svc-time"] ?? headers.date ?? "");
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
 }
@@ -191,8 +191,8 @@ function missing(due: readonly Due[], received: readonly Buffer[]): Due[] {
   const left = [...due];
   const seen = new Set<string>();
   for (const body of received) {
-    const { activity, contract_id: number, activity_data: data } = fieldsOf(tryParseJson(body.toString("utf8")));
-    const { timestamp } = fieldsOf(data);
+    const { activity, contract_id: number, activity_data: data } = toFields(tryParseJson(body.toString("utf8")));
+    const { timestamp } = toFields(data);
     // A delivery that was repeated is one webhook.
     const key = JSON.stringify([activity, number, timestamp]);
     if (seen.has(key)) continue;

@@ -3,7 +3,7 @@ import { watchRequests } from "../../../api/emulator/requests.ts";
 import type { resendToWebhook } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { type Attempt, hasSucceeded, summarizeAttemptOutcome } from "../../../api/webhook-health/attempts.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { requireValidValue } from "../../../client/response.ts";
 import type { CommandSpec } from "../../../derive/command-spec.ts";
@@ -62,7 +62,7 @@ async function list(spec: CommandSpec, input: CommandInput, context: Context): P
   const { reads } = withoutReads(input);
   const prepared = await prepareCall(spec, input, context, reads === undefined ? {} : { query: { reads } });
   if (prepared === "dry-run") return undefined;
-  const { reads_left_out: count } = fieldsOf((await prepared.send()).value);
+  const { reads_left_out: count } = toFields((await prepared.send()).value);
   if (typeof count === "number" && count > 0) {
     await context.output.note(`${pluralize(count, "read")} of the control plane hidden. To show them: --reads`);
   }

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
-import { isoMillis, systemWallClock } from "../../../base/clock.ts";
+import { systemWallClock, toIsoMillis } from "../../../base/clock.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets } from "../../connection/emulator-variables.ts";
 import { toEndedError } from "../../connection/ended-emulator.ts";
@@ -189,7 +189,7 @@ async function showActivity(emulator: Emulator, { globals, host, output }: Conte
 
 /** In a file the time is read later. Activities have the emulator's time, errors the machine's. */
 const stamped = (line: string, { stderr, wall }: Host): string =>
-  isFileStream(stderr) ? `${isoMillis(wall.now())} (wall)  ${line}` : line;
+  isFileStream(stderr) ? `${toIsoMillis(wall.now())} (wall)  ${line}` : line;
 
 const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
   emulator.watch(async (events) => {

@@ -1,6 +1,6 @@
 import { showTrace, watchTrace } from "../../../api/emulator/traces.ts";
-import { emulatorResource, spanOf } from "../../../api/trace-span.ts";
-import { otlpDocument } from "../../../base/otlp.ts";
+import { emulatorResource, toSpan } from "../../../api/trace-span.ts";
+import { buildOtlpDocument } from "../../../base/otlp.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream as followEvents } from "../../connection/follow.ts";
@@ -49,7 +49,7 @@ async function show(ref: string, file: string | undefined, context: Context) {
   const trace = await client.call(showTrace, { params: { ref } }, { signal });
   if (format === "otlp") {
     await output.document(
-      otlpDocument(trace.nodes.map(spanOf), emulatorResource, { name: "svc", version: svcVersion }),
+      buildOtlpDocument(trace.nodes.map(toSpan), emulatorResource, { name: "svc", version: svcVersion }),
       2,
     );
   } else if (format === "mermaid") {

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { TypedFlag } from "../../../derive/command-flags.ts";
@@ -132,13 +132,13 @@ async function runFew(
     throw new InputRequiredError("file", `${file}; or --${flag}`);
   }
   const mappedIn = ({ args }: CheckedCall) => {
-    const { cluster_id, [listField]: list } = fieldsOf(args.body);
+    const { cluster_id, [listField]: list } = toFields(args.body);
     const identifiers = [list].flat();
     return { cluster: String(cluster_id), rows: identifiers.length, distinct: new Set(identifiers).size };
   };
   const changes: CallChanges = {
     sign: (asked) => {
-      const body = fieldsOf(asked.args.body);
+      const body = toFields(asked.args.body);
       const of = kind(input.flags.hash ?? "sha256");
       const sent = [body[listField]].flat().map((identifier) => toIdentifier(of, String(identifier)));
       return asked.with({ body: { ...body, [listField]: sent } });
@@ -148,7 +148,7 @@ async function runFew(
   };
   const confirm = async (asked: CheckedCall) => {
     if (action === "unmap") return confirmRemoval({ noun, ...mappedIn(asked) }, input.flags.confirm, context);
-    const values = [fieldsOf(asked.args.body)[listField]].flat().map(String);
+    const values = [toFields(asked.args.body)[listField]].flat().map(String);
     return askAboutMoves(findWork(`map-${name}`)!, mappedIn(asked).cluster, values, context);
   };
   return runDerivedCommand(spec, input, context, { ...changes, confirm });

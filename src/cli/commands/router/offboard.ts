@@ -1,6 +1,6 @@
 import { showWorkspaceRouting } from "../../../api/emulator/state.ts";
 import { deleteWorkspaceData } from "../../../api/router/clusters.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
@@ -78,9 +78,9 @@ const routerOffboard = defineCommand({
     }
     if (cluster === undefined) throw new InputRequiredError("cluster_id", "<cluster-id> is required");
     if (from === undefined && apply === undefined) {
-      const counts = ({ args }: CheckedCall) => ({ ...offboardWork, cluster, ...countsOf(fieldsOf(args.body)) });
+      const counts = ({ args }: CheckedCall) => ({ ...offboardWork, cluster, ...countsOf(toFields(args.body)) });
       return runDerivedCommand(spec!, input, context, {
-        sign: (asked) => asked.with({ body: identified(fieldsOf(asked.args.body), input.flags.hash ?? "sha256") }),
+        sign: (asked) => asked.with({ body: identified(toFields(asked.args.body), input.flags.hash ?? "sha256") }),
         confirm: () => confirmName(`Delete routing data of a workspace from ${cluster}`, cluster, given, context),
         check: ({ value }, sent) => requireConfirmed(value, counts(sent)),
         outcome: (sent) => formatOutcome(counts(sent)),
@@ -122,7 +122,7 @@ function identified(body: Readonly<Record<string, unknown>>, hash: EmailHashing)
   for (const { field, kind } of Object.values(offboardKinds)) {
     const list = (given: unknown) => [given].flat().map((one) => toIdentifier(kind(hash), String(one)));
     if (field === "external_integrations" && Array.isArray(body[field])) {
-      sent[field] = body[field].map((one) => ({ ...one, external_id_list: list(fieldsOf(one).external_id_list) }));
+      sent[field] = body[field].map((one) => ({ ...one, external_id_list: list(toFields(one).external_id_list) }));
     } else if (body[field] !== undefined) sent[field] = list(body[field]);
   }
   return sent;
@@ -130,7 +130,7 @@ function identified(body: Readonly<Record<string, unknown>>, hash: EmailHashing)
 
 function countsOf(body: Readonly<Record<string, unknown>>): { readonly rows: number; readonly distinct: number } {
   const lists = Object.values(offboardKinds).map(({ field }) => [body[field] ?? []].flat());
-  const identifiers = lists.map((list) => list.flatMap((one) => fieldsOf(one).external_id_list ?? one));
+  const identifiers = lists.map((list) => list.flatMap((one) => toFields(one).external_id_list ?? one));
   const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
   return {
     rows: sum(identifiers.map((list) => list.length)),

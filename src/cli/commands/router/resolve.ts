@@ -3,7 +3,7 @@ import { listClusters } from "../../../api/router/clusters.ts";
 import { showClusterClient, showClusterEmail } from "../../../api/router/mapping-tables.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
-import { clusterClaim } from "../../../schemes/jwt-claims.ts";
+import { readClusterClaim } from "../../../schemes/jwt-claims.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
@@ -81,7 +81,7 @@ async function unless404<T>(ask: () => Promise<T>): Promise<T | undefined> {
 async function namedClusters(context: Context, identifier: string): Promise<Owner[]> {
   const client = await context.client("router");
   const ids = (await client.call(listClusters, {}, { signal: context.signal })).map(({ cluster_id }) => cluster_id);
-  const claimed = clusterClaim(identifier);
+  const claimed = readClusterClaim(identifier);
   const prefix = ids.filter((id) => identifier.startsWith(`${id}_`)).sort((a, b) => b.length - a.length)[0];
   return [
     ...(ids.includes(identifier) ? [{ table: "clusters", key: identifier, cluster_id: identifier }] : []),

@@ -4,7 +4,7 @@ import { approveContract, declineContract, signContract } from "../../../api/emu
 import { addFault } from "../../../api/emulator/faults.ts";
 import { listRequests } from "../../../api/emulator/requests.ts";
 import type { CallableOperation, Operation } from "../../../api/operation.ts";
-import { fieldsOf, tryParseJson } from "../../../base/object.ts";
+import { toFields, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts";
 import { ServiceError } from "../../../client/errors.ts";
@@ -117,7 +117,7 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
     if (subscribe === undefined) return { title, outcome: "", value: receiver };
     const only_for_activities = subscribe === "all" ? activities : subscribe;
     const sent = await send(stage, createWebhook, { body: { title: name, url: receiver.url, only_for_activities } });
-    receiver.webhook = Number(fieldsOf(sent.value).id);
+    receiver.webhook = Number(toFields(sent.value).id);
     const number = subscribe === "all" ? "all activities" : pluralize(subscribe.length, "activity", "activities");
     return { title, ...sent, outcome: `subscribed to ${number}`, value: receiver };
   },
@@ -187,7 +187,7 @@ function outlineOf({ id, service, method, path, auth, request, responses, longes
 async function send(stage: Stage, operation: Operation, args: CallArguments): Promise<Omit<Observation, "title">> {
   const { client, signal } = stage;
   try {
-    const { status, value } = await client.send(CheckedCall.of(outlineOf(operation), args), { signal });
+    const { status, value } = await client.send(CheckedCall.check(outlineOf(operation), args), { signal });
     const plain = typeof value === "object" && value !== null && Symbol.asyncIterator in value ? undefined : value;
     return { status, outcome: [status, nameOf(plain)].join(" ").trim(), value: plain, output: printed(plain) };
   } catch (error) {
@@ -211,7 +211,7 @@ const printed = (value: unknown): string => (value === undefined ? "" : JSON.str
 
 /** Name of a result in lines for people. */
 function nameOf(value: unknown): string {
-  const { composite_id, id, contract_status } = fieldsOf(value);
+  const { composite_id, id, contract_status } = toFields(value);
   const name = composite_id ?? id;
   return [name, contract_status].filter((one) => typeof one === "string" || typeof one === "number").join(" ");
 }

@@ -30,13 +30,18 @@ export async function readHealth(webhooks: readonly Webhook[], asking: QueryCont
   for (const webhook of webhooks) {
     // Deliveries older than all these belong to the few webhooks without newer ones.
     const known = own.get(webhook.id) ?? (isWhole ? [] : (await firstPage(webhook.id, asking)).items);
-    read.push({ webhook, deliveries: known, now, health: assessWebhook(webhook, { deliveries: known, faults, at }) });
+    read.push({
+      webhook,
+      deliveries: known,
+      now,
+      health: assessWebhook(webhook, { deliveries: known, faults, formatTime }),
+    });
   }
   if (read.every(({ health, deliveries: known }) => !health.untouched || known.length > 0)) return read;
   const happened = await client.call(listActivities, {}, { signal });
   return read.map((one) => {
     if (!one.health.untouched || one.webhook.status === "DELETED") return one;
-    const facts = { deliveries: one.deliveries, faults, happened, at, now };
+    const facts = { deliveries: one.deliveries, faults, happened, formatTime, now };
     return { ...one, health: assessWebhook(one.webhook, facts) };
   });
 }
@@ -58,7 +63,7 @@ export async function readDeletedWebhook(id: number, asking: QueryContext): Prom
   const [first] = deliveries;
   if (!first) return undefined;
   const webhook: DeletedWebhook = { id, workspace_id: first.workspace_id, status: "DELETED" };
-  return { webhook, deliveries, now, health: assessDeletedWebhook(deliveries, at) };
+  return { webhook, deliveries, now, health: assessDeletedWebhook(deliveries, formatTime) };
 }
 
 /** With why each attempt was made, and what led to it; of the newest deliveries. */
@@ -74,7 +79,7 @@ async function virtualTime({ client, signal }: QueryContext): Promise<number> {
 }
 
 /** Times stand as the service writes them. */
-const at = (iso: string): string => iso;
+const formatTime = (iso: string): string => iso;
 
 async function firstPage(webhook: number | undefined, { client, signal }: QueryContext, offset = 0): Promise<Page> {
   return client.call(listDeliveries, { query: { webhook, limit: page, offset } }, { signal });

@@ -2,7 +2,7 @@ import type { Operation } from "../../../api/operation.ts";
 import { systemWallClock } from "../../../base/clock.ts";
 import { tryParseJson } from "../../../base/object.ts";
 import { fillTemplate } from "../../../base/urls.ts";
-import { credentialHeaders } from "../../../client/credentials.ts";
+import { buildCredentialHeaders } from "../../../client/credentials.ts";
 import type { Credentials } from "../../../client/published.d.ts";
 import { operationNamed } from "../../../verify/operations.ts";
 import type { Recorder } from "../../../verify/recorder.ts";
@@ -89,7 +89,7 @@ export class RecordCaller {
     const cluster = (params.cluster_id ?? (body as { cluster_id?: unknown } | undefined)?.cluster_id) as
       | string
       | undefined;
-    const own = credentialHeaders(
+    const own = buildCredentialHeaders(
       operation,
       cluster ?? Object.keys(this.#target.credentials.clusterKeys ?? {})[0],
       this.#target.credentials,

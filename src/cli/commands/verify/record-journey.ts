@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { fieldsOf, isObject } from "../../../base/object.ts";
-import { emailHash } from "../../../schemes/email-hash.ts";
+import { isObject, toFields } from "../../../base/object.ts";
+import { hashEmail } from "../../../schemes/email-hash.ts";
 import type { RecordCaller } from "./record-caller.ts";
 
 /** Description of a journey, for people. */
@@ -62,7 +62,7 @@ export class Journey {
     const made = await this.#caller.call("files.initialize", {
       body: { files: [{ filename: `${this.#prefix}.txt`, content_type: "text/plain" }] },
     });
-    const [file] = (fieldsOf(made).files ?? []) as Record<string, unknown>[];
+    const [file] = (toFields(made).files ?? []) as Record<string, unknown>[];
     if (typeof file?.upload_url !== "string") return;
     await this.#caller.upload(file.upload_url, "text/plain", Buffer.from("svc verify\n"));
     if (typeof file.file_id === "string") await this.#caller.call("files.show", { params: { file_id: file.file_id } });
@@ -74,7 +74,7 @@ export class Journey {
       url: "https://example.com/svc-verify",
       only_for_activities: ["CONTRACT_VOIDED"],
     };
-    const { id } = fieldsOf(await this.#caller.call("webhooks.create", { body }));
+    const { id } = toFields(await this.#caller.call("webhooks.create", { body }));
     if (typeof id === "number")
       await this.#removedAgain(`webhook ${id}`, () =>
         this.#caller.require("webhooks.delete", { params: { webhook_id: id } }),
@@ -83,10 +83,10 @@ export class Journey {
 
   /** There is no list of workflows: an intake that is there names one. */
   async #intake(): Promise<void> {
-    const listed = fieldsOf(await this.#caller.call("intake.list"));
+    const listed = toFields(await this.#caller.call("intake.list"));
     const workflow = JSON.stringify(listed).match(/"workflow(?:_id)?":\s*(?:\{"id":\s*)?(\d+)/)?.[1];
     if (workflow === undefined) return;
-    const { id } = fieldsOf(
+    const { id } = toFields(
       await this.#caller.call("intake.create", {
         body: { workflow_id: Number(workflow), title: this.#prefix, description: "svc verify" },
       }),
@@ -98,10 +98,10 @@ export class Journey {
   }
 
   async #contract(): Promise<void> {
-    const { items } = fieldsOf(await this.#caller.call("templates.list"));
+    const { items } = toFields(await this.#caller.call("templates.list"));
     const [template] = (Array.isArray(items) ? items : []).filter(isObject);
     if (typeof template?.id !== "number") return;
-    const { attributes } = fieldsOf(
+    const { attributes } = toFields(
       await this.#caller.call("templates.metadata", { params: { template_id: template.id } }),
     );
     const body = {
@@ -112,7 +112,7 @@ export class Journey {
         { is_individual: true, poc_details: { first_name: "Verify", email: "svc-verify@example.com" } },
       ],
     };
-    const { id } = fieldsOf(await this.#caller.call("contracts.create", { body }));
+    const { id } = toFields(await this.#caller.call("contracts.create", { body }));
     if (typeof id !== "string") return;
     const params = { composite_id: id };
     this.#cleanUps.push({
@@ -132,7 +132,7 @@ export class Journey {
       /"cluster_id":\s*"([^"]+)"/,
     )?.[1];
     if (clusters === undefined) return;
-    const email_hash_list = [emailHash(`${this.#prefix}@example.com`)];
+    const email_hash_list = [hashEmail(`${this.#prefix}@example.com`)];
     const body = { cluster_id: clusters, email_hash_list };
     const remove = () => this.#caller.require("cluster-emails.unmap", { body });
     this.#cleanUps.push({ what: `mapping ${this.#prefix}`, run: remove });

@@ -1,8 +1,8 @@
-import { fieldsOf, isObject, lookupTable } from "../../../base/object.ts";
+import { isObject, lookupTable, toFields } from "../../../base/object.ts";
 import type { RecordCaller } from "./record-caller.ts";
 
 const rowsIn = (document: unknown): readonly Record<string, unknown>[] => {
-  const found = Array.isArray(document) ? document : Object.values(fieldsOf(document)).find(Array.isArray);
+  const found = Array.isArray(document) ? document : Object.values(toFields(document)).find(Array.isArray);
   return Array.isArray(found) ? found.filter(isObject) : [];
 };
 

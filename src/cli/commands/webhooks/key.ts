@@ -1,6 +1,6 @@
 import { showHmacKey } from "../../../api/contracts/webhooks.ts";
 import { decodeBase64 } from "../../../base/hmac.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
 import { serviceSettings, webhookKeySetting } from "../../connection/settings.ts";
@@ -53,7 +53,7 @@ export function givenByEnvironment(host: Context["host"]): string | undefined {
 /** The key in whatever svc webhooks hmac-key printed, in any of its formats. */
 function keyIn(text: string): string {
   try {
-    const { hmac_key: key } = fieldsOf([JSON.parse(text)].flat()[0]);
+    const { hmac_key: key } = toFields([JSON.parse(text)].flat()[0]);
     return typeof key === "string" ? key : text;
   } catch {
     return text.replace(/^hmac[_ ]key\s+/i, "");

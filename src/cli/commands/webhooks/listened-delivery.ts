@@ -1,5 +1,5 @@
 import { activities as allActivities } from "../../../api/activities.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { compareContentHash, contentHash, contentHashHeader } from "../../../schemes/webhook.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
@@ -80,7 +80,7 @@ export function formatListenedDelivery(listened: ListenedDelivery): StyledLine[]
 
 function payload(body: Buffer): Readonly<Record<string, unknown>> {
   try {
-    return fieldsOf(JSON.parse(body.toString("utf8")));
+    return toFields(JSON.parse(body.toString("utf8")));
   } catch {
     return {};
   }

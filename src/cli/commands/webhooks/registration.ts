@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { type Activity, activities as known } from "../../../api/activities.ts";
 import { createWebhook, deleteWebhook } from "../../../api/contracts/webhooks.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { type Client, createClient } from "../../../client/client.ts";
@@ -54,7 +54,7 @@ export async function subscribe(
   const client = await context.client("contracts", { connections: 2 });
   const body = { title: listenerTitle, url, only_for_activities: [...activities] as Activity[] };
   const { signal } = context;
-  const created = client.send(CheckedCall.of(createWebhook, { body }), { signal });
+  const created = client.send(CheckedCall.check(createWebhook, { body }), { signal });
   const id = await created.then(idOf).catch(async (error: unknown) => {
     if (isOutcomeUnknown(error) || signal.aborted) await reportPossible(url, context);
     throw error;
@@ -100,7 +100,7 @@ async function withMovedEmulator(
 
 /** The id of a webhook, which is all that matters of it. */
 function idOf(answer: ApiResponse): number {
-  const { id } = fieldsOf(answer.value);
+  const { id } = toFields(answer.value);
   return typeof id === "number" ? id : requireValidValue(answer as ApiResponse<{ id: number }>).id;
 }
 

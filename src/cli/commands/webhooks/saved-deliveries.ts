@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { showClock } from "../../../api/emulator/clock.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
@@ -170,7 +170,7 @@ export async function recordingIn(folder: string, context: Context): Promise<Web
 async function serviceTime(context: Context): Promise<number> {
   if (!(await isEmulator(context))) return context.host.wall.now();
   const client = await context.client("emulator");
-  const { now } = fieldsOf(await client.call(showClock, {}));
+  const { now } = toFields(await client.call(showClock, {}));
   const time = Date.parse(String(now));
   return Number.isNaN(time) ? context.host.wall.now() : time;
 }

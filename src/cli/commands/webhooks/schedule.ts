@@ -3,9 +3,9 @@ import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { filterScheduled } from "../../../api/webhook-health/attempts.ts";
 import {
+  computeNextAttempt,
   failuresUntilDisabled,
-  nextAttemptAt,
-  retryDelayMs,
+  getRetryDelayMs,
   specifiedRetrySchedule,
 } from "../../../api/webhook-retries.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -81,8 +81,8 @@ function createRuleRows(start: number, workerTick: boolean) {
   let last = start;
   for (const i of specifiedRetrySchedule.keys()) {
     const failures = i + 1;
-    const delay = retryDelayMs(specifiedRetrySchedule, failures)!;
-    const at = nextAttemptAt(specifiedRetrySchedule, failures, last, workerTick)!;
+    const delay = getRetryDelayMs(specifiedRetrySchedule, failures)!;
+    const at = computeNextAttempt(specifiedRetrySchedule, failures, last, workerTick)!;
     const rounded = at === last + delay ? "" : ", rounded up to the next whole minute";
     const disabled =
       failures === failuresUntilDisabled

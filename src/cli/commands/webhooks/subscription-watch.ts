@@ -108,7 +108,7 @@ class SubscriptionWatch {
   async #follow(): Promise<void> {
     const onMissed = () => void this.#check().catch(() => {});
     try {
-      const call = CheckedCall.of(followEvents);
+      const call = CheckedCall.check(followEvents);
       const stream = await this.#emulator.client.send(call, {
         signal: this.#signal,
         silenceMs: 0,

@@ -1,5 +1,5 @@
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -20,9 +20,9 @@ const webhooksCreate = defineCommand({
     const prepared = await prepareCall(spec!, input, context);
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send().catch((error: unknown) => {
-      throw withReason(error, fieldsOf(prepared.call.args.body).url);
+      throw withReason(error, toFields(prepared.call.args.body).url);
     });
-    const { id, url } = fieldsOf(value);
+    const { id, url } = toFields(value);
     const why = await whyForbidden(id, url, context).catch(() => undefined);
     if (why) await context.output.warn(`warning: the emulator will not send to this address: ${why}`);
     return undefined;

@@ -111,7 +111,7 @@ async function objectOf(host: Context["host"], file: string | undefined, flag: s
 async function editPayload({ activity, ...changes }: Body, client: Client, context: Context): Promise<Body> {
   const { editText } = await import("../../prompt/editor.ts");
   const { signal } = context;
-  const call = CheckedCall.of(fireActivity, { body: { activity, ...changes, preview: true } });
+  const call = CheckedCall.check(fireActivity, { body: { activity, ...changes, preview: true } });
   const preview = requireValidValue((await client.send(call, { signal, exactNumbers: true })) as ApiResponse<Preview>);
   const shown = escapeJson(stringifyExact(preview.payload, 2));
   const text = await editText(shown, `${activity}.json`, context, problemIn);
@@ -182,7 +182,7 @@ const webhooksTrigger = defineCommand({
     const changes = { ...(await payloadChanges(input, context)), ...(webhook !== undefined && { webhook }) };
     const usual = { activity, ...changes, wait: true };
     if (input.flags["dry-run"]) {
-      await printPlan(CheckedCall.of(fireActivity, { body: usual }), undefined, context);
+      await printPlan(CheckedCall.check(fireActivity, { body: usual }), undefined, context);
       return undefined;
     }
     const { signal } = context;

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { listClusters } from "../../../../api/router/clusters.ts";
-import { isoSeconds } from "../../../../base/clock.ts";
-import { didYouMean, pluralize } from "../../../../base/text.ts";
+import { toIsoSeconds } from "../../../../base/clock.ts";
+import { formatSuggestion, pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { checkOutputFile } from "../../../output/file.ts";
 import { formatTargetFlags } from "../../../parse/next-command.ts";
@@ -137,7 +137,7 @@ function recordOf(
   return {
     ...plan,
     id,
-    created_at: isoSeconds(host.wall.now()),
+    created_at: toIsoSeconds(host.wall.now()),
     errors_out: errorsOut === undefined ? null : resolve(host.cwd, errorsOut),
     report: report === undefined ? null : resolve(host.cwd, report),
     concurrency,
@@ -156,7 +156,7 @@ async function requireKnownCluster(cluster: string, context: Context): Promise<v
   const known = found?.map(({ cluster_id }) => cluster_id);
   if (known === undefined || known.includes(cluster)) return;
   throw new CommandFailedError("not-found", "unknown_cluster", `Cluster "${cluster}" not found. Nothing was sent.`, {
-    hint: didYouMean(cluster, known),
+    hint: formatSuggestion(cluster, known),
     next: ["router", "clusters"],
   });
 }

@@ -1,4 +1,4 @@
-import { isoSeconds } from "../../../../base/clock.ts";
+import { toIsoSeconds } from "../../../../base/clock.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { writeOutput } from "../../../output/file.ts";
@@ -66,7 +66,7 @@ function sectionsOf(record: JobRecord, end: JobEnd, { reasons, moves }: Tally, n
         ["input", record.input.path === "-" ? "a pipe" : record.input.path],
         ["status", end.stoppedBecause === undefined ? "finished" : `stopped: ${end.stoppedBecause}`],
         ["begun", record.created_at],
-        ["written", isoSeconds(now)],
+        ["written", toIsoSeconds(now)],
         ["duration", formatSeconds((now - Date.parse(record.created_at)) / 1_000)],
       ],
     ],
