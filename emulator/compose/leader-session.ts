@@ -106,7 +106,7 @@ async function open(
     wall,
     report: log,
     origin,
-    isHeld: () => runFile.keep(),
+    isHeld: () => runFile.ensureHeld(),
     historyBytes: options.historyBytes,
     moment: () => ({ at: now?.(), ids: ids.place() }),
   });
@@ -216,7 +216,7 @@ async function open(
     observedClaims: context.observer?.observations.seen,
   };
   const told = clusters.map(({ id, url }) => ({ id, url }));
-  await runFile.tell({ clusters: told, token });
+  await runFile.update({ clusters: told, token });
   closing.push(() => listeners.leave(front));
   front.open({ ...served, allowsOrigin: allowsBrowserApp(router), parts: routerParts({ router, control }, token) });
   if (standby && leadership) {

@@ -112,8 +112,8 @@ async function begin(
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   const runFile: ClaimedRunFile = {
     ...claimed,
-    async keep() {
-      const isHeld = await claimed.keep();
+    async ensureHeld() {
+      const isHeld = await claimed.ensureHeld();
       // Removing the folder removes the note in it as well.
       if (isHeld && isOwnFolder && !(await hasOriginMarker(dirname(file))))
         await writeOriginMarker(dirname(file)).catch(() => {});
@@ -166,7 +166,7 @@ async function begin(
 
   /** Until this process leads it forwards what comes. */
   function standsBy(leader: string, shared: string): void {
-    void runFile.tell({ clusters: [], token: shared });
+    void runFile.update({ clusters: [], token: shared });
     options.onLeaderChange?.({ routerUrl, leader });
   }
 

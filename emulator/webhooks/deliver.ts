@@ -62,15 +62,14 @@ export function deliveryJobHandlers(world: DeliveryContext): {
 
   /** Changes since the entry was scheduled decide (DECISIONS.md, C18). */
   async function sendables(view: View, entries: readonly ScheduledEntry[], resend: boolean) {
-    const waiting = await view.getAll(schedule, entries, ({ id }) => id);
     const rows = await view.getAll(deliveries, entries, ({ ref }) => Number(ref));
     const events = await view.getAll(webhookEvents, rows, (row) => row?.event_id);
     const receivers = await view.getAll(subscriptions, rows, (row) => row?.webhook_id);
     const owners = await view.getAll(workspaces, rows, (row) => row?.workspace_id);
     const traces = settings.traceWebhooks ? await tracesOf(view, entries, events, resend) : [];
-    return entries.map((entry, i): AttemptInput | Skip | "gone" => {
+    return entries.map((_, i): AttemptInput | Skip | "gone" => {
       const [delivery, event, subscription, workspace] = [rows[i], events[i], receivers[i], owners[i]];
-      if (waiting[i]?.due !== entry.due || !delivery) return "gone";
+      if (!delivery) return "gone";
       if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
       if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
       // It did not fail, it was never tried: so it is not counted (DECISIONS.md, C16).

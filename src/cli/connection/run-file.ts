@@ -75,7 +75,7 @@ async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Prom
     if ((found.mode & 0o077) !== 0 && !(await hasOriginMarker(dirname(path)))) return "other users can read it";
   }
   const lock = await readLock(path).catch(() => undefined);
-  const original = lock && (await originalOf(path, lock.holder));
+  const original = lock && (await originalOf(path, lock));
   if (original !== undefined) return `it is a copy of ${original}`;
   // Else what follows the host could lead elsewhere once a path is added.
   if (!URL.canParse(routerUrl) || new URL(routerUrl).origin !== routerUrl) return "it has no address";
