@@ -161,7 +161,7 @@ export function statusParts(clock: SeenClock | undefined, webhooks: Webhooks, is
   const dueMs = clock.next_due === null ? undefined : Math.max(0, Date.parse(clock.next_due) - now);
   const due = dueMs === undefined ? "nothing due" : `next due in ${describeDuration(Math.ceil(dueMs / 1_000) * 1_000)}`;
   return [
-    new Date(now).toISOString().slice(11, 19),
+    `virtual ${new Date(now).toISOString().slice(11, 19)}`,
     ...(failing > 0 ? [`${pluralize(failing, "webhook")} failing`] : []),
     due,
     ...(isAppDown ? ["app down"] : []),

@@ -66,6 +66,7 @@ export function readyDocument({ emulator, receiverUrl, webhookId, forwardTo }: R
   return {
     type: "ready",
     ui: "1.0",
+    times: "virtual",
     started: emulator.isOwn,
     router_url: emulator.routerUrl,
     contracts_url: cluster?.url ?? null,
@@ -97,6 +98,7 @@ export function readyLines(
     `  secret       ${cluster?.clientSecret ?? "none"}`,
     `  signing key  ${cluster?.hmacKey ?? "none"}`,
     `  webhook      ${webhookId ?? "none"}, ${target}`,
+    "  times        virtual, in UTC: those of the emulator",
     ...(hasKeys ? ["Press c to create a contract, s to send and sign it, ? for all keys, q to quit."] : []),
   ];
 }

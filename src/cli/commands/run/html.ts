@@ -37,7 +37,7 @@ ${results.map(section).join("\n")}
 `;
 }
 
-const section = ({ file, name, ok, seconds, steps, skipped, traced, trace }: ScenarioResult): string => `<section>
+const section = ({ file, name, ok, seconds, steps, skipped, hint, traced, trace }: ScenarioResult): string => `<section>
 <h2><span class="${verdict(ok)}">${verdict(ok)}</span> ${escapeHtml(name || file)}</h2>
 <p><code>${escapeHtml(file)}</code>, ${seconds.toFixed(2)} s</p>
 <table>
@@ -46,6 +46,7 @@ const section = ({ file, name, ok, seconds, steps, skipped, traced, trace }: Sce
 ${steps.map(row).join("\n")}
 </tbody>
 </table>
+${hint === undefined ? "" : `<p>${escapeHtml(hint)}</p>`}
 ${skipped > 0 ? `<p>${pluralize(skipped, "step was", "steps were")} not run.</p>` : ""}
 ${traced === undefined ? "" : `<details${ok ? "" : " open"}><summary>Trace of ${escapeHtml(traced)}</summary><pre>${escapeHtml(trace.join("\n"))}</pre></details>`}
 </section>`;

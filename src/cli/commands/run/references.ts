@@ -52,6 +52,45 @@ export function escapeReferences(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, escapeReferences(one)]));
 }
 
+/** The same value with other leaves. */
+export function replaceLeaves(
+  value: unknown,
+  replace: (path: string, value: unknown) => unknown,
+  path: readonly (string | number)[] = [],
+): unknown {
+  if (Array.isArray(value)) return value.map((one, i) => replaceLeaves(one, replace, [...path, i]));
+  if (!isObject(value)) return replace(path.join("."), value);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, replaceLeaves(one, replace, [...path, key])]),
+  );
+}
+
+/**
+ * A value as a file has it that had `written` there: what a reference stands for is written as that reference, if it is
+ * a field of the same name, and every other dollar is itself.
+ */
+export function restoreReferences(value: unknown, written: unknown, values: Values): unknown {
+  const references: { readonly field: string; readonly text: string; readonly value: unknown }[] = [];
+  replaceLeaves(written, (path, text) => {
+    if (typeof text === "string" && !referencesIn(text).next().done) {
+      references.push({ field: fieldOf(path), text, value: resolveText(text, values) });
+    }
+    return text;
+  });
+  return replaceLeaves(
+    value,
+    (path, leaf) =>
+      references.find((one) => one.field === fieldOf(path) && one.value === leaf)?.text ?? escapeReferences(leaf),
+  );
+}
+
+/** `to` for `0.to` and for `3.to`: observations may have other positions than expectations. */
+const fieldOf = (path: string): string =>
+  path
+    .split(".")
+    .filter((name) => !/^\d+$/.test(name))
+    .join(".");
+
 function resolveText(text: string, values: Values): unknown {
   const [, braced, plain] = alone.exec(text) ?? [];
   if ((braced ?? plain) !== undefined) return lookUp((braced ?? plain)!, values);

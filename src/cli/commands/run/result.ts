@@ -46,6 +46,8 @@ export interface ScenarioResult {
   readonly steps: readonly StepResult[];
   /** How many steps of the file were not run. */
   readonly skipped: number;
+  /** What the user can do about a failure; undefined if nothing is known. */
+  readonly hint?: string | undefined;
   /** Subject of the trace: `T-1`; undefined without one. */
   readonly traced?: string | undefined;
   /** Lines of the trace of events. */

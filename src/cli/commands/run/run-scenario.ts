@@ -4,9 +4,10 @@ import { toIsoMillis, type WallClock } from "../../../base/clock.ts";
 import { stripStyles } from "../../output/styled.ts";
 import { formatTree } from "../trace/tree-lines.ts";
 import { checkExpectations } from "./check-expectations.ts";
+import { listSeenDeliveries } from "./observed.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { Path } from "./problem.ts";
-import { resolveReferences, valueAt } from "./references.ts";
+import { resolveReferences, restoreReferences, valueAt } from "./references.ts";
 import type { Mismatch, ScenarioResult, SeenValue, StepResult } from "./result.ts";
 import { type ForEach, type Step, type StepKind, stepKinds } from "./schema.ts";
 import type { Stage } from "./stage.ts";
@@ -50,6 +51,7 @@ class ScenarioRun {
     const ok = await this.#runSteps(scenario.steps, ["steps"], "");
     const done = this.#steps.filter(({ number }) => !number.includes(".")).length;
     const trace = ok && !traces ? [] : await this.#traceLines();
+    const hint = ok ? undefined : await this.#findHint();
     return this.#stage.secrets.hideIn({
       file,
       name: scenario.name ?? "",
@@ -57,6 +59,7 @@ class ScenarioRun {
       seconds: secondsSince(startedAt, wall),
       steps: this.#steps,
       skipped: ok ? 0 : Math.max(0, scenario.steps.length - Math.max(done, 1)),
+      ...(hint === undefined ? {} : { hint }),
       traced: trace.length > 0 ? this.#contract : undefined,
       trace,
       seen: this.#seen,
@@ -128,7 +131,11 @@ class ScenarioRun {
     const differences = await checkExpectations(expect, done, this.#stage);
     const where = (below: Path) => [...path, "expect", ...below] as (string | number)[];
     if (this.#options.update && !isInLoop) {
-      for (const { path: below, seen } of differences) this.#seen.push({ path: where(below), value: seen ?? null });
+      for (const { path: below, seen } of differences) {
+        const written = valueAt(expect, below.join("."));
+        const value = restoreReferences(seen ?? null, written, this.#stage.known);
+        this.#seen.push({ path: where(below), value });
+      }
       return [];
     }
     return differences.map(({ path: below, message }) => ({ message, ...positions.of(where(below)) }));
@@ -200,6 +207,27 @@ class ScenarioRun {
     });
     this.#steps.push(result);
     await this.#options.onStep?.(result);
+  }
+
+  /** A program that rejects all that it gets has another key: it was started before the emulator of the scenario. */
+  async #findHint(): Promise<string | undefined> {
+    const { receivers, signal } = this.#stage;
+    try {
+      const rejected = (await listSeenDeliveries(this.#stage)).find(
+        ({ to, answers }) => receivers.get(to)?.isProgram && [401, 403].includes(Number(answers.at(-1))),
+      );
+      if (rejected === undefined) return undefined;
+      const { seed = "demo" } = this.#parsed.scenario;
+      const flag = typeof seed !== "string" || seed === "demo" ? "" : ` --seed ${seed}`;
+      const key =
+        typeof seed === "object"
+          ? "the hmac_key of its workspace in the seed"
+          : `the key of: svc emulator exec --deterministic${flag} -- printenv SVC_WEBHOOK_HMAC_KEY`;
+      return `${rejected.to} responded ${rejected.answers.at(-1)}. The scenario signs with ${key}`;
+    } catch {
+      signal.throwIfAborted();
+      return undefined;
+    }
   }
 
   /** Why things are as they are: of the contract of the story, where there is one. */

@@ -128,6 +128,7 @@ const junitOf = (results: readonly ScenarioResult[]): string =>
       const problems = result.steps.flatMap(({ number, title, problems }) =>
         problems.map(({ message, line }) => `${result.file}:${line} step ${number} (${title}): ${message}`),
       );
+      const hint = result.hint === undefined ? [] : [result.hint];
       return {
         name: result.name || result.file,
         className: result.file,
@@ -137,9 +138,12 @@ const junitOf = (results: readonly ScenarioResult[]): string =>
           : {
               failure: {
                 message: problems[0] ?? "failed",
-                text: [...problems, ...(result.traced ? ["", `trace of ${result.traced}`] : []), ...result.trace].join(
-                  "\n",
-                ),
+                text: [
+                  ...problems,
+                  ...hint,
+                  ...(result.traced ? ["", `trace of ${result.traced}`] : []),
+                  ...result.trace,
+                ].join("\n"),
               },
             }),
       };
@@ -165,9 +169,10 @@ function stepLines(file: string, { number, title, outcome, ok, problems }: StepR
 }
 
 /** Appended to the steps of a scenario that failed: the reasons for the present state. */
-function endLines({ ok, skipped, traced, trace }: ScenarioResult): StyledLine[] {
+function endLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledLine[] {
   if (ok) return [""];
   return [
+    ...(hint === undefined ? [] : [`  ${hint}`]),
     ...(skipped > 0 ? [[dim(`  ${pluralize(skipped, "step was", "steps were")} not run`)]] : []),
     ...(traced === undefined ? [] : [["  ", cyan(`trace of ${traced}`)], ...trace.map((line) => `    ${line}`)]),
     "",

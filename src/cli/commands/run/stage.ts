@@ -82,7 +82,7 @@ export class Stage {
 
   /** Opens a built-in receiver, or takes the address of a program for one. */
   async openReceiver(name: string, url: string | undefined, answers: Answers): Promise<StoryReceiver> {
-    let receiver = url === undefined ? undefined : receiverAt(url);
+    let receiver = url === undefined ? undefined : receiverAt(url, { isProgram: true });
     if (!receiver) {
       const opened = await openStoryReceiver(answers);
       this.#closers.push(opened.close);
@@ -118,6 +118,8 @@ const folders = (cwd: string) => ({ SVC_CONFIG_DIR: join(cwd, ".config"), SVC_ST
 /** A receiver of webhooks in a story, as its steps refer to it: `$app.url`. */
 interface StoryReceiver {
   readonly url: string;
+  /** Whether it is a program of the user, at an address of a step. */
+  readonly isProgram: boolean;
   /** Id of the webhook to it; undefined if no step has created one. */
   webhook: number | undefined;
   readonly count: number;
@@ -144,12 +146,19 @@ async function openStoryReceiver(
       return { status: code, body: code < 300 ? "ok" : "no" };
     },
   });
-  return { receiver: receiverAt(`${opened.url}/hooks`, received), close: () => opened.close() };
+  return { receiver: receiverAt(`${opened.url}/hooks`, { received }), close: () => opened.close() };
 }
 
 /** A receiver at an address. Of a program nothing is known that it received. */
-const receiverAt = (url: string, received: readonly ReceivedPost[] = []): StoryReceiver => ({
+const receiverAt = (
+  url: string,
+  {
+    received = [],
+    isProgram = false,
+  }: { readonly received?: readonly ReceivedPost[]; readonly isProgram?: boolean } = {},
+): StoryReceiver => ({
   url,
+  isProgram,
   webhook: undefined,
   get count() {
     return received.length;

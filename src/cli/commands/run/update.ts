@@ -3,7 +3,6 @@ import { Document, isCollection, isNode } from "yaml";
 import type { Context } from "../../command.ts";
 import { writeOutput } from "../../output/file.ts";
 import type { ParsedScenario } from "./parse.ts";
-import { escapeReferences } from "./references.ts";
 import type { ScenarioResult, SeenValue } from "./result.ts";
 
 /** Writes what was seen into the expectations of the files. Comments, and everything else, stay as they are. */
@@ -38,7 +37,7 @@ function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]
 
 /** A value in one line, as it may be at any place. */
 function written(value: unknown): string {
-  const document = new Document([escapeReferences(value)]);
+  const document = new Document([value]);
   if (isCollection(document.contents)) document.contents.flow = true;
   const list = document.toString({ lineWidth: 0, flowCollectionPadding: true }).trim();
   return list.slice(1, -1).trim();

@@ -102,7 +102,7 @@ const flags = [
     section: "Report",
     type: "text",
     placeholder: "FOLDER",
-    description: "Write the body and headers of each delivery to this folder",
+    description: "Write the body and headers of each delivery, and the key, to this folder",
   },
   {
     flag: "report",

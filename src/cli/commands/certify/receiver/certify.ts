@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Activity } from "../../../../api/activities.ts";
 import { pluralize } from "../../../../base/text.ts";
@@ -11,6 +12,7 @@ import { canPrompt } from "../../../prompt/confirm.ts";
 import { type Check, describeReply } from "./check.ts";
 import { type Diagnosis, diagnose, findAcceptedMistakes } from "./diagnosis.ts";
 import { type Emulation, startEmulation } from "./emulation.ts";
+import { genuineCheck } from "./genuine-checks.ts";
 import type { Language } from "./language.ts";
 import { createProbe } from "./probe.ts";
 import { createReceiverProcess, listens, type ReceiverProcess } from "./receiver-process.ts";
@@ -50,7 +52,8 @@ export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, c
   const env = { ...environmentOf(emulation.access), SVC_WEBHOOK_HMAC_KEY: key };
   const receiver = await openReceiver(plan, env, emulation, context);
   const probe = plan.probe === undefined ? undefined : createProbe(plan.probe, { host, env, signal });
-  const sent = plan.keep === undefined ? undefined : await SentFiles.open(plan.keep);
+  const sent =
+    plan.keep === undefined ? undefined : await SentFiles.open(plan.keep, plan.key === undefined ? key : undefined);
 
   const begunAt = host.wall.monotonicNow();
   const isTable = output.format === "table";
@@ -74,17 +77,18 @@ export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, c
   });
   const checked = await explain(items, plan, emulation, context);
   await output.status(undefined);
+  const shown = selectShownItems(checked.items, plan.checks);
   const report = createReport({
     url,
     language,
-    items: checked.items.filter(({ check }) => plan.checks.includes(check)),
+    items: shown,
     diagnoses: checked.diagnoses,
     seconds: Math.round((host.wall.monotonicNow() - begunAt) / 100) / 10,
     filesOf: (id) => sent?.of(id) ?? [],
   });
   if (!plan.console) await receiver?.stop();
-  await writeReports(report, checked.items, plan, context);
-  const cutOff = checked.items.filter(({ check, isCutOff }) => isCutOff && plan.checks.includes(check)).length;
+  await writeReports(report, shown, plan, context);
+  const cutOff = shown.filter(({ isCutOff }) => isCutOff).length;
   if (cutOff > 0) {
     const limit = `the time limit of ${plan.maxMs / 1_000} s (--time-limit)`;
     await output.warn(`${pluralize(cutOff, "check")} ${cutOff === 1 ? "was" : "were"} not made within ${limit}`);
@@ -132,6 +136,17 @@ async function openReceiver(
   return undefined;
 }
 
+/**
+ * The checks that were asked for, in addition a wrong one on which all of them depend: it is the reason why none of
+ * them shows anything.
+ */
+const selectShownItems = (items: readonly CheckedItem[], checks: readonly Check[]): readonly CheckedItem[] =>
+  items.filter(
+    ({ check, result }) =>
+      checks.includes(check) ||
+      (result === "failed" && (check === genuineCheck || checks.every(({ requires }) => requires === "probe"))),
+  );
+
 /** Names the mistakes. Of a receiver that accepts nothing, it is found out which signatures it would accept. */
 async function explain(
   items: readonly CheckedItem[],
@@ -156,20 +171,22 @@ async function explain(
 async function writeReports(
   report: CertifyReport,
   items: readonly CheckedItem[],
-  { writeReport, checks }: CertifyPlan,
+  { writeReport }: CertifyPlan,
   context: Context,
 ): Promise<void> {
-  const { output, host, argv } = context;
+  const { output, host, globals, argv } = context;
   await writeReport(junitOf(report));
   if (output.format === "ndjson") {
     for (const check of report.checks) await output.document({ type: "check", ...check });
     for (const finding of report.findings) await output.document({ type: "finding", ...finding });
     const { checks: _, findings: __, ...sum } = report;
     await output.document({ type: "result", ...sum });
-  } else if (output.format === "table") {
-    const shown = items.filter(({ check }) => checks.includes(check));
-    await output.print(...shown.map(checkLine), ...findingLines(report));
-  } else await output.show(report, { rows: "checks", columns: checkColumns });
+  } else if (output.format === "table" && (host.stdout.isTTY === true || globals.format === "table")) {
+    await output.print(...items.map(checkLine), ...findingLines(report));
+  } else {
+    await output.show(report, { rows: "checks", columns: checkColumns });
+    if (output.format === "table") for (const line of findingLines(report)) await output.note(line);
+  }
   if (!shouldAnnotate(host.env, argv)) return;
   for (const { title, fix, mistake, checks: ids, result } of report.findings) {
     if (result !== "failed") continue;
@@ -180,7 +197,8 @@ async function writeReports(
 
 /**
  * Writes what checks sent into a folder: the body of each delivery as `<check>.json`, or `<check>-2.json` for the
- * second one, and its headers next to it. The files of another run are replaced.
+ * second one, and its headers next to it. The key that the emulator made is in `emulator-hmac.key`; a given one, which may be
+ * that of a real workspace, is not written. The files of another run are replaced.
  */
 class SentFiles {
   readonly #folder: string;
@@ -190,8 +208,11 @@ class SentFiles {
     this.#folder = folder;
   }
 
-  static async open(folder: string): Promise<SentFiles> {
+  static async open(folder: string, key: string | undefined): Promise<SentFiles> {
     await makeFolder(folder);
+    const path = join(folder, "emulator-hmac.key");
+    if (key === undefined) await rm(path, { force: true });
+    else await writeFileAtomic(path, `${key}\n`, { ...notDurable, mode: 0o600 });
     return new SentFiles(folder);
   }
 

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import type { WallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
+import { canAnimate } from "../../../prompt/spinner.ts";
 import { endGroup, hasProcessGroups } from "../check.ts";
 
 /** The receiver that --command runs. */
@@ -48,6 +49,27 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     await Promise.race([ending.finally(() => stopped.abort()), host.wall.sleep(ms, AbortSignal.any(signals))]);
   }
 
+  async function waitUntilListening(): Promise<void> {
+    const begunAt = host.wall.monotonicNow();
+    const text = `Waiting until the receiver listens at ${url}`;
+    let shownSeconds = 0;
+    while (!(await listens(url, host.wall))) {
+      signal.throwIfAborted();
+      const end = endOfChild();
+      if (end !== undefined) throw notStarted(`ended with ${end} before it listened at ${url}`, printed);
+      const elapsedMs = host.wall.monotonicNow() - begunAt;
+      if (elapsedMs > readyTimeoutMs) {
+        throw notStarted(`does not listen at ${url} after ${readyTimeoutMs / 1_000} s`, printed);
+      }
+      const seconds = Math.floor(elapsedMs / 1_000);
+      if (seconds > shownSeconds && canAnimate(context)) await output.status(`${text}: ${seconds} s`);
+      else if (seconds > 0 && shownSeconds === 0) await output.note(`${text}, for at most ${readyTimeoutMs / 1_000} s`);
+      shownSeconds = seconds;
+      await host.wall.sleep(pollMs, signal);
+    }
+    await output.status(undefined);
+  }
+
   const receiver = {
     get end() {
       return endOfChild();
@@ -87,16 +109,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
           if (globals.verbose) for (const line of text.trimEnd().split("\n")) void output.note(`receiver: ${line}`);
         });
       }
-      const until = host.wall.monotonicNow() + readyTimeoutMs;
-      while (!(await listens(url, host.wall))) {
-        signal.throwIfAborted();
-        const end = endOfChild();
-        if (end !== undefined) throw notStarted(`ended with ${end} before it listened at ${url}`, printed);
-        if (host.wall.monotonicNow() > until) {
-          throw notStarted(`does not listen at ${url} after ${readyTimeoutMs / 1_000} s`, printed);
-        }
-        await host.wall.sleep(pollMs, signal);
-      }
+      await waitUntilListening();
     },
 
     async stop() {

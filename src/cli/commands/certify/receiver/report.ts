@@ -55,8 +55,13 @@ interface Outcome {
 /** The names under which checks are shown in tables. */
 export const checkColumns = ["id", "result", { name: "detail", cut: 1, least: 16 }, "basis", "mistake"] as const;
 
-export function createReport({ url, language, items, diagnoses, seconds, filesOf }: Outcome): CertifyReport {
+export function createReport({ url, language, items, seconds, filesOf, ...given }: Outcome): CertifyReport {
   const counts = countResults(items);
+  // Checks that were only made for others are not part of the report.
+  const diagnoses = given.diagnoses.flatMap(({ mistake, checks }) => {
+    const own = checks.filter((id) => items.some(({ check }) => check.id === id));
+    return own.length === 0 ? [] : [{ mistake, checks: own }];
+  });
   const mistakeOf = new Map(diagnoses.flatMap(({ mistake, checks }) => checks.map((id) => [id, mistake] as const)));
   const hasFailed = ({ checks }: Diagnosis) =>
     items.some(({ check, result }) => result === "failed" && checks.includes(check.id));

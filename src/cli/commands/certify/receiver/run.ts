@@ -7,7 +7,7 @@ import { genuineCheck } from "./genuine-checks.ts";
 import type { Probe } from "./probe.ts";
 import { probeCheck } from "./probe-checks.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
-import { createSender, hasSucceeded, isAccepted } from "./sender.ts";
+import { createSender, hasSucceeded, hasTimedOut, isAccepted } from "./sender.ts";
 
 /** Result of one check. */
 export interface CheckedItem extends CheckFinding {
@@ -94,7 +94,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
     if (isRefused(item)) return undefined;
     const receiverEnd = isBroken(item) ? await receiver?.endAfterBreak() : receiver?.end;
     if (receiverEnd !== undefined) return withEnd(item, receiverEnd);
-    if (item.result === "passed" || leftMs >= responseTimeoutMs || !hasTimedOut(item)) return item;
+    if (item.result === "passed" || leftMs >= responseTimeoutMs || !isTooLate(item)) return item;
     return { ...item, result: "not_checked", detail: cutOff, isCutOff: true };
   }
 
@@ -221,7 +221,7 @@ async function makeCheck(
     },
   });
   signal.throwIfAborted();
-  const isInconclusive = finding.result !== "passed" && hasTimedOut({ exchanges }) && pace.isSlow;
+  const isInconclusive = finding.result !== "passed" && isTooLate({ exchanges }) && pace.isSlow;
   return {
     check,
     ...(isInconclusive ? ({ result: "not_checked", detail: "the receiver is too slow for it" } as const) : finding),
@@ -231,8 +231,8 @@ async function makeCheck(
 }
 
 /** Whether no status came in time: one of 2xx to a forged delivery proves what it proves. */
-const hasTimedOut = ({ exchanges }: Pick<CheckedItem, "exchanges">): boolean =>
-  exchanges.some(({ reply }) => reply.error?.code === "timeout" && reply.status === undefined);
+const isTooLate = ({ exchanges }: Pick<CheckedItem, "exchanges">): boolean =>
+  exchanges.some(({ reply }) => hasTimedOut(reply));
 
 /** Whether a connection broke, as it does when the receiver ends. */
 const isBroken = ({ exchanges }: CheckedItem): boolean =>
@@ -259,7 +259,7 @@ function reasonToSkip(
   if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeReply(first)}`;
   const probe = items.get(probeCheck.id);
   if (requires !== "probe" || !probe || probe.result === "passed") return undefined;
-  return probe.result === "not_checked" ? probe.detail : "the probe does not work";
+  return probe.result === "not_checked" ? probe.detail : `the probe does not work: ${probe.detail}`;
 }
 
 /** Works through a list, this many at once, in its order. */

@@ -32,6 +32,9 @@ export const hasSucceeded = ({ status = 0 }: Reply): boolean => status >= 200 &&
 /** As the service counts it: 2xx, and a complete response. */
 export const isAccepted = (reply: Reply): boolean => reply.error === undefined && hasSucceeded(reply);
 
+/** Whether no status came in time. */
+export const hasTimedOut = ({ status, error }: Reply): boolean => error?.code === "timeout" && status === undefined;
+
 interface SenderOptions {
   readonly url: string;
   readonly wall: WallClock;

@@ -1,4 +1,4 @@
-import { isObject } from "../../../../base/object.ts";
+import { replaceLeaves } from "../references.ts";
 import type { Observation } from "../steps.ts";
 import type { Action } from "./actions.ts";
 
@@ -66,17 +66,4 @@ function kindOf(path: string, { operation }: Action): string | undefined {
     .replace(/^emulator-/, "")
     .replace(/s$/, "");
   return kind === "" ? resource : kind;
-}
-
-/** The same value with other leaves. */
-export function replaceLeaves(
-  value: unknown,
-  replace: (path: string, value: unknown) => unknown,
-  path: readonly (string | number)[] = [],
-): unknown {
-  if (Array.isArray(value)) return value.map((one, i) => replaceLeaves(one, replace, [...path, i]));
-  if (!isObject(value)) return replace(path.join("."), value);
-  return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, replaceLeaves(one, replace, [...path, key])]),
-  );
 }

@@ -2,12 +2,12 @@ import type { Emulator } from "../../../../../emulator/index.ts";
 import type { Operation } from "../../../../api/operation.ts";
 import type { Context } from "../../../command.ts";
 import { listSeenDeliveries } from "../observed.ts";
-import { escapeReferences, valueAt } from "../references.ts";
+import { escapeReferences, replaceLeaves, valueAt } from "../references.ts";
 import { Stage } from "../stage.ts";
 import { type Observation, runStep } from "../steps.ts";
 import type { Action } from "./actions.ts";
 import { type Goal, isReached } from "./goal.ts";
-import { type Link, type Links, replaceLeaves } from "./links.ts";
+import type { Link, Links } from "./links.ts";
 import { minPauseMs, pauseOf, stepOf } from "./story.ts";
 
 /** Plays requests again on a fork of an emulator, with time as it passed between them. */

@@ -2,11 +2,11 @@ import { Document, isScalar, visit } from "yaml";
 import { formatDuration } from "../../../../base/duration.ts";
 import { toFields } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
-import { escapeReferences } from "../references.ts";
+import { escapeReferences, replaceLeaves } from "../references.ts";
 import { acts, type StepKind } from "../schema.ts";
 import type { Action } from "./actions.ts";
 import { expectedDelivery, type Goal } from "./goal.ts";
-import { type Link, type Links, replaceLeaves } from "./links.ts";
+import type { Link, Links } from "./links.ts";
 
 /** Shorter pauses are those of a person or a program, and mean nothing. */
 export const minPauseMs = 1_000;
