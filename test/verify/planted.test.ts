@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
-import { replayOnEmulator } from "../../src/verify/replay/on-emulator.ts";
+import { replayOnEmulator } from "../../src/verify/replay/replay.ts";
 import { buildReport } from "../../src/verify/report.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { request } from "../support/contracts.ts";
@@ -97,7 +97,7 @@ describe("a service that contradicts the specification", () => {
     const corpus = await readCorpus(await recordContradictions(t));
     const { differences } = buildReport(await replayOnEmulator(corpus, startEmulator), {});
     assert.deepEqual(
-      differences.map(({ id, recorded, emulated }) => [id, recorded, emulated]),
+      differences.map(({ id, recorded, replayed }) => [id, recorded, replayed]),
       [
         ["contracts.create:201:status", 202, 201],
         ["contracts.status:200:contract_status:type", 7, "DRAFT"],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
-import { replayOnEmulator } from "../../src/verify/replay/on-emulator.ts";
+import { replayOnEmulator } from "../../src/verify/replay/replay.ts";
 import { buildReport } from "../../src/verify/report.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { emulator } from "../support/emulator.ts";

@@ -4,9 +4,9 @@ import * as z from "zod";
 import { tryParseJson } from "../../base/object.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { type Corpus, readCorpus } from "../corpus.ts";
-import { replayOnEmulator, type StartReplayEmulator } from "../replay/on-emulator.ts";
+import { replayOnEmulator, type StartReplayEmulator } from "../replay/replay.ts";
 import { buildReport } from "../report.ts";
-import { Observations, observationsFrom } from "./rules.ts";
+import { Observations, observationsFrom } from "./observations.ts";
 
 /** File of the data that a replay has derived from a corpus. */
 export const observationsName = "observations.json";

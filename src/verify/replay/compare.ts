@@ -24,7 +24,7 @@ export interface FoundDifference {
   /** `contract_status`, `results[].id`, `header location`; empty: the whole. */
   readonly path: string;
   readonly recorded: unknown;
-  readonly emulated: unknown;
+  readonly replayed: unknown;
 }
 
 export interface CompareContext {
@@ -52,7 +52,7 @@ export function compareValues(
   context: CompareContext,
 ): FoundDifference[] {
   const [type, other] = [typeOf(recorded), typeOf(actual)];
-  if (type !== other) return [{ kind: "type", path, recorded, emulated: actual }];
+  if (type !== other) return [{ kind: "type", path, recorded, replayed: actual }];
   if (Array.isArray(recorded)) return compareArrays(recorded, actual as unknown[], path, context);
   if (isObject(recorded)) return compareObjects(recorded, actual as Record<string, unknown>, path, context);
   if (recorded === actual) {
@@ -62,10 +62,10 @@ export function compareValues(
   }
   if (typeof recorded === "string") {
     const kind = compareText(recorded, actual as string, context.links, context.isFailure);
-    return kind === undefined ? [] : [{ kind, path, recorded, emulated: actual }];
+    return kind === undefined ? [] : [{ kind, path, recorded, replayed: actual }];
   }
   if (typeof recorded === "number") return compareNumbers(recorded, actual as number, path, context);
-  return [{ kind: "value", path, recorded, emulated: actual }];
+  return [{ kind: "value", path, recorded, replayed: actual }];
 }
 
 /** The scope of the identifier at a path: an `id` belongs to the object around it, if that has a name. */
@@ -82,7 +82,7 @@ function compareNumbers(
   { links, resource }: CompareContext,
 ): FoundDifference[] {
   const key = keyOf(path);
-  const difference: FoundDifference = { kind: "value", path, recorded, emulated: actual };
+  const difference: FoundDifference = { kind: "value", path, recorded, replayed: actual };
   if (isIdKey(key)) {
     const scope = scopeAt(path, resource);
     const known = links.exactNumber(scope, recorded);
@@ -116,7 +116,7 @@ function compareObjects(
         kind: "added",
         path: joined(path, key),
         recorded: recorded[key],
-        emulated: undefined,
+        replayed: undefined,
       }),
     ),
     ...absent.map(
@@ -124,10 +124,10 @@ function compareObjects(
         kind: "absent",
         path: joined(path, key),
         recorded: undefined,
-        emulated: actual[key],
+        replayed: actual[key],
       }),
     ),
-    ...(isReordered ? [{ kind: "order" as const, path, recorded: keys, emulated: Object.keys(actual) }] : []),
+    ...(isReordered ? [{ kind: "order" as const, path, recorded: keys, replayed: Object.keys(actual) }] : []),
     ...common.flatMap((key) => compareValues(recorded[key], actual[keyFor(key)], joined(path, key), context)),
   ];
 }
@@ -159,12 +159,12 @@ function compareArrays(
   const isMatched = own.length > 0 && places.every((place) => place >= 0) && new Set(places).size === places.length;
   const found: FoundDifference[] = [];
   if (older.length === 0 && own.length !== actual.length) {
-    return [{ kind: "items", path, recorded: own.length, emulated: actual.length }];
+    return [{ kind: "items", path, recorded: own.length, replayed: actual.length }];
   }
   if (isMatched && places.some((place, at) => at > 0 && place < places[at - 1]!)) {
-    found.push({ kind: "item-order", path, recorded: mapped, emulated: actual.map(idOf) });
+    found.push({ kind: "item-order", path, recorded: mapped, replayed: actual.map(idOf) });
   } else if (!isMatched && isScalarPermutation(own, actual)) {
-    return [{ kind: "item-order", path, recorded: own, emulated: actual }];
+    return [{ kind: "item-order", path, recorded: own, replayed: actual }];
   }
   for (const [at, item] of own.entries()) {
     const other = isMatched ? actual[places[at]!] : actual[at];
@@ -206,6 +206,6 @@ export function compareHeaders(
     const [was, is] = [recorded(name), actual(name)];
     if (was === is) return [];
     if (was !== undefined && is !== undefined && compareText(was, is, context.links, false) === undefined) return [];
-    return [{ kind: "header", path: `header ${name}`, recorded: was, emulated: is }];
+    return [{ kind: "header", path: `header ${name}`, recorded: was, replayed: is }];
   });
 }
