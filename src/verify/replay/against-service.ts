@@ -37,12 +37,14 @@ export function whyIncomparable(
   unlinked: string | undefined,
 ): string | undefined {
   if (isUnavailable(actual)) return `the service is not available (${actual.status})`;
-  if ((actual.status === 401 && recorded.status !== 401) || (actual.status === 403 && recorded.status < 400))
-    return `the credentials of the profile are rejected (${actual.status})`;
-  if (unlinked === undefined) return undefined;
-  if (recorded.status < 300 && [400, 404, 410, 422].includes(actual.status))
-    return `${unlinked} is not at this service`;
-  return isMissing(recorded) && actual.status < 300 ? `${unlinked} is at this service` : undefined;
+  if (actual.status === 401 && recorded.status !== 401) return "the credentials of the profile are rejected (401)";
+  if (unlinked !== undefined) {
+    if (recorded.status < 300 && [400, 403, 404, 410, 422].includes(actual.status))
+      return `${unlinked} is not at this service`;
+    if (isMissing(recorded) && actual.status < 300) return `${unlinked} is at this service`;
+  }
+  const isForbidden = actual.status === 403 && recorded.status < 400;
+  return isForbidden ? "the credentials of the profile are not allowed to see it (403)" : undefined;
 }
 
 /** A difference as a change since the recording: what only the service has now was added. */

@@ -1,4 +1,5 @@
 import { isObject } from "../../base/object.ts";
+import { pluralize } from "../../base/text.ts";
 import { compareText, type TextDifference } from "./compare-text.ts";
 import { isIdKey, type Links, scopeOf } from "./links.ts";
 
@@ -34,6 +35,8 @@ export interface CompareContext {
   readonly isFailure: boolean;
   /** Called with the reason why a part of a response cannot be compared. */
   readonly incomparable: (reason: string) => void;
+  /** Whether the lists of a service are compared, which has other items. */
+  readonly hasOtherItems: boolean;
   /** Whether an identifier was there before the recording. */
   readonly isOlder: (id: string) => boolean;
 }
@@ -146,9 +149,11 @@ function compareArrays(
   context: CompareContext,
 ): FoundDifference[] {
   const { links, resource, incomparable, isOlder } = context;
-  const isWhole = /^(?:results|items|data)?$/.test(path);
+  // A list of its own, not one within an item.
+  const isWhole = !/[.[]/.test(path);
   const older = isWhole ? recorded.filter((item) => isOlder(idOf(item) ?? "")) : [];
-  if (older.length > 0) incomparable(`${path || "the list"} holds ${older.length} items from before the recording`);
+  if (older.length > 0)
+    incomparable(`${path || "the list"} holds ${pluralize(older.length, "item")} from before the recording`);
   const own = recorded.filter((item) => !older.includes(item));
   const mapped = own.map((item) => {
     const id = idOf(item);
@@ -158,7 +163,7 @@ function compareArrays(
   const places = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => idOf(item) === id)));
   const isMatched = own.length > 0 && places.every((place) => place >= 0) && new Set(places).size === places.length;
   const found: FoundDifference[] = [];
-  if (older.length === 0 && own.length !== actual.length) {
+  if (older.length === 0 && own.length !== actual.length && !context.hasOtherItems) {
     return [{ kind: "items", path, recorded: own.length, replayed: actual.length }];
   }
   if (isMatched && places.some((place, at) => at > 0 && place < places[at - 1]!)) {

@@ -42,7 +42,7 @@ export interface ReplayedExchange {
 
 /** Resources of a seed: all their listed rows exist in a replay. */
 const seeded =
-  /^(?:templates|contract-types|organizations|users|key-pointers|clusters|cluster-emails|cluster-clients)\./;
+  /^(?:templates|contract-types|organizations|users|clusters|cluster-emails|cluster-clients)\.|^key-pointers\.definitions$/;
 
 /** The number of requests in a corpus that no operation declares: they are not replayed. */
 export const countUndeclared = ({ exchanges }: Corpus): number =>
@@ -257,11 +257,12 @@ class Replay {
       resource,
       isFailure,
       incomparable,
+      hasOtherItems: this.#target.service !== undefined,
       isOlder: (id) =>
         isList &&
         id !== "" &&
         links.text(id) === undefined &&
-        (!/^\d+$/.test(id) || links.number(scopeOf("id", resource), Number(id)) === undefined),
+        (!/^\d+$/.test(id) || links.relatedNumber(scopeOf("id", resource), Number(id)) === undefined),
     };
   }
 
@@ -283,11 +284,13 @@ class Replay {
       return isOpen ? [[name, segment] as const] : [];
     });
     const inQuery = isService ? [...new URLSearchParams(query)].filter(([name]) => isIdKey(name)) : [];
-    return [...parameters, ...inQuery].find(
-      ([name, value]) =>
-        this.#links.text(value) === undefined &&
-        !(/^\d+$/.test(value) && this.#links.number(scopeOf(name, resource), Number(value)) !== undefined),
-    )?.[1];
+    const [name, value] =
+      [...parameters, ...inQuery].find(
+        ([one, id]) =>
+          this.#links.text(id) === undefined &&
+          !(/^\d+$/.test(id) && this.#links.relatedNumber(scopeOf(one, resource), Number(id)) !== undefined),
+      ) ?? [];
+    return value !== undefined && /^\d+$/.test(value) ? `${name} ${value}` : value;
   }
 
   async #pause(requestsPerSecond: number): Promise<void> {
@@ -303,7 +306,7 @@ class Replay {
     unlinked: string | undefined,
   ): string | undefined {
     const isMissing = response.status === 404 || response.status === 410;
-    if (unlinked !== undefined && !isMissing && actual.status === 404)
+    if (unlinked !== undefined && !isMissing && actual.status !== response.status && [403, 404].includes(actual.status))
       return `${unlinked} was there before the recording`;
     const bearer = headerOf(request, "authorization");
     if (

@@ -3,12 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { request } from "../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 import { deviatingService } from "../../support/verify/deviating-service.ts";
 import { deviateResponses, plantedResponses } from "../../support/verify/planted.ts";
-
-const base = "/api/v2.1/public";
+import { useService } from "../../support/verify/recorded.ts";
 
 /** Environment of a command that is to know a service from its profile alone. */
 const env = {
@@ -34,7 +32,7 @@ async function recordedService(
 ): Promise<CliEmulator & { replay(service: TestEmulator, contractsUrl?: string): Promise<Report & { exit: number }> }> {
   const started = await cliEmulator(t);
   const { cwd, svc } = started;
-  await fill(started.emulator, 2);
+  await useService(started.emulator, 2);
   const record = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
   assert.equal(record.exit, 0, record.err);
   return {
@@ -55,14 +53,6 @@ async function recordedService(
   };
 }
 
-/** A service in use: contracts, one of which is sent, counterparties with a contact each. */
-async function fill({ api }: TestEmulator, contracts: number): Promise<void> {
-  for (let at = 0; at < contracts; at += 1) {
-    const { body } = await api("POST", `${base}/contracts/`, { body: request() });
-    if (at > 0) await api("POST", `${base}/contracts/${(body as { id: string }).id}/send_to_counterparties`);
-  }
-}
-
 describe("svc verify replay --against a profile", () => {
   it("finds no drift in the recorded service, though the recording has changed it", async (t) => {
     const { emulator: recorded, replay } = await recordedService(t);
@@ -74,7 +64,7 @@ describe("svc verify replay --against a profile", () => {
   it("finds no drift in a service with other keys, people and contracts", async (t) => {
     const { replay } = await recordedService(t);
     const other = await emulator(t, { clock: { mode: "manual", start: "2031-03-04T05:06:07Z" } });
-    await fill(other, 9);
+    await useService(other, 9);
     const { exit, drift, compared, differences } = await replay(other);
     assert.deepEqual({ exit, drift, differences }, { exit: 0, drift: 0, differences: [] });
     assert.ok(compared > 40, `${compared}`);
@@ -87,6 +77,12 @@ describe("svc verify replay --against a profile", () => {
       "T-1 is not at this service",
       "T-2 is not at this service",
       "T-3 is not at this service",
+      "counter_party_id 1 is not at this service",
+      "counter_party_id 2 is not at this service",
+      "counter_party_id 3 is not at this service",
+      "intake_id 1 is not at this service",
+      "intake_id 2 is not at this service",
+      "intakes is empty now",
       "it may change something, and only reads are replayed against a service",
       "its identifier is a stand-in",
       "results is empty now",
@@ -96,7 +92,7 @@ describe("svc verify replay --against a profile", () => {
   it("finds every planted difference that reads can show", async (t) => {
     const { replay } = await recordedService(t);
     const other = await emulator(t);
-    await fill(other, 3);
+    await useService(other, 3);
     const { exit, differences } = await replay(
       other,
       await deviatingService(t, other.clusters[0]!.url, deviateResponses, "responses"),
