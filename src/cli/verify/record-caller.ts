@@ -6,7 +6,7 @@ import { type Credentials, credentialHeaders } from "../../client/credentials.ts
 import { MissingCredentialsError } from "../../client/errors.ts";
 import type { Recorder } from "../../verify/recorder.ts";
 import { operationNamed } from "../../verify/replay/claims.ts";
-import { RequestSender } from "../../verify/replay/send.ts";
+import { NoResponseError, RequestSender } from "../../verify/replay/send.ts";
 import { CommandFailedError } from "../failure.ts";
 
 export interface RecordTarget {
@@ -119,11 +119,8 @@ export class RecordCaller {
     const at = systemWallClock.now();
     const response = await this.#sender
       .send({ method, url, headers: pairs, body }, this.signal)
-      .catch((cause: Error) => {
-        this.signal?.throwIfAborted();
-        throw new CommandFailedError("temporary", "network", `The service did not respond: ${cause.message}`, {
-          cause,
-        });
+      .catch((cause: unknown) => {
+        throw toNetworkFailure(cause);
       });
     const { origin } = new URL(url);
     const target = url.slice(origin.length);
@@ -136,6 +133,15 @@ export class RecordCaller {
     return { status: response.status, document: tryParseJson(response.body.toString("utf8")) };
   }
 }
+
+/** A service that does not respond is a failure that may pass. */
+export const toNetworkFailure = (cause: unknown): unknown =>
+  cause instanceof NoResponseError
+    ? new CommandFailedError("temporary", "network", `${cause.message}.`, {
+        hint: "Check the address, and that the service is running.",
+        cause,
+      })
+    : cause;
 
 /** The headers with which an operation is called; undefined where the credentials for it are not known. */
 export function findCredentials(

@@ -112,6 +112,17 @@ describe("svc verify replay --against a profile", () => {
     assert.ok(incomparable.some(({ reason }) => reason === "the credentials of the profile are rejected (401)"));
   });
 
+  it("says that the service does not respond", async (t) => {
+    const { cwd, svc } = await recordedService(t);
+    const profile = { router_url: "http://127.0.0.1:9", contracts_url: "http://127.0.0.1:9" };
+    await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { other: profile } }), { mode: 0o600 });
+    const { exit, err } = await svc("verify replay corpus --against other", { env });
+    assert.deepEqual(
+      [exit, err.split("\n")[0]],
+      [75, "error: http://127.0.0.1:9 did not respond: connect ECONNREFUSED 127.0.0.1:9."],
+    );
+  });
+
   it("accepts no difference, since accepted.json is about the emulator", async (t) => {
     const { svc } = await recordedService(t);
     const { exit, err } = await svc("verify replay corpus --against other --accept a --reason b");

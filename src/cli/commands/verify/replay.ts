@@ -150,7 +150,7 @@ async function againstProfile(
   requestsPerSecond: number,
   { globals, host, output, signal }: Context,
 ) {
-  const [{ replayCorpus }, { serviceTarget }, { findCredentials }] = await Promise.all([
+  const [{ replayCorpus }, { serviceTarget }, { findCredentials, toNetworkFailure }] = await Promise.all([
     import("../../../verify/replay/replay.ts"),
     import("../../connection/target.ts"),
     import("../../verify/record-caller.ts"),
@@ -160,6 +160,8 @@ async function againstProfile(
     url: (callee) => (callee === "router" ? baseUrls.router : baseUrls.contracts),
     service: { credentials: (operation) => findCredentials(operation, credentials) ?? {}, requestsPerSecond },
     signal,
+  }).catch((cause: unknown) => {
+    throw toNetworkFailure(cause);
   });
 }
 
