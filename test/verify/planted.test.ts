@@ -70,6 +70,33 @@ describe("a service with 20 planted differences", () => {
   });
 });
 
+describe("a service that words the response to a wrong method otherwise", () => {
+  it("has that found, and an emulator with --observed words it so", async (t) => {
+    const folder = `${await testFolder(t)}/corpus`;
+    const service = await emulator(t);
+    const before = await deviatingService(
+      t,
+      service.clusters[0]!.url,
+      (passing) => {
+        if (passing.status === 405) passing.json = { detail: "Method not supported." };
+      },
+      "responses",
+    );
+    const session = await recordSession(t, service, folder, before);
+    await session.api("PUT", "/api/v2.1/public/templates/");
+    await session.end();
+    const report = buildReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+    assert.deepEqual(
+      report.differences.map(({ id }) => id),
+      ["templates.list:method-not-allowed:405:detail:wording"],
+    );
+    const observing = await emulator(t, { observed: folder });
+    assert.deepEqual((await observing.api("PUT", "/api/v2.1/public/templates/")).body, {
+      detail: "Method not supported.",
+    });
+  });
+});
+
 describe("a service that contradicts the specification", () => {
   /** Records a contract whose webhook fails once, and is sent again after 25 minutes, not 5. */
   async function recordContradictions(t: TestContext): Promise<string> {
