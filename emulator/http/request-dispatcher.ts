@@ -166,7 +166,10 @@ export class RequestDispatcher {
       const made = match
         ? await serve(match, raw, target.search, exchange)
         : await respondUnmatched({ raw, target, operations, atPath, dialect, fallback }, exchange);
-      const observed = match && !isControlled ? this.#setup.observe?.(match.bound.operation, made) : undefined;
+      const { observe } = this.#setup;
+      const observed = isControlled
+        ? undefined
+        : observe && atPath.map((at) => observe(at.operation, made)).find(Boolean);
       if (observed) exchange.finding("observed", observed.finding);
       const answer = observed?.answer ?? made;
       const waiting = this.#setup.beforeAnswer?.(exchange);

@@ -5,7 +5,13 @@ import { toFields, tryParseJson } from "../base/object.ts";
 import { createFileAtomic, writeFileAtomic } from "../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../files/disk.ts";
 import { makeFolder } from "../files/make-folder.ts";
-import { ExchangeFormatError, formatExchange, parseExchange, type RecordedExchange } from "./exchange.ts";
+import {
+  ExchangeFormatError,
+  formatExchange,
+  measureExchange,
+  parseExchange,
+  type RecordedExchange,
+} from "./exchange.ts";
 
 /** The folder is no corpus that can be used: a sentence says why. */
 export class CorpusError extends Error {
@@ -101,8 +107,12 @@ async function readExchange(folder: string, file: string, sha256?: string): Prom
   const text = await readPlain(folder, file, `${folder} is cut: ${file} is missing`);
   if (sha256 !== undefined && digestOf(text) !== sha256)
     throw new CorpusError(`${file} of ${folder} was edited: it differs from the index`);
+  return { ...parseIn(folder, file, () => parseExchange(text)), file };
+}
+
+function parseIn<Result>(folder: string, file: string, parse: () => Result): Result {
   try {
-    return { ...parseExchange(text), file };
+    return parse();
   } catch (cause) {
     if (!(cause instanceof ExchangeFormatError)) throw cause;
     throw new CorpusError(`${file} of ${folder} cannot be read: ${cause.message}`, { cause });
@@ -198,18 +208,29 @@ export class CorpusWriter {
   }
 }
 
-/** Writes the index again, after files were edited or removed by hand. */
-export async function reindexCorpus(folder: string): Promise<number> {
+/** Writes the lengths of bodies and the index again, after files were edited, added or removed by hand. */
+export async function reindexCorpus(folder: string): Promise<void> {
   await readIndex(folder).catch((error: Error) => {
     if (!/edited|cut/.test(error.message)) throw error;
   });
   const files = (await readdir(folder)).filter((name) => fileName.test(name)).sort();
-  const lines: string[] = [`${JSON.stringify(header)}\n`];
+  const lines: string[] = [];
   for (const file of files) {
     const text = await readPlain(folder, file, `${file} is missing`);
-    await readExchange(folder, file);
-    lines.push(formatEntry({ file, sha256: digestOf(text) }));
+    const measured = parsesAsIs(text) ? text : parseIn(folder, file, () => measureExchange(text));
+    parseIn(folder, file, () => parseExchange(measured));
+    if (measured !== text) await writeFileAtomic(join(folder, file), measured);
+    lines.push(formatEntry({ file, sha256: digestOf(measured) }));
   }
-  await writeFileAtomic(join(folder, indexName), `${lines.join("")}${JSON.stringify({ end: files.length })}\n`);
-  return files.length;
+  const end = JSON.stringify({ end: files.length });
+  await writeFileAtomic(join(folder, indexName), `${JSON.stringify(header)}\n${lines.join("")}${end}\n`);
+}
+
+function parsesAsIs(text: string): boolean {
+  try {
+    parseExchange(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

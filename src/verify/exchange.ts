@@ -120,6 +120,27 @@ export function parseExchange(text: string): RecordedExchange {
   return { callee, operation: metadata.get("operation"), at, durationMs, request, response };
 }
 
+/**
+ * The text of an exchange that was edited by hand, with the lengths that its bodies have now. Throws ExchangeFormatError.
+ */
+export function measureExchange(text: string): string {
+  const metadataEnd = text.indexOf("\n\n");
+  const requestEnd = text.indexOf("\n\n", metadataEnd + 2);
+  if (metadataEnd < 0 || requestEnd < 0) throw new ExchangeFormatError("it ends too early");
+  const rest = text.slice(requestEnd + 2);
+  const [statusLine, other] = [...rest.matchAll(/\n\nHTTP\/1\.1 [1-5]\d\d\n/g)];
+  if (!statusLine) throw new ExchangeFormatError("it has no status line after an empty line");
+  if (other) throw new ExchangeFormatError("the body of its request holds a status line, so its end is not known");
+  const responseEnd = rest.indexOf("\n\n", statusLine.index + statusLine[0].length - 1);
+  if (responseEnd < 0) throw new ExchangeFormatError("it ends too early");
+  const received = rest.slice(responseEnd + 2).replace(/\n$/, "");
+  const measured = text
+    .slice(0, metadataEnd)
+    .replace(/^(request-body: \w+) .*$/m, `$1 ${Buffer.byteLength(rest.slice(0, statusLine.index))}`)
+    .replace(/^(response-body: \w+) .*$/m, `$1 ${Buffer.byteLength(received)}`);
+  return `${measured}${text.slice(metadataEnd, requestEnd + 2)}${rest.slice(0, responseEnd + 2)}${received}\n`;
+}
+
 interface BodyLength {
   readonly encoding: BodyText["encoding"];
   readonly bytes: number;

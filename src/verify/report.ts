@@ -24,7 +24,7 @@ export interface ReportedDifference extends FoundDifference {
   /** Why it is accepted. */
   readonly accepted: string | null;
   /** All pairs that were found: a rule is derived from them. */
-  readonly pairs: readonly { readonly recorded: unknown; readonly emulated: unknown }[];
+  readonly pairs: readonly { readonly recorded: unknown; readonly replayed: unknown }[];
 }
 
 export interface ClaimReport {
@@ -107,7 +107,7 @@ function collectDifferences(
     for (const difference of differences) {
       const id = differenceId(claim, status, difference);
       const known = found.get(id);
-      const pair = { recorded: difference.recorded, emulated: difference.emulated };
+      const pair = { recorded: difference.recorded, replayed: difference.replayed };
       if (known) {
         known.count += 1;
         known.at = new Date(at).toISOString();

@@ -13,8 +13,7 @@ import {
   personalKind,
 } from "./fields.ts";
 import { editJson } from "./json-edit.ts";
-import { standInFile } from "./stand-in-files.ts";
-import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord, type StandIns } from "./stand-ins.ts";
+import { isStandInEmail, isStandInPhone, isStandInWord, type StandIns, standInFile } from "./stand-ins.ts";
 import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 
 /** Kind of a string: a value of a field, a name of a person, or the words of an error. */
@@ -82,7 +81,7 @@ export class TextSanitizer {
 
   /** A secret whose place says that it is one; a structure within it stays readable. */
   secret(value: string): string {
-    if (isStandInToken(value) && value.length >= 12) return value;
+    if (this.#standIns.isOwn(value)) return value;
     if (value.startsWith("eyJ") && value.split(".").length === 3) return this.#jwt(value);
     if (/^https?:\/\//.test(value)) return this.url(value);
     return this.#standIns.token(value);
@@ -112,13 +111,14 @@ export class TextSanitizer {
     // Replaced parts are set aside first, so that they are not replaced twice.
     const aside = (text: string): string => `\ue000${found.push(text) - 1}\ue001`;
     const s = this.#standIns;
+    // URLs first: their parts are texts, in which nothing may be set aside yet.
+    const withoutUrls = value.replace(/[\ue000\ue001]/g, "").replace(urlPattern, (url) => aside(this.url(url)));
     const marked = [...s.secrets].reduce(
       (text, [secret, made]) =>
         secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, aside(made)) : text,
-      value.replace(/[\ue000\ue001]/g, ""),
+      withoutUrls,
     );
-    const withoutUrls = marked.replace(urlPattern, (url) => aside(this.url(url)));
-    const plain = editFields(withoutUrls, (name, inner, place) => {
+    const plain = editFields(marked, (name, inner, place) => {
       if (/^\ue000\d+\ue001$/.test(inner) || (place === "error" && kind === "wording" && isSentence(name, inner)))
         return undefined;
       const hidden = this.#hidden(name, inner, place);
@@ -127,7 +127,7 @@ export class TextSanitizer {
       .replace(jwtPattern, (jwt) => aside(this.#jwt(jwt)))
       .replace(emailPattern, (email) => aside(isStandInEmail(email) ? email : s.email(email)))
       .replace(/[A-Z][A-Z0-9_]+/g, (word) => (this.#vocabulary.values.has(word) ? aside(word) : word))
-      .replace(uuidPattern, (uuid) => aside(uuid.startsWith("5afe") ? uuid : s.token(uuid)))
+      .replace(uuidPattern, (uuid) => aside(s.isOwn(uuid) ? uuid : s.token(uuid)))
       .replace(isoTimes, (time) => aside(time))
       .replace(longPattern, (long) => this.#long(long, aside))
       .replace(phonePattern, (phone) => aside(isStandInPhone(phone) ? phone : s.phone(phone.replace(/\D/g, ""))))
@@ -137,7 +137,7 @@ export class TextSanitizer {
   }
 
   #long(text: string, aside: (text: string) => string): string {
-    if (isStandInToken(text)) return aside(text);
+    if (this.#standIns.isOwn(text)) return aside(text);
     if (!isRandomLooking(text)) return text;
     const decoded = decodeBase64(text);
     return aside(decoded === undefined ? this.#standIns.token(text) : this.#base64(decoded, text));
@@ -148,7 +148,7 @@ export class TextSanitizer {
       /(\ue000\d+\ue001)|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)*|\d{6,}/gu,
       (word, aside: string | undefined, at: number) => {
         if (aside !== undefined || isStandInWord(word)) return word;
-        if (/^\d/.test(word)) return /^5+/.test(word) && word.length >= 15 ? word : this.#standIns.digits(word);
+        if (/^\d/.test(word)) return this.#standIns.isOwn(word) ? word : this.#standIns.digits(word);
         const isLogin =
           kind === "wording" &&
           !/['’]/.test(word) &&
@@ -294,7 +294,7 @@ function decodePercent(text: string): string {
 
 /** The bytes of a base64 text that is long enough, and not one of ours. */
 function decodeBase64(text: string): Buffer | undefined {
-  if (text.length < 12 || isStandInToken(text) || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
+  if (text.length < 12 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
   if (/^[0-9a-f]+$/i.test(text) || /^[A-Za-z]+$/.test(text) || /^[a-z]+([_-][a-z]+)*$/i.test(text)) return undefined;
   const bytes = Buffer.from(text, "base64");
   if (trimTrailing(bytes.toString("base64"), "=") !== trimTrailing(text.replace(/-/g, "+").replace(/_/g, "/"), "="))

@@ -5,8 +5,7 @@ import { tryParseJson } from "../base/object.ts";
 import { headerOf, type Message, type RecordedExchange } from "./exchange.ts";
 import { editMarkup } from "./fields.ts";
 import { type TextKind, TextSanitizer } from "./sanitize-text.ts";
-import { standInFile } from "./stand-in-files.ts";
-import { StandIns } from "./stand-ins.ts";
+import { StandIns, standInFile } from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
 /** Headers of one connection, or that say what program sent them. */

@@ -14,10 +14,10 @@ import {
 } from "./fields.ts";
 import { editJson } from "./json-edit.ts";
 import { boundaryOf, isKnownRealm, partsOf } from "./sanitize.ts";
-import { isStandInFile } from "./stand-in-files.ts";
 import {
   isStandInDate,
   isStandInEmail,
+  isStandInFile,
   isStandInNumber,
   isStandInPhone,
   isStandInToken,
@@ -189,14 +189,9 @@ class ExchangeScan {
   /** Whether a name consists of stand-ins, of declared values, or of words in small letters. */
   #isNameless(value: string): boolean {
     if (getVocabulary().values.has(value)) return true;
-    const words = value.match(/\p{L}+/gu) ?? [];
+    const words = value.replace(/\b(?:safe|5afe)[\w+/=-]*/g, "").match(/\p{L}+/gu) ?? [];
     return words.every(
-      (word) =>
-        isStandInWord(word) ||
-        /^(?:safe|5afe)/.test(word) ||
-        word.length === 1 ||
-        /^\p{Ll}/u.test(word) ||
-        word === word.toUpperCase(),
+      (word) => isStandInWord(word) || word.length === 1 || /^\p{Ll}/u.test(word) || word === word.toUpperCase(),
     );
   }
 
@@ -215,8 +210,10 @@ class ExchangeScan {
       if (!isHarmlessJwt(jwt)) this.#add(place, "JSON Web Token", jwt);
     for (const [phone] of text.matchAll(/(?<![\w.:/-])\+\d[\d ()./-]{6,24}\d(?![\w:-])/g))
       if (!isStandInPhone(phone)) this.#add(place, "phone number", phone);
-    for (const [long] of text.matchAll(/[A-Za-z0-9+_~-]{16,}/g)) {
+    for (const { 0: long, index } of text.matchAll(/[A-Za-z0-9+_~-]{16,}/g)) {
+      const isParameterName = /[?&]$/.test(text.slice(0, index)) && text[index + long.length] === "=";
       if (
+        (isParameterName && !long.split(/[-_]/).some(isRandomLooking)) ||
         isStandInToken(long) ||
         /qx[a-x]{7}/i.test(long) ||
         !isRandomLooking(long) ||

@@ -2,8 +2,8 @@ import type { Operation } from "../../api/operation.ts";
 import { writeJson } from "../../base/json.ts";
 import { isObject, tryParseJson } from "../../base/object.ts";
 import { claimAt } from "../replay/claims.ts";
-import { matchPieces } from "../text-pattern.ts";
-import type { Change, Observations, ObservedRule } from "./rules.ts";
+import { matchPieces } from "../replay/compare-text.ts";
+import type { Change, Observations, ObservedRule } from "./observations.ts";
 
 /** A response as the emulator has made it: headers are name, value, name, value. */
 export interface ObservableResponse {

@@ -2,16 +2,17 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { tryParseJson } from "../../base/object.ts";
+import { svcVersion } from "../../base/version.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { type Corpus, readCorpus } from "../corpus.ts";
-import { replayOnEmulator, type StartReplayEmulator } from "../replay/on-emulator.ts";
+import { replayOnEmulator, type StartReplayEmulator } from "../replay/replay.ts";
 import { buildReport } from "../report.ts";
-import { Observations, observationsFrom } from "./rules.ts";
+import { Observations, observationsFrom } from "./observations.ts";
 
 /** File of the data that a replay has derived from a corpus. */
 export const observationsName = "observations.json";
-const version = 1;
-const Stored = Observations.extend({ version: z.literal(version), corpus: z.string() });
+/** Another version of svc may differ from the corpus in other ways. */
+const Stored = Observations.extend({ svc: z.literal(svcVersion), corpus: z.string() });
 
 /** Reads a corpus, and what follows from it: as the last replay stored it, else by a replay now. */
 export async function loadObservations(
@@ -29,5 +30,5 @@ export async function loadObservations(
 export const storeObservations = ({ folder, digest }: Corpus, observations: Observations): Promise<void> =>
   writeFileAtomic(
     join(folder, observationsName),
-    `${JSON.stringify({ version, corpus: digest, ...observations }, undefined, 2)}\n`,
+    `${JSON.stringify({ svc: svcVersion, corpus: digest, ...observations }, undefined, 2)}\n`,
   );

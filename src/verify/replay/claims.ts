@@ -4,7 +4,7 @@ import { type FailureCode, failures } from "../../api/failures.ts";
 import type { Operation } from "../../api/operation.ts";
 import { registry } from "../../api/registry.ts";
 import { buildSample, collectFailures } from "../../derive/openapi/operations.ts";
-import { matchPieces } from "../text-pattern.ts";
+import { matchPieces } from "./compare-text.ts";
 
 /** The emulator's claims about the service: how an operation, or one of its failures, responds. */
 export interface Claim {
@@ -16,6 +16,12 @@ export interface Claim {
   /** Rows of DECISIONS.md that the basis cites. */
   readonly decisions: readonly string[];
 }
+
+const declared: readonly Operation[] = registry;
+
+/** An operation by its id, if it is one of the services. */
+export const operationNamed = (id: string | undefined): Operation | undefined =>
+  id === undefined ? undefined : declared.find((one) => one.id === id);
 
 const catalogue = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
 
@@ -43,7 +49,7 @@ export const webhookClaim = (activity: string): Claim =>
 
 /** All claims about the two services. */
 export const allClaims = (): Claim[] =>
-  (registry as readonly Operation[])
+  declared
     .filter(({ service }) => service.name !== "emulator")
     .flatMap((operation) => [
       claimOf(operation.id, undefined, operation.basis),

@@ -1,4 +1,5 @@
 import { isObject } from "../../base/object.ts";
+import { pluralize } from "../../base/text.ts";
 import { compareText, type TextDifference } from "./compare-text.ts";
 import { isIdKey, type Links, scopeOf } from "./links.ts";
 
@@ -24,7 +25,7 @@ export interface FoundDifference {
   /** `contract_status`, `results[].id`, `header location`; empty: the whole. */
   readonly path: string;
   readonly recorded: unknown;
-  readonly emulated: unknown;
+  readonly replayed: unknown;
 }
 
 export interface CompareContext {
@@ -34,6 +35,8 @@ export interface CompareContext {
   readonly isFailure: boolean;
   /** Called with the reason why a part of a response cannot be compared. */
   readonly incomparable: (reason: string) => void;
+  /** Whether the lists of a service are compared, which has other items. */
+  readonly hasOtherItems: boolean;
   /** Whether an identifier was there before the recording. */
   readonly isOlder: (id: string) => boolean;
 }
@@ -52,7 +55,7 @@ export function compareValues(
   context: CompareContext,
 ): FoundDifference[] {
   const [type, other] = [typeOf(recorded), typeOf(actual)];
-  if (type !== other) return [{ kind: "type", path, recorded, emulated: actual }];
+  if (type !== other) return [{ kind: "type", path, recorded, replayed: actual }];
   if (Array.isArray(recorded)) return compareArrays(recorded, actual as unknown[], path, context);
   if (isObject(recorded)) return compareObjects(recorded, actual as Record<string, unknown>, path, context);
   if (recorded === actual) {
@@ -62,10 +65,10 @@ export function compareValues(
   }
   if (typeof recorded === "string") {
     const kind = compareText(recorded, actual as string, context.links, context.isFailure);
-    return kind === undefined ? [] : [{ kind, path, recorded, emulated: actual }];
+    return kind === undefined ? [] : [{ kind, path, recorded, replayed: actual }];
   }
   if (typeof recorded === "number") return compareNumbers(recorded, actual as number, path, context);
-  return [{ kind: "value", path, recorded, emulated: actual }];
+  return [{ kind: "value", path, recorded, replayed: actual }];
 }
 
 /** The scope of the identifier at a path: an `id` belongs to the object around it, if that has a name. */
@@ -82,7 +85,7 @@ function compareNumbers(
   { links, resource }: CompareContext,
 ): FoundDifference[] {
   const key = keyOf(path);
-  const difference: FoundDifference = { kind: "value", path, recorded, emulated: actual };
+  const difference: FoundDifference = { kind: "value", path, recorded, replayed: actual };
   if (isIdKey(key)) {
     const scope = scopeAt(path, resource);
     const known = links.exactNumber(scope, recorded);
@@ -116,7 +119,7 @@ function compareObjects(
         kind: "added",
         path: joined(path, key),
         recorded: recorded[key],
-        emulated: undefined,
+        replayed: undefined,
       }),
     ),
     ...absent.map(
@@ -124,10 +127,10 @@ function compareObjects(
         kind: "absent",
         path: joined(path, key),
         recorded: undefined,
-        emulated: actual[key],
+        replayed: actual[key],
       }),
     ),
-    ...(isReordered ? [{ kind: "order" as const, path, recorded: keys, emulated: Object.keys(actual) }] : []),
+    ...(isReordered ? [{ kind: "order" as const, path, recorded: keys, replayed: Object.keys(actual) }] : []),
     ...common.flatMap((key) => compareValues(recorded[key], actual[keyFor(key)], joined(path, key), context)),
   ];
 }
@@ -146,9 +149,11 @@ function compareArrays(
   context: CompareContext,
 ): FoundDifference[] {
   const { links, resource, incomparable, isOlder } = context;
-  const isWhole = /^(?:results|items|data)?$/.test(path);
+  // A list of its own, not one within an item.
+  const isWhole = !/[.[]/.test(path);
   const older = isWhole ? recorded.filter((item) => isOlder(idOf(item) ?? "")) : [];
-  if (older.length > 0) incomparable(`${path || "the list"} holds ${older.length} items from before the recording`);
+  if (older.length > 0)
+    incomparable(`${path || "the list"} holds ${pluralize(older.length, "item")} from before the recording`);
   const own = recorded.filter((item) => !older.includes(item));
   const mapped = own.map((item) => {
     const id = idOf(item);
@@ -158,13 +163,13 @@ function compareArrays(
   const places = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => idOf(item) === id)));
   const isMatched = own.length > 0 && places.every((place) => place >= 0) && new Set(places).size === places.length;
   const found: FoundDifference[] = [];
-  if (older.length === 0 && own.length !== actual.length) {
-    return [{ kind: "items", path, recorded: own.length, emulated: actual.length }];
+  if (older.length === 0 && own.length !== actual.length && !context.hasOtherItems) {
+    return [{ kind: "items", path, recorded: own.length, replayed: actual.length }];
   }
   if (isMatched && places.some((place, at) => at > 0 && place < places[at - 1]!)) {
-    found.push({ kind: "item-order", path, recorded: mapped, emulated: actual.map(idOf) });
+    found.push({ kind: "item-order", path, recorded: mapped, replayed: actual.map(idOf) });
   } else if (!isMatched && isScalarPermutation(own, actual)) {
-    return [{ kind: "item-order", path, recorded: own, emulated: actual }];
+    return [{ kind: "item-order", path, recorded: own, replayed: actual }];
   }
   for (const [at, item] of own.entries()) {
     const other = isMatched ? actual[places[at]!] : actual[at];
@@ -206,6 +211,6 @@ export function compareHeaders(
     const [was, is] = [recorded(name), actual(name)];
     if (was === is) return [];
     if (was !== undefined && is !== undefined && compareText(was, is, context.links, false) === undefined) return [];
-    return [{ kind: "header", path: `header ${name}`, recorded: was, emulated: is }];
+    return [{ kind: "header", path: `header ${name}`, recorded: was, replayed: is }];
   });
 }

@@ -135,7 +135,7 @@ export class ReplayReceiver {
           differences: this.#differences(match, received, context),
         };
       if (attempts[0]! >= until) return undefined;
-      const difference = { kind: "missing-activity", path: activity, recorded: undefined, emulated: activity } as const;
+      const difference = { kind: "missing-activity", path: activity, recorded: undefined, replayed: activity } as const;
       return { activity, operation, file: undefined, differences: [difference] };
     });
     const matched = new Set(this.#received.map(({ match }) => match));
@@ -147,7 +147,7 @@ export class ReplayReceiver {
           activity,
           operation: undefined,
           file: attempts[0]!.file,
-          differences: [{ kind: "other-activity", path: activity, recorded: activity, emulated: undefined }],
+          differences: [{ kind: "other-activity", path: activity, recorded: activity, replayed: undefined }],
         }),
       ),
     ];
@@ -159,7 +159,7 @@ export class ReplayReceiver {
     const found = compareValues(tryParseJson(was), tryParseJson(is), "", context);
     // A string without letters beyond ASCII shows nothing of how they are spelled.
     const [wasSpelled, isSpelled] = [spellingOf(was), spellingOf(is)];
-    if (wasSpelled !== isSpelled) found.push({ kind: "spelling", path: "", recorded: wasSpelled, emulated: isSpelled });
+    if (wasSpelled !== isSpelled) found.push({ kind: "spelling", path: "", recorded: wasSpelled, replayed: isSpelled });
     const custom = new Set(
       first!.request.headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")),
     );
@@ -179,7 +179,7 @@ export class ReplayReceiver {
             kind: "header",
             path: `header ${name}`,
             recorded: headerOf(first!.request, name),
-            emulated: headerOf(received, name),
+            replayed: headerOf(received, name),
           }),
         ),
     );
@@ -193,9 +193,9 @@ export class ReplayReceiver {
       (delay, place) => is[place] !== undefined && Math.abs(delay - is[place]) > retryToleranceMs,
     );
     if (at >= 0)
-      return [{ kind: "retry-time", path: `retry ${at + 1}`, recorded: minutes(was[at]!), emulated: minutes(is[at]!) }];
+      return [{ kind: "retry-time", path: `retry ${at + 1}`, recorded: minutes(was[at]!), replayed: minutes(is[at]!) }];
     return was.length > is.length
-      ? [{ kind: "attempts", path: "attempts", recorded: attempts.length, emulated: received.attempts.length }]
+      ? [{ kind: "attempts", path: "attempts", recorded: attempts.length, replayed: received.attempts.length }]
       : [];
   }
 }

@@ -20,6 +20,7 @@ export const isIdKey = (key: string): boolean => /(?:^|_)ids?$|^(?:uuid|number|r
 export class Links {
   readonly #texts = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
+  readonly #scopes = new Set<string>();
   /** Targets of recorded URLs, by which signed URLs are found again. */
   readonly #urls = new Map<string, string>();
 
@@ -27,24 +28,29 @@ export class Links {
     return this.#texts.get(recorded);
   }
 
+  /** The number of this scope, of a related one, or of any if all have the same. */
   number(scope: string, recorded: number): number | undefined {
-    const exact = this.#numbers.get(`${scope} ${recorded}`);
-    if (exact !== undefined) return exact;
-    const others = new Set([...this.#scopes(recorded)]);
+    const known = this.relatedNumber(scope, recorded);
+    if (known !== undefined) return known;
+    const others = new Set(this.#numbersOf([...this.#scopes], recorded));
     return others.size === 1 ? [...others][0] : undefined;
+  }
+
+  /** The number of this scope, or of a related one: `contract_type_id` is the `id` of a type. */
+  relatedNumber(scope: string, recorded: number): number | undefined {
+    const related = [...this.#scopes].filter(
+      (other) => scope !== "" && (other.endsWith(scope) || scope.endsWith(other)),
+    );
+    return this.exactNumber(scope, recorded) ?? this.#numbersOf(related, recorded)[0];
   }
 
   exactNumber(scope: string, recorded: number): number | undefined {
     return this.#numbers.get(`${scope} ${recorded}`);
   }
 
-  *#scopes(recorded: number): Iterable<number> {
-    for (const scope of this.#seenScopes) {
-      const found = this.#numbers.get(`${scope} ${recorded}`);
-      if (found !== undefined) yield found;
-    }
+  #numbersOf(scopes: readonly string[], recorded: number): number[] {
+    return scopes.map((scope) => this.exactNumber(scope, recorded)).filter((found) => found !== undefined);
   }
-  readonly #seenScopes = new Set<string>();
 
   linkText(recorded: string, actual: string): void {
     this.#texts.set(recorded, actual);
@@ -56,7 +62,7 @@ export class Links {
   }
 
   linkNumber(scope: string, recorded: number, actual: number): void {
-    this.#seenScopes.add(scope);
+    this.#scopes.add(scope);
     this.#numbers.set(`${scope} ${recorded}`, actual);
   }
 

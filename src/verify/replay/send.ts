@@ -9,6 +9,11 @@ export interface OutgoingRequest {
   readonly body: Buffer;
 }
 
+/** A service did not respond, or not completely. */
+export class NoResponseError extends Error {
+  override readonly name = "NoResponseError";
+}
+
 const maxResponseBytes = 64 * 1024 * 1024;
 
 /** Sends requests unchanged: headers in their order and spelling. Close it when done. */
@@ -27,6 +32,12 @@ export class RequestSender {
     const needsLength = body.length > 0 || /^(?:POST|PUT|PATCH)$/.test(method);
     const all = [...own, ["host", target.host], ...(needsLength ? [["content-length", String(body.length)]] : [])];
     return new Promise((resolve, reject) => {
+      const fail = (cause: Error) =>
+        reject(
+          signal?.aborted
+            ? cause
+            : new NoResponseError(`${target.origin} did not respond: ${cause.message}`, { cause }),
+        );
       const request = (isTls ? requestHttps : requestHttp)(target, {
         method,
         // Unchanged: URL normalizes differences that a service may see.
@@ -37,8 +48,8 @@ export class RequestSender {
         timeout: this.#timeoutMs,
         ...(signal && { signal }),
       });
-      request.once("timeout", () => request.destroy(new Error("the service did not respond in time")));
-      request.once("error", reject);
+      request.once("timeout", () => request.destroy(new Error(`no response in ${this.#timeoutMs / 1_000} s`)));
+      request.once("error", fail);
       request.once("response", (response) => {
         const chunks: Buffer[] = [];
         let size = 0;
@@ -47,7 +58,7 @@ export class RequestSender {
           if (size > maxResponseBytes) response.destroy(new Error("the response is larger than 64 MiB"));
           else chunks.push(chunk);
         });
-        response.once("error", reject);
+        response.once("error", fail);
         response.once("end", () => {
           const { rawHeaders } = response;
           const pairs = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as const] : []));

@@ -1,3 +1,4 @@
+import { pluralize } from "../../../base/text.ts";
 import type { ClaimReport, ReportedDifference, VerifyReport } from "../../../verify/report.ts";
 import { formatJUnit } from "../../output/junit.ts";
 
@@ -6,15 +7,30 @@ const short = (value: unknown): string => {
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 };
 
-/** `contract_status: the service returned "draft", the emulator "DRAFT"`. */
-export function describeDifference({ kind, path, recorded, emulated, decisions }: ReportedDifference): string {
+/** Names of what is compared: the recorded side, and the other one. */
+export type Sides = readonly [recorded: string, replayed: string];
+
+/** `limit (value): the service has 25, the emulator has 10`. */
+export function describeDifference(
+  { kind, path, recorded, replayed, decisions }: ReportedDifference,
+  [one, other]: Sides,
+): string {
   const place = path === "" ? kind : `${path} (${kind})`;
   const rows = decisions.length > 0 ? `; DECISIONS.md ${decisions.join(", ")}` : "";
-  return `${place}: the service has ${short(recorded)}, the emulator ${short(emulated)}${rows}`;
+  return `${place}: the ${one} has ${short(recorded)}, ${other === "emulator" ? "the emulator" : other} has ${short(replayed)}${rows}`;
 }
 
+/** `3 claims confirmed, 1 refuted, 0 not comparable, 1,360 unseen`. */
+export const formatSummary = ({
+  confirmed,
+  refuted,
+  unseen,
+  "not comparable": other,
+}: VerifyReport["summary"]): string =>
+  `${pluralize(confirmed, "claim")} confirmed, ${refuted} refuted, ${other} not comparable, ${unseen} unseen`;
+
 /** A case for each claim that was seen: refuted ones fail, those that cannot be compared are skipped. */
-export function formatReplayJUnit(report: VerifyReport): string {
+export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
   const ofClaim = ({ differences }: ClaimReport) =>
     report.differences.filter(({ id, accepted }) => differences.includes(id) && accepted === null);
   const reasons = report.incomparable.map(({ reason, exchanges }) => `${exchanges}: ${reason}`).join("\n");
@@ -26,9 +42,9 @@ export function formatReplayJUnit(report: VerifyReport): string {
       seconds: 0,
       ...(claim.verdict === "refuted" && {
         failure: {
-          message: `${ofClaim(claim).length} differences`,
+          message: pluralize(ofClaim(claim).length, "difference"),
           text: ofClaim(claim)
-            .map((one) => `${one.id}\n  ${describeDifference(one)}`)
+            .map((one) => `${one.id}\n  ${describeDifference(one, sides)}`)
             .join("\n"),
         },
       }),
@@ -40,32 +56,34 @@ export function formatReplayJUnit(report: VerifyReport): string {
 const cell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char) => `\\${char}`).replace(/\s+/g, " ");
 
 /** The report as a comment of a pull request. */
-export function formatReplayMarkdown(report: VerifyReport): string {
+export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides): string {
   const { summary, drift, compared, exchanges, incomparable, differences } = report;
-  const accepted = differences.filter((one) => one.accepted !== null);
-  const open = differences.filter((one) => one.accepted === null);
-  const row = (one: ReportedDifference, last: string) =>
-    `| ${cell(one.id)} | ${cell(one.basis)} | ${cell(short(one.recorded))} | ${cell(short(one.emulated))} | ${last} |`;
+  const accepted = differences.filter(({ accepted: reason }) => reason !== null);
+  const refuting = differences.filter(({ accepted: reason }) => reason === null);
+  const row = ({ id, basis, recorded, replayed }: ReportedDifference, last: string) =>
+    `| ${cell(id)} | ${cell(basis)} | ${cell(short(recorded))} | ${cell(short(replayed))} | ${last} |`;
   return [
-    `### svc verify: ${drift > 0 ? `${drift} differences` : compared === 0 ? "nothing was compared" : "no drift"}`,
+    `### svc verify: ${drift > 0 ? pluralize(drift, "difference") : compared === 0 ? "nothing was compared" : "no drift"}`,
     "",
-    `${compared} of ${exchanges} exchanges were compared. Claims: ${summary.confirmed} confirmed, ${summary.refuted} refuted, ${summary["not comparable"]} not comparable, ${summary.unseen} unseen.`,
-    ...(compared === 0 ? ["", ...incomparable.map((one) => `- ${one.exchanges}: ${cell(one.reason)}`)] : []),
-    ...(open.length === 0
+    `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}.`,
+    ...(incomparable.length > 0
+      ? ["", ...incomparable.map((not) => `- ${not.exchanges} not or not fully compared: ${cell(not.reason)}`)]
+      : []),
+    ...(refuting.length === 0
       ? []
       : [
           "",
-          "| difference | basis | service | emulator | times |",
+          `| difference | basis | ${one} | ${cell(other)} | times |`,
           "|---|---|---|---|---|",
-          ...open.map((one) => row(one, String(one.count))),
+          ...refuting.map((found) => row(found, String(found.count))),
         ]),
     ...(accepted.length === 0
       ? []
       : [
           "",
-          "| accepted | basis | service | emulator | reason |",
+          `| accepted | basis | ${one} | ${cell(other)} | reason |`,
           "|---|---|---|---|---|",
-          ...accepted.map((one) => row(one, cell(one.accepted!))),
+          ...accepted.map((known) => row(known, cell(known.accepted!))),
         ]),
     "",
   ].join("\n");

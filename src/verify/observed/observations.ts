@@ -5,7 +5,7 @@ import { webhookPayloads } from "../../api/registry.ts";
 import { dictionary } from "../../api/shapes.ts";
 import { tryParseJson } from "../../base/object.ts";
 import type { Corpus } from "../corpus.ts";
-import { operationNamed } from "../operations.ts";
+import { operationNamed } from "../replay/claims.ts";
 import { isTime, timeFormatOf } from "../replay/compare-text.ts";
 import type { ReportedDifference, VerifyReport } from "../report.ts";
 
@@ -135,7 +135,7 @@ function changeFor(difference: ReportedDifference, delivered: ReadonlySet<string
       return mapFor(pairs);
     case "wording":
       return pairs.length === 1 || isConstant
-        ? templateFor(String(first!.emulated), String(first!.recorded))
+        ? templateFor(String(first!.replayed), String(first!.recorded))
         : mapFor(pairs);
     case "order":
       return Array.isArray(first!.recorded)
@@ -171,11 +171,11 @@ function conversionFor(recorded: readonly unknown[], isConstant: boolean, path: 
 
 function mapFor(pairs: Pairs): Change | string {
   const map = new Map<string, [unknown, unknown]>();
-  for (const { recorded, emulated } of pairs) {
-    const key = JSON.stringify(emulated);
+  for (const { recorded, replayed } of pairs) {
+    const key = JSON.stringify(replayed);
     const known = map.get(key);
     if (known && JSON.stringify(known[1]) !== JSON.stringify(recorded)) return "its value varies";
-    map.set(key, [emulated, recorded]);
+    map.set(key, [replayed, recorded]);
   }
   return { to: "map", pairs: [...map.values()] };
 }
@@ -191,7 +191,7 @@ function templateFor(from: string, to: string): Change {
 
 function itemOrderFor(pairs: Pairs): Change | string {
   const isReversed = pairs.every((pair) => {
-    const [was, is] = [pair.recorded, pair.emulated];
+    const [was, is] = [pair.recorded, pair.replayed];
     return (
       Array.isArray(was) &&
       Array.isArray(is) &&
@@ -202,11 +202,11 @@ function itemOrderFor(pairs: Pairs): Change | string {
 }
 
 function shiftFor(pairs: Pairs): Change | string {
-  const apart = pairs.map(({ recorded, emulated }) =>
+  const apart = pairs.map(({ recorded, replayed }) =>
     typeof recorded === "number"
-      ? recorded - Number(emulated)
+      ? recorded - Number(replayed)
       : isTime(String(recorded))
-        ? Date.parse(String(recorded)) - Date.parse(String(emulated))
+        ? Date.parse(String(recorded)) - Date.parse(String(replayed))
         : Number.NaN,
   );
   const middle = apart.toSorted((a, b) => a - b)[Math.floor(apart.length / 2)]!;
