@@ -94,10 +94,15 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     const cwd = await testFolder(t);
     const hooks = await receiver(t);
     await writeFile(join(cwd, "key"), Buffer.alloc(32, 7).toString("base64"));
-    const argv = ["--to", hooks.url, "--hmac-key-file", "key", "--only", "outage"];
+    const argv = ["--to", hooks.url, "--hmac-key-file", "key", "--only", "signature.missing,outage"];
     const { address, interrupt, ended } = await certifyConsole(argv, cwd);
     await page.goto(address);
     await page.getByRole("toolbar", { name: "Attempts of certify" }).getByRole("button").nth(5).waitFor();
+    await page.getByRole("link", { name: "Deliveries" }).click();
+    for (const label of ["genuine", "signature.missing"]) await page.getByText(`to certify · ${label}`).waitFor();
+    await page.getByText("to certify · signature.missing").click();
+    await page.getByText("for signature.missing").waitFor();
+    assert.deepEqual(await page.getByText("X-SVC-WEBHOOK-CONTENT-HASH", { exact: true }).count(), 0);
     const before = hooks.received.length;
     await page.getByRole("link", { name: "Webhooks" }).click();
     await page.getByRole("button", { name: "Send test event to certify", exact: true }).click();
