@@ -96,6 +96,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await writeFile(join(cwd, "key"), Buffer.alloc(32, 7).toString("base64"));
     const argv = ["--to", hooks.url, "--hmac-key-file", "key", "--only", "signature.missing,outage"];
     const { address, interrupt, ended } = await certifyConsole(argv, cwd);
+    t.after(interrupt);
     await page.goto(address);
     await page.getByRole("toolbar", { name: "Attempts of certify" }).getByRole("button").nth(5).waitFor();
     await page.getByRole("link", { name: "Deliveries" }).click();
@@ -106,7 +107,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     const before = hooks.received.length;
     await page.getByRole("link", { name: "Webhooks" }).click();
     await page.getByRole("button", { name: "Send test event to certify", exact: true }).click();
-    await page.getByRole("contentinfo").getByText("Delivery 2: 200").waitFor();
+    await page.getByRole("contentinfo").getByText("Delivery 4: 200").waitFor();
     assert.equal(hooks.received.length, before + 1);
     interrupt();
     await ended;
