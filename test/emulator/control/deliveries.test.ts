@@ -275,6 +275,9 @@ describe("deliveries, over the control plane", () => {
         attempts: [attempt],
       },
     });
+    // It is nothing that the service has to send again.
+    const all = await running.ask("POST", `webhooks/${webhook}/resend`);
+    assert.deepEqual(all.body, { items: [], left: 0 });
     const { outcome, label } = (await running.ask("POST", "deliveries/1/resend")).body as Record<string, unknown>;
     const [sent] = sink.received;
     assert.deepEqual(
