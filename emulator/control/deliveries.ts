@@ -1,3 +1,4 @@
+import type { Activity } from "../../src/api/activities.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import { formatDeliveryStatus, hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import { getMaxAttempts } from "../../src/api/webhook-retries.ts";
@@ -6,7 +7,14 @@ import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Attempt, type AttemptFault, type Delivery, deliveries } from "../webhooks/deliveries.ts";
-import { dropExpired, type LoggedDelivery, listDeliveries, resend, showDelivery } from "../webhooks/log.ts";
+import {
+  dropExpired,
+  type LoggedDelivery,
+  listDeliveries,
+  recordForeignDelivery,
+  resend,
+  showDelivery,
+} from "../webhooks/log.ts";
 import { retryScheduleOf } from "../webhooks/retry-rule.ts";
 import { subscriptions } from "../webhooks/subscriptions.ts";
 import type { Settings } from "../world/settings.ts";
@@ -35,6 +43,14 @@ export const deliveryHandlers = {
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {
     await dropExpired(store, clock.now());
     return readDelivery(store, params.id, settings, fail);
+  },
+
+  "deliveries.record": async ({ body: { webhook: id, activity, ...made } }, { store, clock, settings, fail }) => {
+    const recorded = await store.transaction("deliveries.record", async (tx) => {
+      const webhook = (await tx.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
+      return recordForeignDelivery(tx, webhook, { activity: activity as Activity, ...made }, clock.now());
+    });
+    return readDelivery(store, recorded.id, settings, () => fail("no-such-webhook", { id }));
   },
 
   "deliveries.resend": async ({ params: { id } }, { store, clock, runner, settings, fail }) => {
@@ -95,7 +111,8 @@ async function readDelivery(store: Store, id: number, settings: Settings, fail: 
     const { delivery, ...found } =
       (await showDelivery(view, id, settings.webhookJson)) ?? fail("no-such-delivery", { id });
     const [record] = await toDeliveryRecords(view, [delivery], settings);
-    return { ...found, record: record!, headers: await readHeaders(view, delivery, found.requestBody) };
+    const headers = found.headers ?? (await readHeaders(view, delivery, found.requestBody));
+    return { ...found, record: record!, headers };
   });
   return {
     ...record,
@@ -125,7 +142,7 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
   const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
   const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => webhook_id);
   const composites = await readCompositeIds(view, rows);
-  return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, outcome, ...row }, i) => {
+  return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, label, outcome, ...row }, i) => {
     const webhook_status = receivers[i]?.status ?? ("DELETED" as const);
     const next_attempt_at = row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at);
     return {
@@ -137,6 +154,7 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
       composite_id: composites[i] ?? null,
       webhook_status,
       outcome,
+      ...(label !== undefined && { label }),
       standing: formatDeliveryStatus({ outcome, webhook_status, next_attempt_at }, row.attempts),
       next_attempt_at,
       put_off: toFaultRecord(row.put_off),

@@ -77,6 +77,7 @@ function attemptedDelivery(row: Delivery, change: Change): Delivery {
     workspace_id: row.workspace_id,
     activity: row.activity,
     contract_id: row.contract_id,
+    ...(row.label !== undefined && { label: row.label }),
     entry_id: row.entry_id,
     outcome: change.outcome ?? row.outcome,
     attempts: row.attempts + 1,

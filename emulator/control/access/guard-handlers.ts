@@ -28,6 +28,7 @@ const ofWorkspaces: ReadonlySet<string> = new Set([
   "deliveries.list",
   "deliveries.watch",
   "deliveries.show",
+  "deliveries.record",
   "deliveries.resend",
   "emails.list",
   "invitations.list",

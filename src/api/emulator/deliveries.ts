@@ -44,6 +44,7 @@ const delivery = {
     .enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR", "DELETED"])
     .describe("Current status; the next attempt is skipped unless it is ACTIVE"),
   outcome: DeliveryOutcome,
+  label: z.string().optional().describe("Purpose of a delivery that another program made; omitted for all others"),
   standing: z.string().describe("Status in words: retrying, will be skipped, skipped: webhook disabled"),
   next_attempt_at: timestamp.nullable(),
   put_off: Fault.describe("Fault that delays the next attempt; null without one"),
@@ -156,6 +157,58 @@ export const showDelivery = operation({
   cli: { command: "emulator deliveries show" },
   basis: ours,
   examples: [{ title: "Show request and responses of a delivery", params: { id: 1 } }],
+});
+
+export const recordDelivery = operation({
+  id: "deliveries.record",
+  service: emulator,
+  summary: "Record a delivery that another program made",
+  description:
+    "Nothing is sent, and the webhook's failures are not counted. A resend sends the recorded bytes with the recorded headers, which need not be a valid signature.",
+  method: "POST",
+  path: "/_emulator/deliveries",
+  auth: "control-token",
+  request: {
+    body: json(
+      z.object({
+        webhook: z.int().describe("ID of the webhook whose URL it was sent to"),
+        activity: z.enum(activities),
+        label: z.string().max(200).describe("Purpose of the delivery"),
+        headers: dictionary(z.string().regex(/^[\t -~\u0080-\u00ff]*$/, "must not contain control characters"))
+          .refine((headers) => Object.keys(headers).every((name) => /^(?:content-type|x-[a-z0-9-]+)$/i.test(name)), {
+            error: "must be Content-Type or X-…",
+          })
+          .describe("Headers as sent: Content-Type and those named X-…"),
+        body: z.string().describe("Body as sent"),
+        status: z.int().min(100).max(999).nullable().describe("Status of the receiver's response; null without one"),
+        error: z
+          .object({ code: z.string(), message: z.string() })
+          .nullable()
+          .optional()
+          .describe("Why there was no complete response"),
+        duration_ms: z.number().min(0).describe("Wall-clock time"),
+        response_body: z.string().max(65_536).nullable().optional(),
+      }),
+    ),
+  },
+  responses: { 201: json(WholeDelivery) },
+  failures: ["no-such-webhook"],
+  cli: { by: "webhooks certify" },
+  basis: ours,
+  examples: [
+    {
+      title: "Record an event that a receiver rejected",
+      body: {
+        webhook: 1,
+        activity: "CONTRACT_SIGNED",
+        label: "signature.missing",
+        headers: { "Content-Type": "application/json" },
+        body: '{"activity":"CONTRACT_SIGNED"}',
+        status: 401,
+        duration_ms: 3,
+      },
+    },
+  ],
 });
 
 export const resendDelivery = operation({

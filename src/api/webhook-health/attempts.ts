@@ -90,6 +90,8 @@ interface DeliveryOutcome {
   /** Null: none is planned. */
   readonly next_attempt_at: string | number | null;
   readonly webhook_status: string;
+  /** Of one that another program made: the service has nothing to send again. */
+  readonly label?: string | undefined;
 }
 
 /** The same as rows have it: in virtual milliseconds. */
@@ -101,7 +103,8 @@ export const isToBeSkipped = ({ next_attempt_at: next, webhook_status: status }:
 
 /** It did not arrive, and does not come by itself: it has to be sent again by hand. */
 export const isUndelivered = (delivery: DeliveryOutcome): boolean =>
-  delivery.outcome === "failed" || delivery.outcome.startsWith("skipped_") || isToBeSkipped(delivery);
+  delivery.label === undefined &&
+  (delivery.outcome === "failed" || delivery.outcome.startsWith("skipped_") || isToBeSkipped(delivery));
 
 /** Its last attempt failed, and the next one is still to come: neither due now nor under way. */
 export const isAwaitingRetry = ({ outcome, next_attempt_at: next }: ScheduledOutcome, now: number): boolean =>

@@ -96,10 +96,10 @@ export function DeliveryList() {
 
 function Row(delivery: Delivery) {
   const { tone, words } = toStatusLabel(delivery);
-  const { id, activity, composite_id: contract, webhook_id, created_at, attempts } = delivery;
+  const { id, activity, composite_id: contract, webhook_id, label, created_at, attempts } = delivery;
   const last = attempts.at(-1);
   const to = findWebhook(webhook_id)?.title ?? `webhook ${webhook_id}`;
-  const about = contract === null ? "" : ` · ${contract}`;
+  const about = [contract, label].flatMap((part) => (part == null ? [] : ` · ${part}`)).join("");
   return (
     <a class="row" href={buildHref("deliveries", id)}>
       <span class="number id">{id}</span>

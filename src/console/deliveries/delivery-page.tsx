@@ -48,6 +48,11 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         about={
           <>
             {toWords(delivery.activity)}, to <Name>{webhook?.title ?? `webhook ${delivery.webhook_id}`}</Name>
+            {delivery.label !== undefined && (
+              <>
+                , for <Name>{delivery.label}</Name>
+              </>
+            )}
           </>
         }
       >
@@ -99,7 +104,11 @@ export function DeliveryPage({ id }: { readonly id: string }) {
       <Facts
         rows={Object.entries(delivery.request_headers).map(([name, sent]) => [
           name,
-          sent === "" ? <span class="muted">hidden (may be a secret)</span> : <code class="break">{sent}</code>,
+          sent === "" && delivery.label === undefined ? (
+            <span class="muted">hidden (may be a secret)</span>
+          ) : (
+            <code class="break">{sent}</code>
+          ),
         ])}
       />
       <Bytes text={delivery.request_body} label="Body (the same bytes in every attempt, unless a fault changed them)" />

@@ -125,7 +125,7 @@ const webhooksCertify = defineCommand({
   words: ["webhooks", "certify"],
   summary: "Check a webhook receiver, and name its mistakes",
   description:
-    "Sends the receiver what the service may send, and what it must reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and what is stored before a response are checked with --probe only. --console prints an address of the console after the checks: it shows the retries of 155 minutes, and sends further test events, altered or not. Exits 1 if a check failed, or if the time limit left checks out; warnings do not count.",
+    "Sends the receiver what the service may send, and what it must reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and what is stored before a response are checked with --probe only. --console prints an address of the console after the checks: it shows every delivery with its check and the response, sends it again, and sends further test events. Exits 1 if a check failed, or if the time limit left checks out; warnings do not count.",
   positionals: [],
   flags,
   examples: [

@@ -18,7 +18,7 @@ import { createProbe } from "./probe.ts";
 import { createReceiverProcess, listens, type ReceiverProcess } from "./receiver-process.ts";
 import { type CertifyReport, checkColumns, checkLine, createReport, findingLines, junitOf } from "./report.ts";
 import { acceptsAny, type CheckedItem, runChecks } from "./run.ts";
-import { hasSucceeded } from "./sender.ts";
+import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
 
 /** Options of one run. */
 export interface CertifyPlan {
@@ -69,6 +69,7 @@ export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, c
     receiver,
     wall: host.wall,
     signal,
+    onExchange: plan.console ? ({ id }, exchange) => emulation.record(id, exchange) : undefined,
     async onChecked(item) {
       await sent?.add(item);
       // If a receiver accepts nothing, a rejection proves nothing, which only the end of the run shows.
@@ -150,8 +151,8 @@ const selectShownItems = (items: readonly CheckedItem[], checks: readonly Check[
 /** Names the mistakes. Of a receiver that accepts nothing, it is found out which signatures it would accept. */
 async function explain(
   items: readonly CheckedItem[],
-  { url }: CertifyPlan,
-  { deliveries }: Emulation,
+  { url, console }: CertifyPlan,
+  { deliveries, record }: Emulation,
   { host: { wall }, signal }: Context,
 ): Promise<{ readonly items: readonly CheckedItem[]; readonly diagnoses: readonly Diagnosis[] }> {
   const acceptsForged = items.some(
@@ -160,7 +161,11 @@ async function explain(
   if (acceptsAny(items) || acceptsForged) return { items, diagnoses: diagnose(items) };
   const first = items[0]?.exchanges[0]?.reply;
   const isRejection = first?.error === undefined && first?.status !== undefined && first.status >= 400;
-  const accepted = isRejection ? await findAcceptedMistakes(deliveries, { url, wall, signal, timeoutMs: 2_000 }) : [];
+  const onReply = console
+    ? (delivery: Delivery, reply: Reply) => record("search for the mistake", { delivery, reply })
+    : undefined;
+  const options = { url, wall, signal, timeoutMs: 2_000, onReply };
+  const accepted = isRejection ? await findAcceptedMistakes(deliveries, options) : [];
   const detail = `no genuine event is accepted (${first ? describeReply(first) : "nothing was sent"})`;
   const shown = items.map((item) =>
     item.check.expects === "reject" ? { ...item, result: "not_checked" as const, detail } : item,

@@ -5,7 +5,7 @@ import type { Client } from "../../../../client/client.ts";
 import type { Context } from "../../../command.ts";
 import type { EmulatorAccess } from "../../../connection/emulator-access.ts";
 import { toStartError } from "../../../connection/ended-emulator.ts";
-import type { CheckRun } from "./check.ts";
+import type { CheckRun, Exchange } from "./check.ts";
 import { Deliveries } from "./deliveries.ts";
 
 /** The emulator of a run: where the events come from, and what the receiver gets as environment. */
@@ -13,7 +13,9 @@ export interface Emulation {
   readonly access: EmulatorAccess;
   readonly deliveries: Deliveries;
   readonly retryLate: CheckRun["retryLate"];
-  /** Subscribes the receiver, if no check has done so, and gives an address that signs one browser in to the console. */
+  /** Adds a delivery that this process has made to those that the console shows. */
+  readonly record: (label: string, exchange: Exchange) => void;
+  /** Gives an address that signs one browser in to the console. */
   readonly openConsole: () => Promise<string>;
 }
 
@@ -68,17 +70,20 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
     }
   }
 
-  let isSubscribed = false;
-  async function subscribe(client: Client): Promise<void> {
-    if (isSubscribed) return;
-    isSubscribed = true;
+  let webhook: number | undefined;
+  /** Subscribes the receiver, unless that is done, and gives the ID of its webhook. Never called twice at once. */
+  async function subscribe(client: Client): Promise<number> {
     const { createWebhook } = await import("../../../../api/contracts/webhooks.ts");
-    await client.call(createWebhook, { body: { title: "certify", url, only_for_activities: [activity] } });
+    const body = { title: "certify", url, only_for_activities: [activity] };
+    webhook ??= (await client.call(createWebhook, { body })).id;
+    return webhook;
   }
 
   /** Subscribes the receiver to the emulator, drops the first attempts, and lets the time of all of them pass. */
   const retryLate: CheckRun["retryLate"] = (number) =>
     withClient(async (client) => {
+      // They are recorded at the virtual time at which they were made.
+      await recording;
       const [{ addFault }, { showDelivery }] = await Promise.all([
         import("../../../../api/emulator/faults.ts"),
         import("../../../../api/emulator/deliveries.ts"),
@@ -103,13 +108,39 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
       };
     });
 
+  let recording: Promise<void> = Promise.resolve();
+
+  const record: Emulation["record"] = (label, { delivery, reply }) => {
+    recording = recording.then(() =>
+      withClient(async (client) => {
+        const { recordDelivery } = await import("../../../../api/emulator/deliveries.ts");
+        const { status = null, error, durationMs: duration_ms } = reply;
+        const body = {
+          webhook: await subscribe(client),
+          activity,
+          label,
+          headers: Object.fromEntries(delivery.headers),
+          body: delivery.body.toString("utf8"),
+          status,
+          ...(error && { error }),
+          duration_ms,
+          ...(status !== null && { response_body: reply.body }),
+        };
+        await client.call(recordDelivery, { body });
+      }),
+    );
+    // A run that ends before the console is opened needs none of them.
+    void recording.catch(() => {});
+  };
+
   const openConsole = () =>
     withClient(async (client) => {
+      await recording;
       const { makeSessionCode } = await import("../../../../api/emulator/console.ts");
       await subscribe(client);
       return (await client.call(makeSessionCode)).url;
     });
-  return { access: emulator, deliveries, retryLate, openConsole };
+  return { access: emulator, deliveries, retryLate, record, openConsole };
 }
 
 /** One workspace with everything that a contract needs; its key is created unless it is given. */

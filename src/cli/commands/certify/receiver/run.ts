@@ -7,7 +7,7 @@ import { genuineCheck } from "./genuine-checks.ts";
 import type { Probe } from "./probe.ts";
 import { probeCheck } from "./probe-checks.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
-import { createSender, hasSucceeded, hasTimedOut, isAccepted } from "./sender.ts";
+import { createSender, type Delivery, hasSucceeded, hasTimedOut, isAccepted, type Reply } from "./sender.ts";
 
 /** Result of one check. */
 export interface CheckedItem extends CheckFinding {
@@ -33,6 +33,8 @@ export interface RunOptions {
   readonly signal: AbortSignal;
   /** Time limit of all checks together; later ones are skipped. */
   readonly maxMs: number;
+  /** Called after each delivery, also of those that are made again. */
+  readonly onExchange: ((check: Check, exchange: Exchange) => void) | undefined;
   /** Called after each check, in their order. */
   readonly onChecked: (item: CheckedItem) => Promise<void>;
 }
@@ -199,7 +201,8 @@ async function makeCheck(
   { pace, timeoutMs, further: skipped = 0 }: CheckOptions,
 ): Promise<CheckedItem> {
   const { url, deliveries, retryLate, probe, wall, signal } = options;
-  const sender = createSender({ url, wall, signal, timeoutMs });
+  const onReply = (delivery: Delivery, reply: Reply) => options.onExchange?.(check, { delivery, reply });
+  const sender = createSender({ url, wall, signal, timeoutMs, onReply });
   const exchanges: Exchange[] = [];
   const begunAt = wall.monotonicNow();
   const position = allChecks.indexOf(check) + 1;

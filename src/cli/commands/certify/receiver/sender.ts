@@ -40,6 +40,8 @@ interface SenderOptions {
   readonly wall: WallClock;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
+  /** Called with each delivery and its response. */
+  readonly onReply?: ((delivery: Delivery, reply: Reply) => void) | undefined;
 }
 
 /** How long a body pauses, so that its parts arrive one by one. */
@@ -67,7 +69,9 @@ export const createSender =
         ended.abort();
         request?.destroy();
         const body = Buffer.concat(received).subarray(0, shownBytes).toString("utf8");
-        resolve({ status, error, durationMs: wall.monotonicNow() - begunAt, body });
+        const reply = { status, error, durationMs: wall.monotonicNow() - begunAt, body };
+        options.onReply?.(delivery, reply);
+        resolve(reply);
       };
       const fail = (code: ReplyErrorCode, message: string) => settle({ code, message });
 
