@@ -15,7 +15,7 @@ export interface RecordedResponse extends Message {
 }
 
 /** The called server: a service, the storage behind signed URLs, or a receiver of webhooks. */
-export const callees = ["router", "contracts", "storage", "receiver"] as const;
+const callees = ["router", "contracts", "storage", "receiver"] as const;
 export type Callee = (typeof callees)[number];
 
 /** One request with its response, as a corpus stores it. */
@@ -30,11 +30,24 @@ export interface RecordedExchange {
   readonly response: RecordedResponse;
 }
 
-export const exchangeVersion = 1;
+const exchangeVersion = 1;
 
 /** The value of a header, by its name in lower case. */
 export const headerOf = ({ headers }: Pick<Message, "headers">, name: string): string | undefined =>
   headers.find(([one]) => one.toLowerCase() === name)?.[1];
+
+/** Names and values of the list that Node gives. */
+export const pairHeaders = (raw: readonly string[]): [name: string, value: string][] =>
+  raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1]!] as [string, string]] : []));
+
+/** The text of a part of a URL; as it is where it is not encoded correctly. */
+export function decodePart(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 /** The text of an exchange: a header of metadata, the request, and the response. */
 export function formatExchange(exchange: RecordedExchange): string {

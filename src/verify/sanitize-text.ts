@@ -1,5 +1,6 @@
 import { tryParseJson } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
+import { decodePart } from "./exchange.ts";
 import {
   editFields,
   type FieldPlace,
@@ -19,8 +20,9 @@ import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 /** Kind of a string: a value of a field, a name of a person, or the words of an error. */
 export type TextKind = "value" | "name" | "wording";
 
-const emailPattern = /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
-const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+export const emailPattern =
+  /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
+export const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 const uuidPattern = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
 const phonePattern = /(?<![\w.:-])\+?\(?\d[\d ()./-]{6,24}\d(?![\w:-])/g;
 const urlPattern = /\bhttps?:\/\/[^\s"'<>]+/g;
@@ -198,7 +200,7 @@ export class TextSanitizer {
 
   #segment(segment: string): string {
     if (this.#vocabulary.segments.has(segment) || segment === "") return segment;
-    const plain = decodePercent(segment);
+    const plain = decodePart(segment);
     const made = this.#standIns.secrets.get(plain) ?? this.text(plain, "value");
     return made === plain ? segment : encodeURIComponent(made).replaceAll("%40", "@");
   }
@@ -211,16 +213,14 @@ export class TextSanitizer {
         const equals = pair.indexOf("=");
         if (equals < 0) return this.#segment(pair);
         const name = pair.slice(0, equals);
-        const value = decodePercent(pair.slice(equals + 1).replaceAll("+", " "));
+        const value = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
         // A query may stand in a fragment: `#/callback?code=…`.
-        const bare = decodePercent(name)
+        const bare = decodePart(name)
           .replace(/^.*[?]/, "")
           .replace(/\[[^[\]]{0,40}\]$/, "");
         const made = this.parameter(bare, value);
         const shownName =
-          name.includes("@") || name.includes("%40")
-            ? encodeURIComponent(this.text(decodePercent(name), "value"))
-            : name;
+          name.includes("@") || name.includes("%40") ? encodeURIComponent(this.text(decodePart(name), "value")) : name;
         return `${shownName}=${made === value ? pair.slice(equals + 1) : encodeURIComponent(made)}`;
       })
       .join("&");
@@ -282,14 +282,6 @@ const isSentenceStart = (text: string, at: number): boolean =>
 function restore(text: string, found: readonly string[]): string {
   const once = text.replace(/\ue000(\d+)\ue001/g, (_, at: string) => found[Number(at)]!);
   return /\ue000\d+\ue001/.test(once) && once !== text ? restore(once, found) : once;
-}
-
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The bytes of a base64 text that is long enough, and not one of ours. */

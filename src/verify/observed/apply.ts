@@ -6,7 +6,7 @@ import { matchPieces } from "../replay/compare-text.ts";
 import type { Change, Observations, ObservedRule } from "./observations.ts";
 
 /** A response as the emulator has made it: headers are name, value, name, value. */
-export interface ObservableResponse {
+interface ObservableResponse {
   readonly status: number;
   readonly headers: readonly string[];
   readonly body: string | undefined;
@@ -100,7 +100,7 @@ function withHeader(headers: readonly string[], name: string, value: string | un
 }
 
 /** The document with a change made at every place that a path leads to. */
-export function applyAt(document: unknown, path: string, change: Change): unknown {
+function applyAt(document: unknown, path: string, change: Change): unknown {
   const keys = path === "" ? [] : path.replaceAll("[]", ".[]").replace(/^\./, "").split(".");
   return walk(document, keys, change);
 }

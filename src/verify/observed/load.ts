@@ -10,7 +10,7 @@ import { buildReport } from "../report.ts";
 import { Observations, observationsFrom } from "./observations.ts";
 
 /** File of the data that a replay has derived from a corpus. */
-export const observationsName = "observations.json";
+const observationsName = "observations.json";
 /** Another version of svc may differ from the corpus in other ways. */
 const Stored = Observations.extend({ svc: z.literal(svcVersion), corpus: z.string() });
 

@@ -199,7 +199,7 @@ const comparedHeaders = [
   "link",
 ] as const;
 
-export type HeaderLookup = (name: string) => string | undefined;
+type HeaderLookup = (name: string) => string | undefined;
 
 export function compareHeaders(
   recorded: HeaderLookup,

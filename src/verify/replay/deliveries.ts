@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fieldsOf, tryParseJson } from "../../base/object.ts";
 import type { CorpusExchange } from "../corpus.ts";
-import { headerOf, type Message } from "../exchange.ts";
+import { headerOf, type Message, pairHeaders } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 import { type CompareContext, compareHeaders, compareValues, type FoundDifference } from "./compare.ts";
 import type { Links } from "./links.ts";
@@ -26,7 +26,7 @@ interface ReceivedDelivery extends Message {
   match?: RecordedDelivery;
 }
 
-export interface ComparedDelivery {
+interface ComparedDelivery {
   readonly activity: string;
   readonly file: string | undefined;
   readonly operation: string | undefined;
@@ -34,7 +34,7 @@ export interface ComparedDelivery {
 }
 
 /** How JSON is spelled: `compact`, `spaced` as Python writes it, `indented`; `escaped` where it has only ASCII. */
-export function spellingOf(text: string): string {
+function spellingOf(text: string): string {
   const bare = editJson(text, { string: () => "", number: () => "0" });
   const spacing = /[{[]\n/.test(bare) ? "indented" : /[:,] /.test(bare) ? "spaced" : "compact";
   return /\\u[0-9a-f]{4}/i.test(text) && !/[\u0080-\uffff]/.test(text) ? `${spacing}, escaped` : spacing;
@@ -53,9 +53,8 @@ export class ReplayReceiver {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      const { rawHeaders, url = "/" } = request;
-      const headers = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as const] : []));
-      response.writeHead(this.#receive(url, { headers, body: Buffer.concat(chunks) })).end();
+      const message = { headers: pairHeaders(request.rawHeaders), body: Buffer.concat(chunks) };
+      response.writeHead(this.#receive(request.url ?? "/", message)).end();
     });
   });
   /** The operation that was called last. */
@@ -66,10 +65,6 @@ export class ReplayReceiver {
     this.#recorded = deliveriesIn(exchanges);
     this.#links = links;
     this.#now = now;
-  }
-
-  get count(): number {
-    return this.#recorded.length;
   }
 
   async open(): Promise<void> {

@@ -3,7 +3,7 @@ import { headerOf, type RecordedExchange } from "../exchange.ts";
 import { bodyOf, type Caller, type Row, rowsOf, WorkspaceSeed } from "./workspace-seed.ts";
 
 /** A seed as the emulator reads it; it checks the fields itself. */
-export interface CorpusSeed {
+interface CorpusSeed {
   readonly time: string;
   readonly clusters: readonly Row[];
   readonly workspaces: readonly Row[];

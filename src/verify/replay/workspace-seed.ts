@@ -39,8 +39,8 @@ export class WorkspaceSeed {
       client_id: this.#caller.clientId,
       client_secret: this.#caller.clientSecret,
       acting_user_id: acting,
-      organization_types: this.#organizationTypes(own),
-      jurisdictions: this.#jurisdictions(own),
+      organization_types: this.#organizationTypes(),
+      jurisdictions: this.#jurisdictions(),
       ...(typeof hmac_key === "string" && { hmac_key }),
     };
     const types = this.#contractTypes(own);
@@ -162,9 +162,9 @@ export class WorkspaceSeed {
     return rows.length > 0 ? uniqueById(rows) : own("roles");
   }
 
-  #organizationTypes(own: (name: string) => readonly Row[]): readonly Row[] {
+  #organizationTypes(): readonly Row[] {
     const listed = rowsOf(this.#last("organizations.types"));
-    const base = own("workspaces").length ? [] : rowsOf(fieldsOf(rowsOf(this.#base.workspaces)[0]).organization_types);
+    const base = rowsOf(fieldsOf(rowsOf(this.#base.workspaces)[0]).organization_types);
     const rows =
       listed.length > 0
         ? listed.map(({ id, name, jurisdiction }) => ({
@@ -178,7 +178,7 @@ export class WorkspaceSeed {
     return rows;
   }
 
-  #jurisdictions(_own: (name: string) => readonly Row[]): readonly Row[] {
+  #jurisdictions(): readonly Row[] {
     const found = new Map<unknown, Row>();
     for (const { jurisdiction } of this.#all("organizations.entities").flatMap((body) => rowsOf(body))) {
       const { id, name, code2 } = fieldsOf(jurisdiction);
