@@ -1,3 +1,5 @@
+import { tryParseJson } from "../base/object.ts";
+
 /** One HTTP message: its first line apart, headers in the order and spelling of the wire, and its body. */
 export interface Message {
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -35,6 +37,9 @@ const exchangeVersion = 1;
 /** The value of a header, by its name in lower case. */
 export const headerOf = ({ headers }: Pick<Message, "headers">, name: string): string | undefined =>
   headers.find(([one]) => one.toLowerCase() === name)?.[1];
+
+/** The document of a message; undefined if its body is not JSON. */
+export const parseBody = ({ body }: Pick<Message, "body">): unknown => tryParseJson(body.toString("utf8"));
 
 /** Names and values of the list that Node gives. */
 export const pairHeaders = (raw: readonly string[]): [name: string, value: string][] =>
@@ -120,8 +125,8 @@ export function parseExchange(text: string): RecordedExchange {
   const durationMs = Number(metadata.get("duration-ms"));
   if (!(at >= 0 && at < endOfTime && durationMs >= 0))
     throw new ExchangeFormatError("its time is missing or malformed");
-  const sent = lengthOf(metadata.get("request-body"));
-  const received = lengthOf(metadata.get("response-body"));
+  const sent = parseBodyLength(metadata.get("request-body"));
+  const received = parseBodyLength(metadata.get("response-body"));
 
   const [, method, target] = /^(?!CONNECT )([A-Z]{1,16}) (\/\S*) HTTP\/1\.1$/.exec(reader.line()) ?? [];
   if (method === undefined || target === undefined) throw new ExchangeFormatError("its request line is malformed");
@@ -159,7 +164,7 @@ interface BodyLength {
   readonly bytes: number;
 }
 
-function lengthOf(text = ""): BodyLength {
+function parseBodyLength(text = ""): BodyLength {
   const [, encoding, bytes] = /^(text|base64) (\d{1,9})$/.exec(text) ?? [];
   if (encoding === undefined) throw new ExchangeFormatError("the length of a body is missing or malformed");
   return { encoding: encoding as BodyText["encoding"], bytes: Number(bytes) };

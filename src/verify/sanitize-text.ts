@@ -4,6 +4,7 @@ import { decodePart } from "./exchange.ts";
 import {
   editFields,
   type FieldPlace,
+  findPersonalKind,
   isIdentifier,
   isOwnSecret,
   isoTime,
@@ -11,10 +12,9 @@ import {
   isSecretValue,
   isSentence,
   mediaType,
-  personalKind,
 } from "./fields.ts";
 import { editJson } from "./json-edit.ts";
-import { isStandInEmail, isStandInPhone, isStandInWord, type StandIns, standInFile } from "./stand-ins.ts";
+import { createStandInFile, isStandInEmail, isStandInPhone, isStandInWord, type StandIns } from "./stand-ins.ts";
 import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 
 /** Kind of a string: a value of a field, a name of a person, or the words of an error. */
@@ -75,7 +75,7 @@ export class TextSanitizer {
 
   #hidden(name: string, value: string, place: FieldPlace): string | undefined {
     if (isSecretValue(name, value, place)) return this.secret(value);
-    const kind = personalKind(name, value);
+    const kind = findPersonalKind(name, value);
     if (kind === "phone") return isStandInPhone(value) ? value : this.#standIns.phone(value.replace(/\D/g, ""));
     if (kind === "date") return this.#standIns.date(value);
     return kind && this.#standIns.number(value, kind === "coordinate");
@@ -239,7 +239,7 @@ export class TextSanitizer {
       },
       number: ({ path, text: number }) => {
         const name = path.filter((one) => one !== "").at(-1) ?? "";
-        const kind = personalKind(name, number);
+        const kind = findPersonalKind(name, number);
         const isHidden = kind !== undefined || isOwnSecret(name) || numericSecret.test(name);
         return isHidden ? this.#standIns.number(number, kind === "coordinate") : number;
       },
@@ -265,7 +265,8 @@ export class TextSanitizer {
     const text = decoded.toString("utf8");
     const isText = Buffer.from(text).equals(decoded) && !/[^\P{C}\n\r\t]/u.test(text);
     const encoding = /[-_]/.test(original) ? "base64url" : "base64";
-    if (!isText) return standInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.token(original);
+    if (!isText)
+      return createStandInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.token(original);
     const colon = /^([^\s:]+):(\S+)$/.exec(text);
     const made = colon
       ? `${this.#standIns.token(colon[1]!)}:${this.#standIns.token(colon[2]!)}`

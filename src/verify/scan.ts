@@ -5,15 +5,15 @@ import {
   editFields,
   editMarkup,
   type FieldPlace,
+  findPersonalKind,
   isOwnSecret,
   isRandomLooking,
   isSecretValue,
   isSentence,
   type PersonalKind,
-  personalKind,
 } from "./fields.ts";
 import { editJson } from "./json-edit.ts";
-import { boundaryOf, isKnownRealm, partsOf } from "./sanitize.ts";
+import { findBoundary, isKnownRealm, splitMultipart } from "./sanitize.ts";
 import { emailPattern, jwtPattern } from "./sanitize-text.ts";
 import {
   isStandInDate,
@@ -105,9 +105,9 @@ class ExchangeScan {
   #body(place: string, message: Message, errorOrField: FieldPlace): void {
     const { body } = message;
     const type = headerOf(message, "content-type") ?? "";
-    const boundary = boundaryOf(type);
+    const boundary = findBoundary(type);
     if (boundary !== undefined) {
-      for (const { head, body: content } of partsOf(body, boundary)) {
+      for (const { head, body: content } of splitMultipart(body, boundary)) {
         const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
         this.#text(place, head);
         if (/\bfilename\*?=/i.test(head)) this.#content(place, content, errorOrField);
@@ -156,7 +156,7 @@ class ExchangeScan {
       },
       number: ({ path, text: number }) => {
         const name = path.filter((one) => one !== "").at(-1) ?? "";
-        const kind = personalKind(name, number);
+        const kind = findPersonalKind(name, number);
         if ((kind !== undefined || isOwnSecret(name)) && !isStandInNumber(number, kind === "coordinate"))
           this.#add(`${place} ${name}`, isOwnSecret(name) ? "secret" : kindOf[kind!], number);
         return number;
@@ -177,7 +177,7 @@ class ExchangeScan {
       if (!hasOnlyStandIns(value)) this.#add(place, "secret", value);
       return;
     }
-    const kind = personalKind(name, value);
+    const kind = findPersonalKind(name, value);
     const isStandIn =
       kind === "phone"
         ? isStandInPhone(value)

@@ -41,7 +41,7 @@ const openapi = defineCommand({
 
 /** The document with what a corpus says of it. */
 async function marked(document: object, folder: string, { host, signal }: Context): Promise<object> {
-  const [{ loadObservations }, { markObserved }, { startEmulator }, { corpusProblem }] = await Promise.all([
+  const [{ loadObservations }, { markObserved }, { startEmulator }, { toUsageError }] = await Promise.all([
     import("../../verify/observed/load.ts"),
     import("../../derive/observed.ts"),
     import("../../../emulator/index.ts"),
@@ -49,7 +49,7 @@ async function marked(document: object, folder: string, { host, signal }: Contex
   ]);
   const observations = await loadObservations(resolve(host.cwd, folder), startEmulator, signal).catch(
     (cause: unknown) => {
-      throw corpusProblem(cause, "--observed");
+      throw toUsageError(cause, "--observed");
     },
   );
   return markObserved(document, observations.seen);

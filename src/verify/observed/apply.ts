@@ -1,7 +1,7 @@
 import type { Operation } from "../../api/operation.ts";
 import { writeJson } from "../../base/json.ts";
 import { isObject, tryParseJson } from "../../base/object.ts";
-import { claimAt } from "../replay/claims.ts";
+import { findClaim } from "../replay/claims.ts";
 import { matchPieces } from "../replay/compare-text.ts";
 import type { Change, Observations, ObservedRule } from "./observations.ts";
 
@@ -38,7 +38,7 @@ export class Observer {
     const all = this.#byOperation.get(operation.id);
     if (!all) return undefined;
     const document = response.body === undefined ? undefined : tryParseJson(response.body);
-    const { name } = claimAt(operation, response.status, document);
+    const { name } = findClaim(operation, response.status, document);
     const rules = all.filter(({ claim, id }) => claim === name && id.includes(`:${response.status}:`));
     if (rules.length === 0) return undefined;
     let { status, headers } = response;
