@@ -39,7 +39,7 @@ const maxFileBytes = 32 * 1024 * 1024;
 const maxFiles = 100_000;
 const fileName = /^\d{5,7}-[\w.-]{1,100}\.http$/;
 
-const digestOf = (text: string | Buffer): string => createHash("sha256").update(text).digest("hex");
+const computeDigest = (text: string | Buffer): string => createHash("sha256").update(text).digest("hex");
 
 interface IndexEntry {
   readonly file: string;
@@ -100,12 +100,12 @@ async function readIndex(
   }
   const files = new Set(entries.map(({ file }) => file));
   if (files.size < entries.length) throw new CorpusError(`${indexName} of ${folder} was edited: it names a file twice`);
-  return { entries, digest: digestOf(text), isEnded: ended !== undefined };
+  return { entries, digest: computeDigest(text), isEnded: ended !== undefined };
 }
 
 async function readExchange(folder: string, file: string, sha256?: string): Promise<CorpusExchange> {
   const text = await readPlain(folder, file, `${folder} is cut: ${file} is missing`);
-  if (sha256 !== undefined && digestOf(text) !== sha256)
+  if (sha256 !== undefined && computeDigest(text) !== sha256)
     throw new CorpusError(`${file} of ${folder} was edited: it differs from the index`);
   return { ...parseIn(folder, file, () => parseExchange(text)), file };
 }
@@ -184,7 +184,7 @@ export class CorpusWriter {
       const file = `${String(this.#count).padStart(5, "0")}-${name}.http`;
       // Another recorder may write into the same corpus: a webhook has other numbers than a request then, or another name.
       if (!(await createFileAtomic(join(this.#folder, file), text, { durable: false }))) continue;
-      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: digestOf(text) }));
+      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: computeDigest(text) }));
       return file;
     }
   }
@@ -195,7 +195,7 @@ export class CorpusWriter {
     for (const file of files) {
       const text = await readFile(join(this.#folder, file), "utf8");
       parseExchange(text);
-      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: digestOf(text) }));
+      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: computeDigest(text) }));
       this.#count += 1;
     }
   }
@@ -217,16 +217,16 @@ export async function reindexCorpus(folder: string): Promise<void> {
   const lines: string[] = [];
   for (const file of files) {
     const text = await readPlain(folder, file, `${file} is missing`);
-    const measured = parsesAsIs(text) ? text : parseIn(folder, file, () => measureExchange(text));
+    const measured = isParsable(text) ? text : parseIn(folder, file, () => measureExchange(text));
     parseIn(folder, file, () => parseExchange(measured));
     if (measured !== text) await writeFileAtomic(join(folder, file), measured);
-    lines.push(formatEntry({ file, sha256: digestOf(measured) }));
+    lines.push(formatEntry({ file, sha256: computeDigest(measured) }));
   }
   const end = JSON.stringify({ end: files.length });
   await writeFileAtomic(join(folder, indexName), `${JSON.stringify(header)}\n${lines.join("")}${end}\n`);
 }
 
-function parsesAsIs(text: string): boolean {
+function isParsable(text: string): boolean {
   try {
     parseExchange(text);
     return true;

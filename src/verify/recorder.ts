@@ -42,7 +42,7 @@ export class Recorder {
       callee: raw.callee ?? found?.callee ?? "contracts",
       operation: raw.operation ?? found?.operation.id,
       // The clock of the service counts: an emulator has its own.
-      at: clockOf(raw.response) ?? raw.at,
+      at: findServiceTime(raw.response) ?? raw.at,
       durationMs: raw.durationMs,
       request: raw.request,
       response: raw.response,
@@ -78,7 +78,7 @@ function findOperation(method: string, target: string): { operation: Operation; 
 }
 
 /** The time of the service at a response, milliseconds: to the millisecond where it says so, else to the second. */
-function clockOf(response: RecordedResponse): number | undefined {
+function findServiceTime(response: RecordedResponse): number | undefined {
   const time = Date.parse(headerOf(response, "x-svc-time") ?? headerOf(response, "date") ?? "");
   return Number.isNaN(time) ? undefined : time;
 }

@@ -1,8 +1,10 @@
 import { tryParseJson } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
+import { decodePart } from "./exchange.ts";
 import {
   editFields,
   type FieldPlace,
+  findPersonalKind,
   isIdentifier,
   isOwnSecret,
   isoTime,
@@ -10,17 +12,17 @@ import {
   isSecretValue,
   isSentence,
   mediaType,
-  personalKind,
 } from "./fields.ts";
 import { editJson } from "./json-edit.ts";
-import { isStandInEmail, isStandInPhone, isStandInWord, type StandIns, standInFile } from "./stand-ins.ts";
+import { createStandInFile, isStandInEmail, isStandInPhone, isStandInWord, type StandIns } from "./stand-ins.ts";
 import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 
 /** Kind of a string: a value of a field, a name of a person, or the words of an error. */
 export type TextKind = "value" | "name" | "wording";
 
-const emailPattern = /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
-const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+export const emailPattern =
+  /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
+export const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 const uuidPattern = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
 const phonePattern = /(?<![\w.:-])\+?\(?\d[\d ()./-]{6,24}\d(?![\w:-])/g;
 const urlPattern = /\bhttps?:\/\/[^\s"'<>]+/g;
@@ -73,7 +75,7 @@ export class TextSanitizer {
 
   #hidden(name: string, value: string, place: FieldPlace): string | undefined {
     if (isSecretValue(name, value, place)) return this.secret(value);
-    const kind = personalKind(name, value);
+    const kind = findPersonalKind(name, value);
     if (kind === "phone") return isStandInPhone(value) ? value : this.#standIns.phone(value.replace(/\D/g, ""));
     if (kind === "date") return this.#standIns.date(value);
     return kind && this.#standIns.number(value, kind === "coordinate");
@@ -198,7 +200,7 @@ export class TextSanitizer {
 
   #segment(segment: string): string {
     if (this.#vocabulary.segments.has(segment) || segment === "") return segment;
-    const plain = decodePercent(segment);
+    const plain = decodePart(segment);
     const made = this.#standIns.secrets.get(plain) ?? this.text(plain, "value");
     return made === plain ? segment : encodeURIComponent(made).replaceAll("%40", "@");
   }
@@ -211,16 +213,14 @@ export class TextSanitizer {
         const equals = pair.indexOf("=");
         if (equals < 0) return this.#segment(pair);
         const name = pair.slice(0, equals);
-        const value = decodePercent(pair.slice(equals + 1).replaceAll("+", " "));
+        const value = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
         // A query may stand in a fragment: `#/callback?code=…`.
-        const bare = decodePercent(name)
+        const bare = decodePart(name)
           .replace(/^.*[?]/, "")
           .replace(/\[[^[\]]{0,40}\]$/, "");
         const made = this.parameter(bare, value);
         const shownName =
-          name.includes("@") || name.includes("%40")
-            ? encodeURIComponent(this.text(decodePercent(name), "value"))
-            : name;
+          name.includes("@") || name.includes("%40") ? encodeURIComponent(this.text(decodePart(name), "value")) : name;
         return `${shownName}=${made === value ? pair.slice(equals + 1) : encodeURIComponent(made)}`;
       })
       .join("&");
@@ -239,7 +239,7 @@ export class TextSanitizer {
       },
       number: ({ path, text: number }) => {
         const name = path.filter((one) => one !== "").at(-1) ?? "";
-        const kind = personalKind(name, number);
+        const kind = findPersonalKind(name, number);
         const isHidden = kind !== undefined || isOwnSecret(name) || numericSecret.test(name);
         return isHidden ? this.#standIns.number(number, kind === "coordinate") : number;
       },
@@ -265,7 +265,8 @@ export class TextSanitizer {
     const text = decoded.toString("utf8");
     const isText = Buffer.from(text).equals(decoded) && !/[^\P{C}\n\r\t]/u.test(text);
     const encoding = /[-_]/.test(original) ? "base64url" : "base64";
-    if (!isText) return standInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.token(original);
+    if (!isText)
+      return createStandInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.token(original);
     const colon = /^([^\s:]+):(\S+)$/.exec(text);
     const made = colon
       ? `${this.#standIns.token(colon[1]!)}:${this.#standIns.token(colon[2]!)}`
@@ -282,14 +283,6 @@ const isSentenceStart = (text: string, at: number): boolean =>
 function restore(text: string, found: readonly string[]): string {
   const once = text.replace(/\ue000(\d+)\ue001/g, (_, at: string) => found[Number(at)]!);
   return /\ue000\d+\ue001/.test(once) && once !== text ? restore(once, found) : once;
-}
-
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The bytes of a base64 text that is long enough, and not one of ours. */

@@ -144,7 +144,7 @@ export const isStandInNumber = (text: string, isCoordinate = false): boolean =>
 export const isStandInDate = (text: string): boolean => !/\d{4}/.test(text) || /1955|^555/.test(text);
 
 /** A page without content. The comment makes it another file for another document. */
-const blankPdf = (mark: string): string => {
+const createBlankPdf = (mark: string): string => {
   const objects = [
     "<< /Type /Catalog /Pages 2 0 R >>",
     "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
@@ -165,10 +165,10 @@ const blankPdf = (mark: string): string => {
  * A stand-in for a file: its content is not stored. A PDF becomes a blank PDF, other bytes a short text. Undefined:
  * there is no file.
  */
-export function standInFile(bytes: Buffer, standIns: StandIns): Buffer | undefined {
+export function createStandInFile(bytes: Buffer, standIns: StandIns): Buffer | undefined {
   if (bytes.length === 0) return undefined;
   const mark = standIns.token(createHash("sha256").update(bytes).digest("hex")).slice(0, 24);
-  if (/^%PDF-/.test(bytes.subarray(0, 1024).toString("latin1"))) return Buffer.from(blankPdf(mark));
+  if (/^%PDF-/.test(bytes.subarray(0, 1024).toString("latin1"))) return Buffer.from(createBlankPdf(mark));
   return Buffer.from(`${mark}\n`);
 }
 

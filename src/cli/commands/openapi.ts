@@ -4,7 +4,7 @@ import { buildOpenApi } from "../../derive/openapi.ts";
 import { loadObservations } from "../../verify/observed/load.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { serviceSettings } from "../connection/settings.ts";
-import { corpusProblem } from "./verify/open-recorder.ts";
+import { toUsageError } from "./verify/open-recorder.ts";
 
 const services = ["router", "contracts", "emulator"] as const;
 
@@ -45,7 +45,7 @@ async function marked(document: object, folder: string, { host, signal }: Contex
   const { startEmulator } = await import("../../../emulator/index.ts");
   const observations = await loadObservations(resolve(host.cwd, folder), startEmulator, signal).catch(
     (cause: unknown) => {
-      throw corpusProblem(cause, "--observed");
+      throw toUsageError(cause, "--observed");
     },
   );
   return markObserved(document, observations.seen);

@@ -7,10 +7,10 @@ import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { type Corpus, readCorpus } from "../corpus.ts";
 import { replayOnEmulator, type StartReplayEmulator } from "../replay/replay.ts";
 import { buildReport } from "../report.ts";
-import { Observations, observationsFrom } from "./observations.ts";
+import { deriveObservations, Observations } from "./observations.ts";
 
 /** File of the data that a replay has derived from a corpus. */
-export const observationsName = "observations.json";
+const observationsName = "observations.json";
 /** Another version of svc may differ from the corpus in other ways. */
 const Stored = Observations.extend({ svc: z.literal(svcVersion), corpus: z.string() });
 
@@ -24,7 +24,7 @@ export async function loadObservations(
   const text = await readFile(join(folder, observationsName), "utf8").catch(() => "");
   const stored = Stored.safeParse(tryParseJson(text)).data;
   if (stored?.corpus === corpus.digest) return stored;
-  return observationsFrom(buildReport(await replayOnEmulator(corpus, startEmulator, signal), {}), corpus);
+  return deriveObservations(buildReport(await replayOnEmulator(corpus, startEmulator, signal), {}), corpus);
 }
 
 export const storeObservations = ({ folder, digest }: Corpus, observations: Observations): Promise<void> =>

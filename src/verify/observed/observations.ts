@@ -3,10 +3,10 @@ import type { Activity } from "../../api/activities.ts";
 import type { Operation } from "../../api/operation.ts";
 import { webhookPayloads } from "../../api/registry.ts";
 import { dictionary } from "../../api/shapes.ts";
-import { tryParseJson } from "../../base/object.ts";
 import type { Corpus } from "../corpus.ts";
-import { operationNamed } from "../replay/claims.ts";
-import { isTime, timeFormatOf } from "../replay/compare-text.ts";
+import { parseBody } from "../exchange.ts";
+import { findOperationById } from "../replay/claims.ts";
+import { describeTimeFormat, isTime } from "../replay/compare-text.ts";
 import type { ReportedDifference, VerifyReport } from "../report.ts";
 
 /** How a response or a webhook of the emulator is changed, so that it is as the service was observed. */
@@ -53,7 +53,7 @@ export const Observations = z.strictObject({
 export type Observations = Readonly<z.infer<typeof Observations>>;
 
 /** Derives changes from the results of a replay. */
-export function observationsFrom(report: VerifyReport, corpus: Corpus): Observations {
+export function deriveObservations(report: VerifyReport, corpus: Corpus): Observations {
   const rules: ObservedRule[] = [];
   const rejected: Observations["rejected"] = [];
   const delivered = new Set(
@@ -61,8 +61,8 @@ export function observationsFrom(report: VerifyReport, corpus: Corpus): Observat
   );
   for (const difference of report.differences) {
     const { id, claim, operation, path, count, at } = difference;
-    const refusal = contradiction(difference, corpus);
-    const change = refusal === undefined ? changeFor(difference, delivered) : undefined;
+    const refusal = findContradiction(difference, corpus);
+    const change = refusal === undefined ? deriveChange(difference, delivered) : undefined;
     if (typeof change === "object") rules.push({ id, claim, operation, path, change, count, at });
     else rejected.push({ id, reason: refusal ?? change ?? "it cannot be applied" });
   }
@@ -74,7 +74,7 @@ export function observationsFrom(report: VerifyReport, corpus: Corpus): Observat
 }
 
 /** How an observation contradicts the specification; undefined: it does not. */
-function contradiction(
+function findContradiction(
   { kind, path, basis, operation, claim, recorded, file }: ReportedDifference,
   corpus: Corpus,
 ): string | undefined {
@@ -83,12 +83,12 @@ function contradiction(
   if (basis === "specified" && claim !== operation && ["status", "wording", "absent", "type"].includes(kind))
     return "it contradicts the specification, which shows this failure";
   if (!["status", "absent", "type", "enumeration", "value"].includes(kind)) return undefined;
-  const declared = operationNamed(operation);
+  const declared = findOperationById(operation);
   const exchange = corpus.exchanges.find((one) => one.file === file);
   if (!exchange) return undefined;
   if (operation.startsWith("webhook ")) {
     const schema = webhookPayloads.get(operation.slice("webhook ".length) as Activity);
-    const issues = schema?.safeParse(tryParseJson(exchange.request.body.toString())).error?.issues ?? [];
+    const issues = schema?.safeParse(parseBody(exchange.request)).error?.issues ?? [];
     return issues.some((issue) => isAt(issue, path))
       ? `it contradicts the specification of the payload at ${path}`
       : undefined;
@@ -96,14 +96,14 @@ function contradiction(
   if (basis !== "specified" || !declared) return undefined;
   if (kind === "status")
     return `it contradicts the specification, in which ${operation} does not return ${String(recorded)}`;
-  const response = responseOf(declared, exchange.response.status);
-  const issues = response?.safeParse(tryParseJson(exchange.response.body.toString())).error?.issues ?? [];
+  const response = findResponseSchema(declared, exchange.response.status);
+  const issues = response?.safeParse(parseBody(exchange.response)).error?.issues ?? [];
   return issues.some((issue) => isAt(issue, path))
     ? `it contradicts the specification of ${operation} at ${path}`
     : undefined;
 }
 
-function responseOf({ responses }: Operation, status: number) {
+function findResponseSchema({ responses }: Operation, status: number) {
   const declared = responses[status];
   return declared && "schema" in declared ? declared.schema : undefined;
 }
@@ -116,7 +116,7 @@ const isAt = (issue: { readonly code: string; readonly path: readonly PropertyKe
     .replaceAll(".[]", "[]") === path;
 
 /** The change, or the reason why there is none. */
-function changeFor(difference: ReportedDifference, delivered: ReadonlySet<string | undefined>): Change | string {
+function deriveChange(difference: ReportedDifference, delivered: ReadonlySet<string | undefined>): Change | string {
   const { kind, path, pairs } = difference;
   const [first] = pairs;
   const recorded = pairs.map((pair) => pair.recorded);
@@ -129,26 +129,26 @@ function changeFor(difference: ReportedDifference, delivered: ReadonlySet<string
     case "added":
       return isConstant ? { to: "set", value: first!.recorded } : "its value varies";
     case "type":
-      return conversionFor(recorded, isConstant, path);
+      return deriveConversion(recorded, isConstant, path);
     case "enumeration":
     case "value":
-      return mapFor(pairs);
+      return deriveMap(pairs);
     case "wording":
       return pairs.length === 1 || isConstant
-        ? templateFor(String(first!.replayed), String(first!.recorded))
-        : mapFor(pairs);
+        ? deriveTemplate(String(first!.replayed), String(first!.recorded))
+        : deriveMap(pairs);
     case "order":
       return Array.isArray(first!.recorded)
         ? { to: "order", keys: first!.recorded.map(String) }
         : "its order is unknown";
     case "item-order":
-      return itemOrderFor(pairs);
+      return deriveItemOrder(pairs);
     case "header":
       return isConstant ? { to: "header", value: first!.recorded as string | undefined } : "the header varies";
     case "time-format":
-      return { to: "time-format", format: timeFormatOf(String(first!.recorded)) };
+      return { to: "time-format", format: describeTimeFormat(String(first!.recorded)) };
     case "time":
-      return shiftFor(pairs);
+      return deriveShift(pairs);
     case "spelling":
       return { to: "spell", spelling: String(first!.recorded) };
     case "missing-activity":
@@ -160,7 +160,7 @@ function changeFor(difference: ReportedDifference, delivered: ReadonlySet<string
 
 type Pairs = ReportedDifference["pairs"];
 
-function conversionFor(recorded: readonly unknown[], isConstant: boolean, path: string): Change | string {
+function deriveConversion(recorded: readonly unknown[], isConstant: boolean, path: string): Change | string {
   if (path === "") return "the whole body differs";
   const types = new Set(recorded.map((one) => (one === null ? "null" : typeof one)));
   const [type] = types;
@@ -169,7 +169,7 @@ function conversionFor(recorded: readonly unknown[], isConstant: boolean, path: 
   return isConstant ? { to: "set", value: recorded[0] } : "its value varies";
 }
 
-function mapFor(pairs: Pairs): Change | string {
+function deriveMap(pairs: Pairs): Change | string {
   const map = new Map<string, [unknown, unknown]>();
   for (const { recorded, replayed } of pairs) {
     const key = JSON.stringify(replayed);
@@ -183,13 +183,13 @@ function mapFor(pairs: Pairs): Change | string {
 /** Quotes in errors: they are in the same order in both strings. */
 const quoted = /"[^"]*"|'[^']*'|\b[A-Z]{1,5}-\d+\b|\d+|\bqx[a-x]{7}\b/gi;
 
-function templateFor(from: string, to: string): Change {
+function deriveTemplate(from: string, to: string): Change {
   const [was, is] = [from.match(quoted) ?? [], to.match(quoted) ?? []];
   if (was.length !== is.length) return { to: "map", pairs: [[from, to]] };
   return { to: "template", from: from.split(quoted), text: to.split(quoted) };
 }
 
-function itemOrderFor(pairs: Pairs): Change | string {
+function deriveItemOrder(pairs: Pairs): Change | string {
   const isReversed = pairs.every((pair) => {
     const [was, is] = [pair.recorded, pair.replayed];
     return (
@@ -201,7 +201,7 @@ function itemOrderFor(pairs: Pairs): Change | string {
   return isReversed ? { to: "reverse" } : "its order follows no rule that is known";
 }
 
-function shiftFor(pairs: Pairs): Change | string {
+function deriveShift(pairs: Pairs): Change | string {
   const apart = pairs.map(({ recorded, replayed }) =>
     typeof recorded === "number"
       ? recorded - Number(replayed)

@@ -4,7 +4,7 @@ import type { CorpusExchange } from "../corpus.ts";
 import { headerOf, type RecordedResponse } from "../exchange.ts";
 import { isStandInToken } from "../stand-ins.ts";
 import type { DifferenceKind, FoundDifference } from "./compare.ts";
-import { isTime, timeFormatOf } from "./compare-text.ts";
+import { describeTimeFormat, isTime } from "./compare-text.ts";
 
 // A service holds other contracts and people than when it was recorded, or it is another service. What can be compared is
 // what does not depend on them: statuses, failures, and the shape of what it shows.
@@ -86,7 +86,7 @@ export function compareShapes(
   incomparable: (reason: string) => void,
 ): FoundDifference[] {
   const declaration = new Declaration(schema ?? {});
-  const [was, is] = [fieldsIn(recorded, declaration), fieldsIn(replayed, declaration)];
+  const [was, is] = [collectFields(recorded, declaration), collectFields(replayed, declaration)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((path) => {
     const [one, other] = [was.get(path), is.get(path)];
     if (one && other) return compareFields(path, one, other, declaration);
@@ -99,12 +99,14 @@ export function compareShapes(
     }
     const isComparable = around.every((field) => field?.types.has("object")) && !declaration.isOptional(path);
     const kind = one ? "added" : "absent";
-    return isComparable ? [{ kind, path, recorded: one && shown(one), replayed: other && shown(other) }] : [];
+    return isComparable
+      ? [{ kind, path, recorded: one && pickExample(one), replayed: other && pickExample(other) }]
+      : [];
   });
 }
 
 function compareFields(path: string, was: Field, is: Field, declaration: Declaration): FoundDifference[] {
-  const differ = (kind: DifferenceKind, recorded = shown(was), replayed = shown(is)): FoundDifference[] => [
+  const differ = (kind: DifferenceKind, recorded = pickExample(was), replayed = pickExample(is)): FoundDifference[] => [
     { kind, path, recorded, replayed },
   ];
   if (was.types.size === 0 || is.types.size === 0)
@@ -123,7 +125,7 @@ function compareFields(path: string, was: Field, is: Field, declaration: Declara
   if (declared && (undeclared(was) === undefined) !== (undeclared(is) === undefined))
     return differ("enumeration", undeclared(was) ?? old, undeclared(is) ?? now);
   const formats = [was, is].map(({ values }) =>
-    values.map((value) => (isTime(String(value)) ? timeFormatOf(String(value)) : "")),
+    values.map((value) => (isTime(String(value)) ? describeTimeFormat(String(value)) : "")),
   );
   if (!formats.flat().includes("") && !formats[0]!.some((format) => formats[1]!.includes(format)))
     return differ("time-format");
@@ -131,13 +133,13 @@ function compareFields(path: string, was: Field, is: Field, declaration: Declara
 }
 
 /** A value of a field, for a report. */
-function shown({ types, values }: Field): unknown {
+function pickExample({ types, values }: Field): unknown {
   const [type] = types;
   return values[0] ?? (type === undefined ? null : type === "array" ? [] : {});
 }
 
 /** The fields of a document by their paths. The keys of a dictionary are data, and are not among them. */
-function fieldsIn(document: unknown, declaration: Declaration): Map<string, Field> {
+function collectFields(document: unknown, declaration: Declaration): Map<string, Field> {
   const fields = new Map<string, Field>();
   const walk = (value: unknown, path: string, parent: string): void => {
     const field: Field = fields.get(path) ?? { parent, types: new Set(), values: [] };
@@ -164,24 +166,24 @@ class Declaration {
   }
 
   isOptional(path: string): boolean {
-    const key = keysOf(path).at(-1)!;
-    const parents = this.#at(keysOf(path).slice(0, -1));
-    const isDeclared = this.#at(keysOf(path)).length > 0;
+    const key = splitPath(path).at(-1)!;
+    const parents = this.#at(splitPath(path).slice(0, -1));
+    const isDeclared = this.#at(splitPath(path)).length > 0;
     return isDeclared && parents.some(({ required }) => !((required ?? []) as readonly string[]).includes(key));
   }
 
   isNullable(path: string): boolean {
-    const schemas = this.#at(keysOf(path));
+    const schemas = this.#at(splitPath(path));
     return schemas.length === 0 || schemas.some(({ type }) => type === undefined || type === "null");
   }
 
   isDictionary(path: string): boolean {
-    return this.#at(keysOf(path)).some(({ type, properties }) => type === "object" && properties === undefined);
+    return this.#at(splitPath(path)).some(({ type, properties }) => type === "object" && properties === undefined);
   }
 
   /** The values of an enumeration; undefined: any. */
   values(path: string): readonly unknown[] | undefined {
-    const schemas = this.#at(keysOf(path)).filter(({ type }) => type !== "null");
+    const schemas = this.#at(splitPath(path)).filter(({ type }) => type !== "null");
     const values = schemas.map(({ enum: all, const: only }) => all ?? (only === undefined ? undefined : [only]));
     return values.length === 0 || values.includes(undefined) ? undefined : (values.flat() as unknown[]);
   }
@@ -208,4 +210,4 @@ class Declaration {
   }
 }
 
-const keysOf = (path: string): readonly string[] => path.match(/\[\]|[^.[\]]+/g) ?? [];
+const splitPath = (path: string): readonly string[] => path.match(/\[\]|[^.[\]]+/g) ?? [];

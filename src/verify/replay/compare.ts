@@ -41,7 +41,7 @@ export interface CompareContext {
   readonly isOlder: (id: string) => boolean;
 }
 
-const joined = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
+const joinPath = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
 const typeOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 const keyOf = (path: string): string => path.replace(/\[\]/g, "").split(".").at(-1) ?? "";
 /** Fields that count the items of a list. */
@@ -60,7 +60,7 @@ export function compareValues(
   if (isObject(recorded)) return compareObjects(recorded, actual as Record<string, unknown>, path, context);
   if (recorded === actual) {
     if (typeof recorded === "number" && isIdKey(keyOf(path)))
-      context.links.linkNumber(scopeAt(path, context.resource), recorded, recorded);
+      context.links.linkNumber(findScope(path, context.resource), recorded, recorded);
     return [];
   }
   if (typeof recorded === "string") {
@@ -72,7 +72,7 @@ export function compareValues(
 }
 
 /** The scope of the identifier at a path: an `id` belongs to the object around it, if that has a name. */
-function scopeAt(path: string, resource: string): string {
+function findScope(path: string, resource: string): string {
   const [key = "", parent = ""] = path.replace(/\[\]/g, "").split(".").reverse();
   const isOwn = key !== "id" || parent === "" || /^(?:results|items|data|files)$/.test(parent);
   return isOwn ? scopeOf(key, resource) : scopeOf(parent, resource);
@@ -87,7 +87,7 @@ function compareNumbers(
   const key = keyOf(path);
   const difference: FoundDifference = { kind: "value", path, recorded, replayed: actual };
   if (isIdKey(key)) {
-    const scope = scopeAt(path, resource);
+    const scope = findScope(path, resource);
     const known = links.exactNumber(scope, recorded);
     links.linkNumber(scope, recorded, actual);
     return known === undefined || known === actual ? [] : [difference];
@@ -117,7 +117,7 @@ function compareObjects(
     ...added.map(
       (key): FoundDifference => ({
         kind: "added",
-        path: joined(path, key),
+        path: joinPath(path, key),
         recorded: recorded[key],
         replayed: undefined,
       }),
@@ -125,13 +125,13 @@ function compareObjects(
     ...absent.map(
       (key): FoundDifference => ({
         kind: "absent",
-        path: joined(path, key),
+        path: joinPath(path, key),
         recorded: undefined,
         replayed: actual[key],
       }),
     ),
     ...(isReordered ? [{ kind: "order" as const, path, recorded: keys, replayed: Object.keys(actual) }] : []),
-    ...common.flatMap((key) => compareValues(recorded[key], actual[keyFor(key)], joined(path, key), context)),
+    ...common.flatMap((key) => compareValues(recorded[key], actual[keyFor(key)], joinPath(path, key), context)),
   ];
 }
 
@@ -199,7 +199,7 @@ const comparedHeaders = [
   "link",
 ] as const;
 
-export type HeaderLookup = (name: string) => string | undefined;
+type HeaderLookup = (name: string) => string | undefined;
 
 export function compareHeaders(
   recorded: HeaderLookup,

@@ -1,4 +1,5 @@
 import { tryParseJson } from "../../base/object.ts";
+import { decodePart } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 
 /**
@@ -86,7 +87,7 @@ export class Links {
     const [path = "", query] = target.split(/\?(.*)/s);
     const segments = path.split("/").map((segment, at) => {
       const name = names[at];
-      const plain = decode(segment);
+      const plain = decodePart(segment);
       if (name !== undefined && /^\d+$/.test(plain))
         return String(this.number(scopeOf(name, resource), Number(plain)) ?? plain);
       const made = this.translateText(plain);
@@ -96,8 +97,8 @@ export class Links {
     const pairs = query.split("&").map((pair) => {
       const equals = pair.indexOf("=");
       if (equals < 0) return pair;
-      const name = decode(pair.slice(0, equals));
-      const plain = decode(pair.slice(equals + 1).replaceAll("+", " "));
+      const name = decodePart(pair.slice(0, equals));
+      const plain = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
       const made =
         isIdKey(name) && /^\d+$/.test(plain)
           ? String(this.number(scopeOf(name, resource), Number(plain)) ?? plain)
@@ -130,11 +131,3 @@ export class Links {
 }
 
 export const targetOf = (url: string): string => url.replace(/^https?:\/\/[^/]+/, "").split("#")[0]!;
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}

@@ -4,14 +4,14 @@ import { systemWallClock } from "../../base/clock.ts";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { toOutputSchema } from "../../derive/fields.ts";
 import type { Corpus, CorpusExchange } from "../corpus.ts";
-import { type Callee, headerOf, type RecordedResponse } from "../exchange.ts";
+import { type Callee, headerOf, parseBody, type RecordedResponse } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 import { compareShapes, isUnavailable, toChange, whyIncomparable, whyNotSent } from "./against-service.ts";
-import { type Claim, claimAt, operationNamed, webhookClaim } from "./claims.ts";
+import { type Claim, createWebhookClaim, findClaim, findOperationById } from "./claims.ts";
 import { type CompareContext, compareHeaders, compareValues, countKey, type FoundDifference } from "./compare.ts";
 import { ReplayReceiver } from "./deliveries.ts";
 import { isIdKey, Links, scopeOf } from "./links.ts";
-import { seedFromCorpus } from "./seed.ts";
+import { buildSeed } from "./seed.ts";
 import { RequestSender } from "./send.ts";
 
 /** Target of a replay: an emulator whose state is made from the corpus, or a service. */
@@ -46,7 +46,7 @@ const seeded =
 
 /** The number of requests in a corpus that no operation declares: they are not replayed. */
 export const countUndeclared = ({ exchanges }: Corpus): number =>
-  exchanges.filter(({ callee, operation }) => callee !== "receiver" && !operationNamed(operation)).length;
+  exchanges.filter(({ callee, operation }) => callee !== "receiver" && !findOperationById(operation)).length;
 
 /** Sends the requests of a corpus again, and compares what comes back. */
 export async function replayCorpus(corpus: Corpus, target: ReplayTarget): Promise<ReplayedExchange[]> {
@@ -81,7 +81,7 @@ export async function replayOnEmulator(
   signal?: AbortSignal,
 ): Promise<ReplayedExchange[]> {
   const { exchanges } = corpus;
-  const seed = seedFromCorpus(exchanges, demo);
+  const seed = buildSeed(exchanges, demo);
   const start = new Date((exchanges[0]?.at ?? Date.parse(demo.time)) - 1).toISOString();
   const emulator = await startEmulator({ ephemeral: true, seed, clock: { mode: "manual", start }, log: () => {} });
   try {
@@ -131,7 +131,7 @@ class Replay {
     await clock.advance(Math.max(last, clock.now()) + 1_000);
     const context = this.#context("contracts", false, () => {});
     for (const { activity, file, operation, differences } of this.#receiver.compare(context, last)) {
-      const claim = webhookClaim(activity);
+      const claim = createWebhookClaim(activity);
       replayed.push({
         claim: operation === undefined ? claim : { ...claim, operation: `webhook ${activity}` },
         file,
@@ -146,7 +146,7 @@ class Replay {
 
   async #exchange(exchange: CorpusExchange): Promise<ReplayedExchange | undefined> {
     const { request, response: recorded, file, at } = exchange;
-    const operation = operationNamed(exchange.operation);
+    const operation = findOperationById(exchange.operation);
     if (!operation) return undefined;
     const resource = operation.id.split(".")[0]!;
     const result = (
@@ -155,14 +155,14 @@ class Replay {
       differences: readonly FoundDifference[],
       incomparable?: string,
     ): ReplayedExchange => ({
-      claim: claimAt(operation, status, body),
+      claim: findClaim(operation, status, body),
       file,
       status,
       at,
       differences,
       incomparable,
     });
-    const without = (reason: string) => result(recorded.status, jsonOf(recorded), [], reason);
+    const without = (reason: string) => result(recorded.status, parseBody(recorded), [], reason);
     if (isUnavailable(recorded)) return without(`the service was not available (${recorded.status})`);
     const { service, signal } = this.#target;
     const unlinked = this.#unlinked(request.target, operation.path, resource);
@@ -191,11 +191,11 @@ class Replay {
     const isList = !service && request.method === "GET" && !seeded.test(operation.id);
     const context = this.#context(resource, recorded.status >= 400, (why) => (partly = why), isList);
     const differences = this.#compare(recorded, actual, context, operation);
-    const isWhole = !isList || (partly === undefined && showsAll(jsonOf(recorded)));
+    const isWhole = !isList || (partly === undefined && showsAll(parseBody(recorded)));
     const comparable = isWhole ? differences : differences.filter(({ path }) => !countKey.test(path));
     // The emulator makes the claim; a service is measured by what it did before.
-    if (service) return result(recorded.status, jsonOf(recorded), comparable.map(toChange), partly);
-    return result(actual.status, jsonOf(actual), comparable, partly);
+    if (service) return result(recorded.status, parseBody(recorded), comparable.map(toChange), partly);
+    return result(actual.status, parseBody(actual), comparable, partly);
   }
 
   #compare(
@@ -215,7 +215,7 @@ class Replay {
       (name) => headerOf(actual, name),
       context,
     );
-    const [was, is] = [jsonOf(recorded), jsonOf(actual)];
+    const [was, is] = [parseBody(recorded), parseBody(actual)];
     if (this.#target.service && was !== undefined && is !== undefined && recorded.status < 400) {
       // Identifiers become links: what is shown of a contract is compared with what is shown of another one.
       compareValues(was, is, "", { ...context, incomparable: () => {} });
@@ -269,13 +269,13 @@ class Replay {
   #url({ callee, request }: CorpusExchange, path: string, resource: string): string | undefined {
     if (callee === "storage") return this.#links.url(request.target);
     const base = this.#target.url(callee);
-    return base && base + this.#links.translateTarget(request.target, namesIn(path), resource);
+    return base && base + this.#links.translateTarget(request.target, listPathNames(path), resource);
   }
 
   /** An identifier in a request that occurs in no response of the replay. */
   #unlinked(target: string, path: string, resource: string): string | undefined {
     const [plain = "", query = ""] = target.split("?");
-    const names = namesIn(path);
+    const names = listPathNames(path);
     const isService = this.#target.service !== undefined;
     const parameters = plain.split("/").flatMap((segment, at) => {
       const name = names[at];
@@ -354,8 +354,5 @@ function showsAll(document: unknown): boolean {
   return typeof total !== "number" || !Array.isArray(results) || total <= results.length;
 }
 
-const jsonOf = ({ body }: RecordedResponse): unknown =>
-  body.length === 0 ? undefined : tryParseJson(body.toString("utf8"));
-
-const namesIn = (path: string): (string | undefined)[] =>
+const listPathNames = (path: string): (string | undefined)[] =>
   path.split("/").map((segment) => /^\{(\w+)\}/.exec(segment)?.[1]);

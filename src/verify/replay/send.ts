@@ -1,6 +1,6 @@
 import { Agent, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import type { RecordedResponse } from "../exchange.ts";
+import { pairHeaders, type RecordedResponse } from "../exchange.ts";
 
 export interface OutgoingRequest {
   readonly method: string;
@@ -60,9 +60,8 @@ export class RequestSender {
         });
         response.once("error", fail);
         response.once("end", () => {
-          const { rawHeaders } = response;
-          const pairs = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as const] : []));
-          resolve({ status: response.statusCode!, headers: pairs, body: Buffer.concat(chunks) });
+          const headers = pairHeaders(response.rawHeaders);
+          resolve({ status: response.statusCode!, headers, body: Buffer.concat(chunks) });
         });
       });
       request.end(body);

@@ -6,7 +6,7 @@ import { buildCredentialHeaders } from "../../../client/credentials.ts";
 import { MissingCredentialsError } from "../../../client/errors.ts";
 import type { Credentials } from "../../../client/published.d.ts";
 import type { Recorder } from "../../../verify/recorder.ts";
-import { operationNamed } from "../../../verify/replay/claims.ts";
+import { findOperationById } from "../../../verify/replay/claims.ts";
 import { NoResponseError, RequestSender } from "../../../verify/replay/send.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 
@@ -53,7 +53,7 @@ export class RecordCaller {
 
   /** Whether the service of an operation has an address, and its credentials are known. */
   canCall(id: string): boolean {
-    const operation = operationNamed(id);
+    const operation = findOperationById(id);
     if (!operation || this.#baseOf(operation) === undefined) return false;
     return findCredentials(operation, this.#target.credentials) !== undefined;
   }
@@ -79,7 +79,7 @@ export class RecordCaller {
   }
 
   #call(id: string, { params = {}, query, body, method, headers = {} }: PlannedCall) {
-    const operation = operationNamed(id)!;
+    const operation = findOperationById(id)!;
     const base = this.#baseOf(operation)!.replace(/\/$/, "");
     const search = query ? `?${new URLSearchParams(query)}` : "";
     const cluster = (params.cluster_id ?? (body as { cluster_id?: unknown } | undefined)?.cluster_id) as

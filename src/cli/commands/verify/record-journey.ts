@@ -107,7 +107,7 @@ export class Journey {
     const body = {
       contract_template_id: template.id,
       contract_name: this.#prefix,
-      contract_data: sampleData(Array.isArray(attributes) ? attributes.filter(isObject) : []),
+      contract_data: buildSampleData(Array.isArray(attributes) ? attributes.filter(isObject) : []),
       counter_party_details: [
         { is_individual: true, poc_details: { first_name: "Verify", email: "svc-verify@example.com" } },
       ],
@@ -157,7 +157,7 @@ export class Journey {
 }
 
 /** A value of the type of each attribute that is required. */
-function sampleData(attributes: readonly Record<string, unknown>[]): Record<string, unknown> {
+function buildSampleData(attributes: readonly Record<string, unknown>[]): Record<string, unknown> {
   const sample = ({ type, options }: Record<string, unknown>): unknown => {
     const [option] = (Array.isArray(options) ? options : []) as Record<string, unknown>[];
     if (type === "int" || type === "float") return 1;

@@ -2,7 +2,7 @@ import { pluralize } from "../../../base/text.ts";
 import type { ClaimReport, ReportedDifference, VerifyReport } from "../../../verify/report.ts";
 import { formatJUnit } from "../../output/junit.ts";
 
-const short = (value: unknown): string => {
+const shorten = (value: unknown): string => {
   const text = value === undefined ? "nothing" : typeof value === "string" ? value : JSON.stringify(value);
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 };
@@ -17,7 +17,7 @@ export function describeDifference(
 ): string {
   const place = path === "" ? kind : `${path} (${kind})`;
   const rows = decisions.length > 0 ? `; DECISIONS.md ${decisions.join(", ")}` : "";
-  return `${place}: the ${one} has ${short(recorded)}, ${other === "emulator" ? "the emulator" : other} has ${short(replayed)}${rows}`;
+  return `${place}: the ${one} has ${shorten(recorded)}, ${other === "emulator" ? "the emulator" : other} has ${shorten(replayed)}${rows}`;
 }
 
 /** `3 claims confirmed, 1 refuted, 0 not comparable, 1,360 unseen`. */
@@ -53,7 +53,7 @@ export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
   return formatJUnit("svc verify replay", report.compared === 0 ? [nothing, ...cases] : cases);
 }
 
-const cell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char) => `\\${char}`).replace(/\s+/g, " ");
+const formatCell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char) => `\\${char}`).replace(/\s+/g, " ");
 
 /** The report as a comment of a pull request. */
 export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides): string {
@@ -61,19 +61,19 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides):
   const accepted = differences.filter(({ accepted: reason }) => reason !== null);
   const refuting = differences.filter(({ accepted: reason }) => reason === null);
   const row = ({ id, basis, recorded, replayed }: ReportedDifference, last: string) =>
-    `| ${cell(id)} | ${cell(basis)} | ${cell(short(recorded))} | ${cell(short(replayed))} | ${last} |`;
+    `| ${formatCell(id)} | ${formatCell(basis)} | ${formatCell(shorten(recorded))} | ${formatCell(shorten(replayed))} | ${last} |`;
   return [
     `### svc verify: ${drift > 0 ? pluralize(drift, "difference") : compared === 0 ? "nothing was compared" : "no drift"}`,
     "",
     `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}.`,
     ...(incomparable.length > 0
-      ? ["", ...incomparable.map((not) => `- ${not.exchanges} not or not fully compared: ${cell(not.reason)}`)]
+      ? ["", ...incomparable.map((not) => `- ${not.exchanges} not or not fully compared: ${formatCell(not.reason)}`)]
       : []),
     ...(refuting.length === 0
       ? []
       : [
           "",
-          `| difference | basis | ${one} | ${cell(other)} | times |`,
+          `| difference | basis | ${one} | ${formatCell(other)} | times |`,
           "|---|---|---|---|---|",
           ...refuting.map((found) => row(found, String(found.count))),
         ]),
@@ -81,9 +81,9 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides):
       ? []
       : [
           "",
-          `| accepted | basis | ${one} | ${cell(other)} | reason |`,
+          `| accepted | basis | ${one} | ${formatCell(other)} | reason |`,
           "|---|---|---|---|---|",
-          ...accepted.map((known) => row(known, cell(known.accepted!))),
+          ...accepted.map((known) => row(known, formatCell(known.accepted!))),
         ]),
     "",
   ].join("\n");

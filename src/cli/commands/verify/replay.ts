@@ -14,7 +14,7 @@ import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { corpusProblem } from "./open-recorder.ts";
+import { toUsageError } from "./open-recorder.ts";
 import {
   describeDifference,
   formatReplayJUnit,
@@ -94,27 +94,27 @@ export const verifyReplay = defineCommand({
     const accepted = isService ? {} : await readAccepted(folder);
     const { readCorpus } = await import("../../../verify/corpus.ts");
     const corpus = await readCorpus(folder).catch((cause: unknown) => {
-      throw corpusProblem(cause, "<folder>");
+      throw toUsageError(cause, "<folder>");
     });
     const [{ buildReport }, { countUndeclared }] = await Promise.all([
       import("../../../verify/report.ts"),
       import("../../../verify/replay/replay.ts"),
     ]);
     const replayed = isService
-      ? await againstProfile(corpus, against, Math.max(0.01, rate), context)
-      : await onEmulator(corpus, signal);
+      ? await replayProfile(corpus, against, Math.max(0.01, rate), context)
+      : await replayEmulator(corpus, signal);
     const known = Object.fromEntries(accept.map((id) => [id, reason!]));
     const report = buildReport(replayed, { ...accepted, ...known }, countUndeclared(corpus));
     const unknown = accept.find((id) => !report.differences.some((one) => one.id === id));
     if (unknown !== undefined) throw new UsageError(`--accept: ${unknown} is not a difference of this corpus`);
     if (accept.length > 0) await writeAccepted(folder, { ...accepted, ...known });
-    const observations = isService ? undefined : await store(corpus, report);
+    const observations = isService ? undefined : await storeReport(corpus, report);
     const sides: Sides = isService ? ["recording", against] : ["service", "emulator"];
     if (junit !== undefined) await writeOutput(host, junit, [Buffer.from(formatReplayJUnit(report, sides))]);
     if (markdown !== undefined) await writeOutput(host, markdown, [Buffer.from(formatReplayMarkdown(report, sides))]);
     if (reference !== undefined && observations)
       await writeOutput(host, reference, [Buffer.from(await renderObserved(observations))]);
-    if (output.format === "table") await output.print(...linesOf(report, sides));
+    if (output.format === "table") await output.print(...formatReport(report, sides));
     else await output.show(toReportDocument(report));
     if (report.drift > 0) return "partial";
     return report.compared === 0 ? "failed" : undefined;
@@ -136,7 +136,7 @@ async function checkReportFile(
   return checked;
 }
 
-async function onEmulator(corpus: Corpus, signal: AbortSignal) {
+async function replayEmulator(corpus: Corpus, signal: AbortSignal) {
   const [{ replayOnEmulator }, { startEmulator }] = await Promise.all([
     import("../../../verify/replay/replay.ts"),
     import("../../../../emulator/index.ts"),
@@ -144,7 +144,7 @@ async function onEmulator(corpus: Corpus, signal: AbortSignal) {
   return replayOnEmulator(corpus, startEmulator, signal);
 }
 
-async function againstProfile(
+async function replayProfile(
   corpus: Corpus,
   profile: string,
   requestsPerSecond: number,
@@ -165,12 +165,12 @@ async function againstProfile(
   });
 }
 
-async function store(corpus: Corpus, report: VerifyReport): Promise<Observations> {
-  const [{ storeObservations }, { observationsFrom }] = await Promise.all([
+async function storeReport(corpus: Corpus, report: VerifyReport): Promise<Observations> {
+  const [{ storeObservations }, { deriveObservations }] = await Promise.all([
     import("../../../verify/observed/load.ts"),
     import("../../../verify/observed/observations.ts"),
   ]);
-  const observations = observationsFrom(report, corpus);
+  const observations = deriveObservations(report, corpus);
   await storeObservations(corpus, observations);
   return observations;
 }
@@ -186,7 +186,7 @@ async function renderObserved({ seen: observed }: Observations): Promise<string>
   return renderReference({ registry, commands, globalFlags: [], exitCodes: [], observed });
 }
 
-function linesOf(report: VerifyReport, sides: Sides): StyledLine[] {
+function formatReport(report: VerifyReport, sides: Sides): StyledLine[] {
   const { differences, summary, compared, exchanges, incomparable, drift } = report;
   const open = differences.filter(({ accepted }) => accepted === null);
   const accepted = differences.length - open.length;

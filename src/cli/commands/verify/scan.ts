@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { pluralize } from "../../../base/text.ts";
 import type { PositionalSpec } from "../../../derive/command-spec.ts";
 import { defineCommand } from "../../command.ts";
-import { corpusProblem } from "./open-recorder.ts";
+import { toUsageError } from "./open-recorder.ts";
 
 /** The corpus that a command reads. */
 export const corpusFolder = { name: "folder", description: "Folder of the corpus" } as const satisfies PositionalSpec;
@@ -35,7 +35,7 @@ export const verifyScan = defineCommand({
       });
       return found.length > 0 ? "failed" : undefined;
     } catch (cause) {
-      throw corpusProblem(cause, "<folder>");
+      throw toUsageError(cause, "<folder>");
     }
   },
 });
