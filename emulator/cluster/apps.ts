@@ -29,7 +29,7 @@ const webhooks = /^\/router\/v1\/integrations\/(?:destinations\/[^/]+\/)?(chat_[
 export async function respondToChat(
   request: ReceivedRequest,
   path: string,
-  world: ClusterContext,
+  context: ClusterContext,
   finding: ReportFinding,
 ): Promise<Passthrough | undefined> {
   const [, app, webhook] = webhooks.exec(path) ?? [];
@@ -38,11 +38,14 @@ export async function respondToChat(
   if (!payload) return createJsonResponse(200, {});
   const teams = app === "chat_a" ? listTeams(payload) : listTenants(payload);
   if (webhook === "options")
-    return createJsonResponse(200, await world.store.read((view) => listOptions(view, payload, teams, world, finding)));
+    return createJsonResponse(
+      200,
+      await context.store.read((view) => listOptions(view, payload, teams, context, finding)),
+    );
   const remark = app === "chat_a" ? parseChatARemark(payload) : parseChatBRemark(payload);
   if (!remark) return createJsonResponse(200, {});
-  const commented = await world.store.transaction(`${app}.${webhook}`, (tx) =>
-    addRemark(tx, remark, teams, world, finding),
+  const commented = await context.store.transaction(`${app}.${webhook}`, (tx) =>
+    addRemark(tx, remark, teams, context, finding),
   );
   if (commented === undefined) return createJsonResponse(200, {});
   const text = `Comment added to ${commented}.`;
@@ -121,10 +124,10 @@ function parseChatBRemark(activity: Payload): Remark | undefined {
 
 /** The workspace that a team or a tenant belongs to. */
 async function findWorkspace(view: View, teams: Texts, { cluster }: ClusterContext, finding: ReportFinding) {
-  const own = await view.list(workspaces, { by: "cluster", equals: cluster.id });
+  const clusterWorkspaces = await view.list(workspaces, { by: "cluster", equals: cluster.id });
   const isOf = ({ chat_a_teams, chat_b_tenants }: Workspace) =>
     teams.some((team) => team !== undefined && [...chat_a_teams, ...chat_b_tenants].includes(team));
-  const workspace = own.find(isOf);
+  const workspace = clusterWorkspaces.find(isOf);
   const named = teams.find((team) => team !== undefined);
   if (!workspace) finding("unknown-workspace", `no workspace of ${cluster.id} has ${named ?? "a team without ID"}`);
   return workspace;
@@ -135,12 +138,12 @@ async function addRemark(
   tx: Transaction,
   { author, text, places, isAboutContract }: Remark,
   teams: Texts,
-  world: ClusterContext,
+  context: ClusterContext,
   finding: ReportFinding,
 ): Promise<string | undefined> {
   const named = places.map((place) => /\b[TH]-\d{1,15}\b/.exec(place ?? "")?.[0]).find((id) => id !== undefined);
   if (named === undefined && !isAboutContract) return undefined;
-  const workspace = await findWorkspace(tx, teams, world, finding);
+  const workspace = await findWorkspace(tx, teams, context, finding);
   if (!workspace) return undefined;
   const contract = named === undefined ? undefined : await tx.get(contracts, Number(named.slice(2)));
   if (!contract || !isOfWorkspace(contract, workspace) || formatCompositeId(contract) !== named) {
@@ -150,7 +153,7 @@ async function addRemark(
     );
     return undefined;
   }
-  await addComment(tx, world, contract, text.slice(0, maxComment), {
+  await addComment(tx, context, contract, text.slice(0, maxComment), {
     by: { name: author },
     id: workspace.acting_user_id,
   });
@@ -168,14 +171,20 @@ const maxOptions = 100;
 const maxOptionText = 75;
 
 /** The newest contracts whose name or composite id has the query in it. */
-async function listOptions(view: View, payload: Payload, teams: Texts, world: ClusterContext, finding: ReportFinding) {
-  const workspace = await findWorkspace(view, teams, world, finding);
+async function listOptions(
+  view: View,
+  payload: Payload,
+  teams: Texts,
+  context: ClusterContext,
+  finding: ReportFinding,
+) {
+  const workspace = await findWorkspace(view, teams, context, finding);
   if (!workspace) return { options: [] };
   const query = (stringAt(payload, "value") ?? "").toLowerCase();
   const all = await view.list(contracts, { ...selectWorkspace(workspace.id), reverse: true });
-  const fitting = all.filter((row) => `${formatCompositeId(row)} ${row.name}`.toLowerCase().includes(query));
+  const matching = all.filter((row) => `${formatCompositeId(row)} ${row.name}`.toLowerCase().includes(query));
   return {
-    options: fitting.slice(0, maxOptions).map((row) => ({
+    options: matching.slice(0, maxOptions).map((row) => ({
       text: { type: "plain_text", text: `${formatCompositeId(row)} ${row.name}`.slice(0, maxOptionText) },
       value: formatCompositeId(row),
     })),
@@ -183,7 +192,7 @@ async function listOptions(view: View, payload: Payload, teams: Texts, world: Cl
 }
 
 /** Whether a workspace is suspended after an event, by its type; an event that holds the subscription says it itself. */
-const suspendedBy = lookupTable<boolean>({
+const isSuspendingEvent = lookupTable<boolean>({
   subscription_paused: true,
   subscription_cancelled: true,
   subscription_created: false,
@@ -228,5 +237,5 @@ const parsePlan = (event: unknown): string | undefined =>
 function isSuspendedBy(event: unknown): boolean | undefined {
   const status = stringAt(event, "content", "subscription", "status");
   if (status !== undefined) return status === "paused" || status === "cancelled";
-  return suspendedBy[stringAt(event, "event_type") ?? ""];
+  return isSuspendingEvent[stringAt(event, "event_type") ?? ""];
 }

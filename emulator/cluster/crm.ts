@@ -31,7 +31,7 @@ const sendContextHash = createHash("sha256").update(sendContext).digest("base64"
 
 /** A page that a CRM shows in a frame of its own: any page may frame it, and only the front end is loaded. */
 export function renderAppPage({ title, content, context, frontEnd }: AppPage): Passthrough {
-  const whole = createPage(
+  const page = createPage(
     title,
     html`${content}
 ${context && renderContext(context)}
@@ -42,7 +42,7 @@ ${frontEnd && context && new Html(`<script>${sendContext}</script>`)}`,
       ...(frontEnd && { "frame-src": frontEnd.origin, "script-src": `'sha256-${sendContextHash}'` }),
     },
   );
-  return createPageResponse(200, whole);
+  return createPageResponse(200, page);
 }
 
 /** Inside a script nothing is unescaped, so that `</script>` must not be written at all. */
@@ -91,12 +91,12 @@ async function renderContractPage(
 /** A card for each contract of the record; every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
 async function listCards(
   { target }: ReceivedRequest,
-  world: ClusterContext,
+  context: ClusterContext,
   finding: ReportFinding,
 ): Promise<Passthrough> {
   const query = new URLSearchParams(queryOf(target));
   const record = parseRecord(query);
-  const found = await findContracts(record, await findActingWorkspaces(query, world, finding), world);
+  const found = await findContracts(record, await findActingWorkspaces(query, context, finding), context);
   if (record === undefined || found.length === 0) return createJsonResponse(200, { results: [] });
   const named = new URLSearchParams({ associatedObjectId: record.id });
   if (record.type !== undefined) named.set("associatedObjectType", record.type);
@@ -105,14 +105,14 @@ async function listCards(
     results: found.map((row) => ({
       objectId: row.id,
       title: row.name,
-      link: buildPageUrl(world, row),
+      link: buildPageUrl(context, row),
       properties: [
         { label: "Contract", dataType: "STRING", value: formatCompositeId(row) },
         { label: "Status", dataType: "STRING", value: row.status },
       ],
-      actions: [createFrame("Open the contract", buildPageUrl(world, row))],
+      actions: [createFrame("Open the contract", buildPageUrl(context, row))],
     })),
-    primaryAction: createFrame("Open contracts", `${world.cluster.url}${iframePath}?${named}`),
+    primaryAction: createFrame("Open contracts", `${context.cluster.url}${iframePath}?${named}`),
   });
 }
 
@@ -198,9 +198,9 @@ interface CrmRecord {
 }
 
 /** DECISIONS.md, R29 */
-const cardsAtMost = 5;
+const maxCards = 5;
 /** This many contracts that name a record's id are looked at, for types may differ. */
-const lookedAt = 50;
+const maxInspected = 50;
 
 /**
  * The contracts whose external metadata names the record, of these workspaces, newest first. Other workspaces of the cluster
@@ -214,17 +214,17 @@ async function listContractsOfRecord(
   const found: Contract[] = [];
   for (const id of workspaceIds) {
     const equals = toWorkspaceKey(id, record.id);
-    found.push(...(await view.list(contracts, { by: "external", equals, reverse: true, limit: lookedAt })));
+    found.push(...(await view.list(contracts, { by: "external", equals, reverse: true, limit: maxInspected })));
   }
   return found
     .filter((row) => matchesName(record.type, row.external_metadata?.record_type))
     .sort((a, b) => b.id - a.id)
-    .slice(0, cardsAtMost);
+    .slice(0, maxCards);
 }
 
 /** Types differ only where both sides name one. */
-const matchesName = (asked: string | undefined, named: string | undefined): boolean =>
-  asked === undefined || named === undefined || asked.toLowerCase() === named.toLowerCase();
+const matchesName = (requested: string | undefined, named: string | undefined): boolean =>
+  requested === undefined || named === undefined || requested.toLowerCase() === named.toLowerCase();
 
 /** The page of a contract (DECISIONS.md, C25). */
 const buildPageUrl = ({ cluster }: Pick<ClusterContext, "cluster">, row: Contract): string =>

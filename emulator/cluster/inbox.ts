@@ -22,9 +22,13 @@ import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
  * Unknown paths of the contract API, in any version (DECISIONS.md, C24), and of the storage are 404. So is the control
  * plane, which only the router's listener serves.
  */
-const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
+const servedPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
-type InboxResponder = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
+type InboxResponder = (
+  request: ReceivedRequest,
+  context: ClusterContext,
+  finding: ReportFinding,
+) => Promise<Passthrough>;
 
 /** Actions of an emulated cluster for forwarded requests, by method and path. */
 const known = lookupTable<InboxResponder>({
@@ -47,12 +51,12 @@ const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth
 async function respondAsIdentity(
   request: ReceivedRequest,
   path: string,
-  world: ClusterContext,
+  context: ClusterContext,
   finding: ReportFinding,
 ) {
   if (!identityPath.test(path)) return undefined;
   const { identityRoutes } = await import("./identity/identity-routes.ts");
-  return identityRoutes[`${request.method} ${path}`]?.(request, world, finding);
+  return identityRoutes[`${request.method} ${path}`]?.(request, context, finding);
 }
 
 /**
@@ -62,22 +66,22 @@ async function respondAsIdentity(
 export const createForwardedHandler =
   (cluster: ClusterContext, inbox: Inbox) =>
   async (request: ReceivedRequest, finding: ReportFinding): Promise<Passthrough | undefined> => {
-    const world = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
+    const context = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
     // A person's browser, not something forwarded: it leaves no row in the inbox.
-    const page = await handleRecipientPage(request, world, finding);
+    const page = await handleRecipientPage(request, context, finding);
     if (page) return page;
     const { path } = parseRequestTarget(request.target);
     const answer =
-      (await respondAsScripted(request, path, world)) ??
-      (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
-      (await respondToChat(request, path, world, finding)) ??
-      (await respondToInvitation(request, world)) ??
-      (await completeInstallation(request, world, finding)) ??
-      (await respondAsIdentity(request, path, world, finding));
-    if (!answer && ownPaths.test(path)) return respondUnemulated(path);
-    const given = answer ?? respondWithEcho(request, world, finding);
+      (await respondAsScripted(request, path, context)) ??
+      (await known[`${request.method} ${path}`]?.(request, context, finding)) ??
+      (await respondToChat(request, path, context, finding)) ??
+      (await respondToInvitation(request, context)) ??
+      (await completeInstallation(request, context, finding)) ??
+      (await respondAsIdentity(request, path, context, finding));
+    if (!answer && servedPaths.test(path)) return respondUnemulated(path);
+    const given = answer ?? respondWithEcho(request, context, finding);
     inbox.add({
-      at: world.clock.now(),
+      at: context.clock.now(),
       method: request.method,
       target: request.target,
       rawHeaders: request.rawHeaders,
@@ -145,13 +149,13 @@ const rowBytes = 120;
 
 /** Requests that the router forwarded to one emulated cluster: in memory, the oldest dropped first. */
 export class Inbox {
-  readonly #kept: ByteBoundedLog<PackedRow>;
+  readonly #log: ByteBoundedLog<PackedRow>;
   readonly #hideSecrets: (text: string) => string;
   #lastId = 0;
 
   /** `hideSecrets`: redacts secrets that readers of the inbox may not see. */
   constructor(maxBytes: number, hideSecrets = (text: string) => text) {
-    this.#kept = new ByteBoundedLog(maxBytes);
+    this.#log = new ByteBoundedLog(maxBytes);
     this.#hideSecrets = hideSecrets;
   }
 
@@ -164,26 +168,26 @@ export class Inbox {
       head: rawHeaders.map(this.#hideSecrets).join("\n"),
       body: this.#hideSecrets(body.toString("latin1")),
     };
-    this.#kept.add(
+    this.#log.add(
       row,
       rowBytes + estimateStringBytes(row.target) + estimateStringBytes(row.head) + estimateStringBytes(row.body),
     );
   }
 
   get amount(): BufferUsage {
-    return this.#kept.amount;
+    return this.#log.amount;
   }
 
   /** Oldest first. */
   list(): readonly InboxRow[] {
-    return this.#kept
+    return this.#log
       .list()
       .map(({ head, body, ...rest }) => ({ ...rest, rawHeaders: head.split("\n"), body: Buffer.from(body, "latin1") }));
   }
 
   /** Ids begin again from 1. */
   clear(): void {
-    this.#kept.clear();
+    this.#log.clear();
     this.#lastId = 0;
   }
 }

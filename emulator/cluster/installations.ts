@@ -59,21 +59,21 @@ export async function completeInstallation(
     return createJsonResponse(status, { detail });
   };
   return store.transaction("installations.redirect", async (tx) => {
-    const [begun] = await tx.list(installations, { by: "state", equals: state, limit: 1 });
-    if (begun?.cluster_id !== cluster.id || begun.app !== app || begun.status !== "PENDING") {
+    const [installation] = await tx.list(installations, { by: "state", equals: state, limit: 1 });
+    if (installation?.cluster_id !== cluster.id || installation.app !== app || installation.status !== "PENDING") {
       return refuse(404, "Unknown or used state");
     }
     const ended_at = clock.now();
     if (error !== undefined) {
-      tx.put(installations, { ...begun, status: "REFUSED", ended_at });
+      tx.put(installations, { ...installation, status: "REFUSED", ended_at });
       return refuse(400, `The installation was denied: ${error}`);
     }
     const account = await redeemProviderCode(tx, app, code);
     if (!account) return refuse(400, "Unknown or used code");
-    tx.put(installations, { ...begun, status: "INSTALLED", account, ended_at });
+    tx.put(installations, { ...installation, status: "INSTALLED", account, ended_at });
     // The router need not find the owner of a provider's account: nothing comes from there.
-    if (app === "chat_a") scheduleReport(tx, "report-installation", begun.id, ended_at);
-    return createJsonResponse(200, { cluster_id: cluster.id, workspace_id: begun.workspace_id, app, account });
+    if (app === "chat_a") scheduleReport(tx, "report-installation", installation.id, ended_at);
+    return createJsonResponse(200, { cluster_id: cluster.id, workspace_id: installation.workspace_id, app, account });
   });
 }
 

@@ -27,9 +27,9 @@ export const deliveryHandlers = {
     });
   },
 
-  "deliveries.watch": ({ query }, world) =>
-    streamWhileAllowed(world, async (signal) =>
-      watchDeliveries(world, await streamDeliveryEvents(world.store, world.clock, signal), query),
+  "deliveries.watch": ({ query }, context) =>
+    streamWhileAllowed(context, async (signal) =>
+      watchDeliveries(context, await streamDeliveryEvents(context.store, context.clock, signal), query),
     ),
 
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {
@@ -112,9 +112,9 @@ async function readDelivery(store: Store, id: number, settings: Settings, fail: 
 async function readHeaders(view: View, { webhook_id, workspace_id }: Delivery, body: string) {
   const subscription = await view.get(subscriptions, webhook_id);
   const workspace = await view.get(workspaces, workspace_id);
-  const own = Object.keys(subscription?.custom_headers ?? {}).map((name) => [name, ""]);
+  const customHeaders = Object.keys(subscription?.custom_headers ?? {}).map((name) => [name, ""]);
   return {
-    ...Object.fromEntries(own),
+    ...Object.fromEntries(customHeaders),
     "content-type": "application/json",
     ...(workspace && { [contentHashHeader]: contentHash(workspace.hmac_key, body) }),
   };

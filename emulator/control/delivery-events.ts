@@ -25,8 +25,8 @@ export async function streamDeliveryEvents(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<DeliveryEvent>> {
-  const news = await store.read((view) => DeliveryEventReader.startFrom(view, clock.now()));
-  const look = () => store.read((view) => news.readSince(view, clock.now()));
+  const reader = await store.read((view) => DeliveryEventReader.startFrom(view, clock.now()));
+  const look = () => store.read((view) => reader.readSince(view, clock.now()));
   return follow(signal, (ring) => store.watch(deliveries, ring), look);
 }
 
@@ -36,19 +36,19 @@ export async function streamDeliveryEvents(
 class DeliveryEventReader {
   #newest: Attempt | undefined;
   /** Virtual time of the last look, and the skips that it saw. */
-  #lookedAt: number;
+  #lastReadMs: number;
   #skipped = new Set<number>();
 
   private constructor(newest: Attempt | undefined, now: number) {
     this.#newest = newest;
-    this.#lookedAt = now;
+    this.#lastReadMs = now;
   }
 
   static async startFrom(view: View, now: number): Promise<DeliveryEventReader> {
     const [newest] = await view.list(attempts, { reverse: true, limit: 1 });
-    const news = new DeliveryEventReader(newest, now);
-    await news.#findNewSkips(view, now);
-    return news;
+    const reader = new DeliveryEventReader(newest, now);
+    await reader.#findNewSkips(view, now);
+    return reader;
   }
 
   async readSince(view: View, now: number): Promise<readonly DeliveryEvent[]> {
@@ -62,11 +62,11 @@ class DeliveryEventReader {
   }
 
   async #findNewSkips(view: View, now: number): Promise<readonly Delivery[]> {
-    const from = retentionEnd("other", Math.min(now, this.#lookedAt));
+    const from = retentionEnd("other", Math.min(now, this.#lastReadMs));
     const ended = await view.list(deliveries, { by: "keep_until", from });
     const skipped = ended.filter(({ outcome }) => isOneOf(skippedOutcomes, outcome));
     const known = this.#skipped;
-    this.#lookedAt = now;
+    this.#lastReadMs = now;
     this.#skipped = new Set(skipped.map(({ id }) => id));
     return skipped.filter(({ id }) => !known.has(id));
   }

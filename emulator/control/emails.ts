@@ -9,12 +9,12 @@ import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const emailHandlers = {
-  "emails.list": async ({ query: { limit, offset, ...wanted } }, world) => {
-    const now = world.clock.now();
-    await world.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
-    return world.store.read(async (view) => {
+  "emails.list": async ({ query: { limit, offset, ...wanted } }, context) => {
+    const now = context.clock.now();
+    await context.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
+    return context.store.read(async (view) => {
       const { rows, total } = await listMatching(view, wanted, { limit, offset });
-      return { items: await toEmailRecords(view, rows, world), total };
+      return { items: await toEmailRecords(view, rows, context), total };
     });
   },
 

@@ -15,8 +15,8 @@ import type { ControlHandlers } from "./context.ts";
 import { requireContractById, resolvePerson } from "./contracts/contracts.ts";
 
 export const ownerHandlers = {
-  "owners.list": async ({ query: { identifier } }, world) => {
-    const found = await findOwnersByTable(world, listCandidates(identifier));
+  "owners.list": async ({ query: { identifier } }, context) => {
+    const found = await findOwnersByTable(context, listCandidates(identifier));
     return found.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
   },
 

@@ -24,9 +24,9 @@ interface Filters {
 }
 
 export const requestHandlers = {
-  "requests.list": async ({ query }, world) => {
-    const { requestLog } = world;
-    const isOwn = await selectOwn(world);
+  "requests.list": async ({ query }, context) => {
+    const { requestLog } = context;
+    const isOwn = await selectOwn(context);
     const matching = requestLog
       .list()
       .filter(isOwn)
@@ -42,10 +42,10 @@ export const requestHandlers = {
     };
   },
 
-  "requests.watch": async ({ query }, world) => {
-    const [isOwn, isWanted] = [await selectOwn(world), filterOf(query)];
-    return streamWhileAllowed(world, (signal) =>
-      watchRequests(world.requestLog, (one) => isOwn(one) && isWanted(one), signal),
+  "requests.watch": async ({ query }, context) => {
+    const [isOwn, isWanted] = [await selectOwn(context), filterOf(query)];
+    return streamWhileAllowed(context, (signal) =>
+      watchRequests(context.requestLog, (one) => isOwn(one) && isWanted(one), signal),
     );
   },
 

@@ -27,11 +27,11 @@ interface WaitState {
 type ContractStatus = NonNullable<WaitQuery["contract_status"]>;
 
 /** Number of near matches that are shown. */
-const nearAtMost = 10;
+const maxNear = 10;
 
 export const waitHandlers = {
-  "emulator.wait": async ({ query }, world) => {
-    const { store, clock, wall, fail } = world;
+  "emulator.wait": async ({ query }, context) => {
+    const { store, clock, wall, fail } = context;
     const named =
       query.contract === undefined
         ? undefined
@@ -46,7 +46,7 @@ export const waitHandlers = {
         : awaited.outcome
           ? checkDeliveries(view, awaited)
           : checkEvents(view, awaited);
-    const { signal, hasEnded, release } = watchAccess(world);
+    const { signal, hasEnded, release } = watchAccess(context);
     const found = await waitUntil(store, wall, look, query.timeout_ms, signal).finally(release);
     if (hasEnded()) fail("unknown-control-token");
     const { events = [], deliveries: made = [] } = found;
@@ -86,7 +86,7 @@ async function waitUntil(
   wall: WallClock,
   look: (view: View) => Promise<WaitState>,
   timeoutMs: number,
-  gone: AbortSignal,
+  disconnected: AbortSignal,
 ): Promise<WaitState> {
   let isOver = false;
   let hasChanged = false;
@@ -97,7 +97,7 @@ async function waitUntil(
   };
   const unwatch = [webhookEvents, deliveries, contracts].map((rows) => store.watch(rows, noteChange));
   const end = new AbortController();
-  void wall.sleep(timeoutMs, AbortSignal.any([end.signal, gone])).then(() => {
+  void wall.sleep(timeoutMs, AbortSignal.any([end.signal, disconnected])).then(() => {
     isOver = true;
     wake();
   });
@@ -127,8 +127,8 @@ async function checkEvents(view: View, { activity, contract_id, since, count }: 
   const all = await view.list(webhookEvents, { ...slice, reverse: true });
   const matching = all.filter((event) => event.activity === activity && event.at >= from);
   if (matching.length >= count) return { reached: true, events: matching.slice(0, count) };
-  const near = contract_id === undefined ? await view.list(webhookEvents, { reverse: true, limit: nearAtMost }) : all;
-  return { reached: false, events: near.slice(0, nearAtMost) };
+  const near = contract_id === undefined ? await view.list(webhookEvents, { reverse: true, limit: maxNear }) : all;
+  return { reached: false, events: near.slice(0, maxNear) };
 }
 
 async function checkDeliveries(view: View, awaited: ContractWaitQuery): Promise<WaitState> {
@@ -138,7 +138,7 @@ async function checkDeliveries(view: View, awaited: ContractWaitQuery): Promise<
   const { items } = await listDeliveries(view, { ...filter, outcome }, { offset: 0, limit: count });
   const matching = items.map(({ delivery }) => delivery).filter((row) => row.created_at >= from);
   if (matching.length >= count) return { reached: true, deliveries: matching };
-  const near = await listDeliveries(view, filter, { offset: 0, limit: nearAtMost });
+  const near = await listDeliveries(view, filter, { offset: 0, limit: maxNear });
   return { reached: false, deliveries: near.items.map(({ delivery }) => delivery) };
 }
 

@@ -73,22 +73,22 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
     const all = await view.list(deliveries, { by: "webhook", equals: id });
     return all.filter((row) => isToSend(row, webhook, clock.now())).sort(compareByAge);
   });
-  const begun = wall.monotonicNow();
+  const startedAt = wall.monotonicNow();
   const made: LoggedDelivery[] = [];
   let passed = 0;
   for (const { id: number } of unsent.slice(0, maxConcurrent)) {
-    if (wall.monotonicNow() - begun > maxResendMs) break;
-    const asked = await store.transaction("emulator-webhooks.resend", async (tx) => {
+    if (wall.monotonicNow() - startedAt > maxResendMs) break;
+    const requested = await store.transaction("emulator-webhooks.resend", async (tx) => {
       const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(subscriptions, id)];
       // Deliveries that the schedule sent meanwhile are not sent twice.
       if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
       return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
     });
-    if (!asked) {
+    if (!requested) {
       passed += 1;
       continue;
     }
-    await asked.outcome;
+    await requested.outcome;
     const logged = await store.read((view) => showDelivery(view, number));
     if (!logged) continue;
     made.push(logged);

@@ -88,16 +88,16 @@ export class Faults {
    * attempt.
    */
   recordMatch(matches: (rule: FaultRule) => boolean): ScriptedFault | undefined {
-    let met: ScriptedFault | undefined;
+    let hitFault: ScriptedFault | undefined;
     for (const fault of this.#faults) {
       if (!matches(fault.rule)) continue;
       fault.matched += 1;
       this.#notify();
-      if (met || !isHit(fault)) continue;
+      if (hitFault || !isHit(fault)) continue;
       fault.hit += 1;
-      met = fault;
+      hitFault = fault;
     }
-    return met;
+    return hitFault;
   }
 
   /** Calls when there are others, or one was met. Returns the function that ends it. */
@@ -145,7 +145,7 @@ export type SendAttempt = (
 /** An attempt is postponed by this much virtual time, or behind the next one of its subscription, if that is sooner. */
 export interface Postponement {
   readonly byMs: number;
-  readonly behindNext: boolean;
+  readonly isAfterNext: boolean;
 }
 
 /** The effect on an attempt, in a word, and the fault. */
@@ -166,10 +166,10 @@ export function findIncomingFault(faults: Faults, isForwarded: (request: Matched
   return (request, operation) => {
     if (faults.list().length === 0 || isControl(request, operation)) return undefined;
     const forwarded = isForwarded(request);
-    const met = faults.recordMatch(
+    const fault = faults.recordMatch(
       (rule) => rule.direction === "incoming" && matches(rule, request, operation, forwarded),
     );
-    return met && toRequestFault(met);
+    return fault && toRequestFault(fault);
   };
 }
 
@@ -233,13 +233,13 @@ export function interceptOutgoing(faults: Faults): FaultInterceptor {
     if (faults.idle) return undefined;
     const attempt = `${about.delivery.id}/${about.number}`;
     if (faults.putOff.delete(attempt)) return undefined;
-    const met = faults.recordMatch((rule) => rule.direction === "outgoing" && matchesAttempt(rule, about));
-    if (!met?.rule.effect) return undefined;
-    const { effect, delay = "PT1M" } = met.rule;
-    const { cause } = met;
-    if (effect !== "delay" && effect !== "reorder") return { effect, cause, send: ways[effect](met.id) };
+    const fault = faults.recordMatch((rule) => rule.direction === "outgoing" && matchesAttempt(rule, about));
+    if (!fault?.rule.effect) return undefined;
+    const { effect, delay = "PT1M" } = fault.rule;
+    const { cause } = fault;
+    if (effect !== "delay" && effect !== "reorder") return { effect, cause, send: ways[effect](fault.id) };
     faults.putOff.add(attempt);
-    return { effect, cause, putOff: { byMs: parseDuration(delay)!, behindNext: effect === "reorder" } };
+    return { effect, cause, putOff: { byMs: parseDuration(delay)!, isAfterNext: effect === "reorder" } };
   };
 }
 

@@ -89,7 +89,7 @@ class Exporter implements TraceExport {
   readonly #running: Promise<void>;
   #wake = () => {};
   /** Spans of the batch that is being sent. */
-  #underWay = 0;
+  #inFlight = 0;
   #sent = 0;
   #dropped = 0;
   #trouble: string | null = null;
@@ -106,7 +106,7 @@ class Exporter implements TraceExport {
   }
 
   get amount(): ExportAmount {
-    const waiting = this.#waiting + this.#underWay;
+    const waiting = this.#waiting + this.#inFlight;
     return { sent: this.#sent, waiting, dropped: this.#dropped, trouble: this.#trouble };
   }
 
@@ -116,11 +116,11 @@ class Exporter implements TraceExport {
     this.#closing.abort();
     this.#wake();
     const { wall, collector, log } = this.#options;
-    const enough = new AbortController();
-    const waited = AbortSignal.any([closeSignal, enough.signal]);
+    const timeout = new AbortController();
+    const waited = AbortSignal.any([closeSignal, timeout.signal]);
     await Promise.race([this.#running, wall.sleep(closingMs, waited)]);
-    enough.abort();
-    const lost = this.#queue.size + this.#underWay;
+    timeout.abort();
+    const lost = this.#queue.size + this.#inFlight;
     this.#queue.clear();
     await collector.close();
     if (lost > 0)
@@ -162,19 +162,19 @@ class Exporter implements TraceExport {
 
   async #sendBatch(): Promise<void> {
     const names = new Map<string, FinishedCause>();
-    for (const [name, told] of this.#queue) {
+    for (const [name, finished] of this.#queue) {
       if (names.size >= batchSize) break;
-      names.set(name, told);
+      names.set(name, finished);
       this.#queue.delete(name);
     }
-    this.#underWay = names.size;
+    this.#inFlight = names.size;
     const spans = await this.#gatherSpans(names);
     const { resource } = this.#options;
     const body = JSON.stringify(buildOtlpDocument(spans, resource, { name: "svc", version: svcVersion }));
-    const taken = spans.length === 0 ? 0 : await this.#deliverSpans(body, spans.length);
-    this.#underWay = 0;
-    this.#sent += taken;
-    this.#dropped += names.size - taken;
+    const acceptedCount = spans.length === 0 ? 0 : await this.#deliverSpans(body, spans.length);
+    this.#inFlight = 0;
+    this.#sent += acceptedCount;
+    this.#dropped += names.size - acceptedCount;
   }
 
   /** Existing nodes: a reset may have removed the rest. */
@@ -184,9 +184,9 @@ class Exporter implements TraceExport {
     if (!rows) return [];
     const { nodes } = buildTrace(rows, { does: () => undefined, findAnswer: ({ id }) => names.get(id)?.answered });
     return nodes.flatMap((node) => {
-      const told = names.get(node.id);
-      if (!told) return [];
-      return toSpan(toShownNode(deterministic ? { ...node, wall_at: told.wallAt } : node));
+      const finished = names.get(node.id);
+      if (!finished) return [];
+      return toSpan(toShownNode(deterministic ? { ...node, wall_at: finished.wallAt } : node));
     });
   }
 

@@ -97,7 +97,7 @@ class TraceGatherer {
   readonly #attempts = new Map<string, Attempt>();
   readonly #waiting = new Map<number, ScheduledEntry>();
   /** Causes whose effects are complete. */
-  readonly #whole = new Set<string>();
+  readonly #completedCauses = new Set<string>();
   #more = false;
 
   constructor(view: View) {
@@ -150,11 +150,11 @@ class TraceGatherer {
   async findRows(): Promise<TraceRows | undefined> {
     if (this.#size === 0) return undefined;
     const view = this.#view;
-    const told = [...this.#deliveries.values()];
-    const receivers = await view.getAll(subscriptions, told, ({ webhook_id }) => webhook_id);
+    const foundDeliveries = [...this.#deliveries.values()];
+    const receivers = await view.getAll(subscriptions, foundDeliveries, ({ webhook_id }) => webhook_id);
     const events = [...this.#events.values()];
     const made = new Map<number, readonly Attempt[]>();
-    for (const row of told) {
+    for (const row of foundDeliveries) {
       const all = await view.getAll(attempts, attemptKeys(row), (key) => key);
       made.set(
         row.id,
@@ -227,8 +227,8 @@ class TraceGatherer {
 
   /** A cause, with all its effects and the entries that came due because it advanced the clock. */
   async #addCauseWithEffects(row: CauseRow | undefined): Promise<void> {
-    if (!row || this.#whole.has(row.id)) return;
-    this.#whole.add(row.id);
+    if (!row || this.#completedCauses.has(row.id)) return;
+    this.#completedCauses.add(row.id);
     await this.#addCause(row.id);
     const followed = { equals: row.id };
     await this.#forEach(await this.#listSome(webhookEvents, { by: "cause", ...followed }), (event) =>
@@ -339,10 +339,10 @@ export function explainDelivery(
   { webhook_id, activity, outcome }: Delivery,
   receiver: Subscription | undefined,
 ): string {
-  const wants = `webhook ${webhook_id} is subscribed to ${activity}`;
-  if (outcome !== "skipped_not_allowed") return wants;
+  const mismatch = `webhook ${webhook_id} is subscribed to ${activity}`;
+  if (outcome !== "skipped_not_allowed") return mismatch;
   const how = receiver ? `; svc emulator start --webhook-allow ${extractHost(receiver.url)} allows it` : "";
-  return `${wants}, but its address is not allowed${how}`;
+  return `${mismatch}, but its address is not allowed${how}`;
 }
 
 /** `retry 3, 20 min after 503`. `made`: the attempts of its delivery that are known, in order. */

@@ -7,17 +7,17 @@ const maxKnown = 2_048;
 
 /** Requests whose rows are there and whose responses are to come: a row is durable before its request is answered. */
 export class PendingResponses {
-  readonly #tell: (name: string, answered: RequestOutcome | undefined) => void;
+  readonly #onFinished: (name: string, answered: RequestOutcome | undefined) => void;
   readonly #unwatch: () => void;
   readonly #awaited = new Set<string>();
   readonly #known = new Map<number, RequestOutcome>();
   /** An earlier request that is not stored was answered long ago. */
-  #longAgo: number;
+  #oldestKnown: number;
 
   /** Publishes each awaited request with its response; the remaining ones at the end without one. */
-  constructor(log: RequestLog, tell: (name: string, answered: RequestOutcome | undefined) => void) {
-    this.#tell = tell;
-    this.#longAgo = log.lastNumber;
+  constructor(log: RequestLog, onFinished: (name: string, answered: RequestOutcome | undefined) => void) {
+    this.#onFinished = onFinished;
+    this.#oldestKnown = log.lastNumber;
     this.#unwatch = log.watch(({ id, at, wallAt, status, durationMs }) =>
       this.#resolve({ id, at, wallAt, status, durationMs }),
     );
@@ -32,8 +32,8 @@ export class PendingResponses {
   wait(name: string): boolean {
     const number = Number(/^request:(\d+)$/.exec(name)?.[1] ?? 0);
     const answered = this.#known.get(number);
-    if (answered) this.#tell(name, answered);
-    else if (number <= this.#longAgo) return false;
+    if (answered) this.#onFinished(name, answered);
+    else if (number <= this.#oldestKnown) return false;
     else this.#awaited.add(name);
     return true;
   }
@@ -41,12 +41,12 @@ export class PendingResponses {
   /** Another state was put in: it gives the same numbers once more. */
   forget(): void {
     this.#known.clear();
-    this.#longAgo = 0;
+    this.#oldestKnown = 0;
   }
 
   close(): void {
     this.#unwatch();
-    for (const name of this.#awaited) this.#tell(name, undefined);
+    for (const name of this.#awaited) this.#onFinished(name, undefined);
     this.#awaited.clear();
   }
 
@@ -56,10 +56,10 @@ export class PendingResponses {
     if (this.#known.size > maxKnown) {
       const [oldest = id] = this.#known.keys();
       this.#known.delete(oldest);
-      this.#longAgo = Math.max(this.#longAgo, oldest);
+      this.#oldestKnown = Math.max(this.#oldestKnown, oldest);
     }
     const name = `request:${id}`;
-    if (this.#awaited.delete(name)) this.#tell(name, answered);
+    if (this.#awaited.delete(name)) this.#onFinished(name, answered);
   }
 }
 

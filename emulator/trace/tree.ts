@@ -46,12 +46,12 @@ export function buildTrace(rows: TraceRows, { only, does, findAnswer }: TreeOpti
     ...rows.attempts.map((row) => make.createAttemptNode(row)),
   ];
   const nodes = sortInTreeOrder(only === undefined ? all : all.filter(({ trace }) => trace === only));
-  const there = new Set(nodes.map(({ id }) => id));
+  const ids = new Set(nodes.map(({ id }) => id));
   const planned = [
     ...[...rows.deliveries.values()].flatMap((row) => make.nextAttempt(row) ?? []),
     ...rows.waiting.map((entry) => toPlannedEntry(entry, does)),
   ];
-  return { nodes, planned: planned.filter(({ parent }) => there.has(parent)).sort((a, b) => a.due - b.due) };
+  return { nodes, planned: planned.filter(({ parent }) => ids.has(parent)).sort((a, b) => a.due - b.due) };
 }
 
 /** Creates nodes; absent fields are null. */
@@ -118,9 +118,9 @@ class NodeBuilder {
   createAttemptNode(row: Attempt): TraceNode {
     const delivery = this.#rows.deliveries.get(row.delivery_id);
     const event = delivery && this.#rows.events.get(delivery.event_id);
-    const asked = row.resend ? this.#findCause(row.cause) : undefined;
+    const requestCause = row.resend ? this.#findCause(row.cause) : undefined;
     const trace = traceOfEvent(event, this.#findCause(event?.cause));
-    const parent = asked ?? { id: deliveryName(row.delivery_id), trace };
+    const parent = requestCause ?? { id: deliveryName(row.delivery_id), trace };
     return {
       ...plain,
       ...toPosition(attemptName(row.delivery_id, row.number), parent.trace, parent),
@@ -128,7 +128,7 @@ class NodeBuilder {
       at: row.at,
       wall_at: row.wall_at,
       duration_ms: row.duration_ms,
-      what: `${this.#turn(row)}${asked ? ` of ${deliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
+      what: `${this.#turn(row)}${requestCause ? ` of ${deliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
       because: explainAttempt(row, this.#rows.made.get(row.delivery_id) ?? []),
       moved_by: row.moved_by,
       fault: row.fault && formatFault(row.fault),
@@ -196,9 +196,9 @@ const toPlannedEntry = ({ kind, due, cause }: ScheduledEntry, does: TreeOptions[
 
 /** Each after its parent, and what has the same parent in the order in which it happened. */
 function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
-  const there = new Set(nodes.map(({ id }) => id));
+  const ids = new Set(nodes.map(({ id }) => id));
   const rooted = nodes.map((node) =>
-    node.parent !== null && !there.has(node.parent) ? { ...node, parent: null } : node,
+    node.parent !== null && !ids.has(node.parent) ? { ...node, parent: null } : node,
   );
   const children = new Map<string | null, TraceNode[]>();
   for (const node of rooted) {

@@ -36,19 +36,19 @@ export async function replaceState(
     async (view) => [await view.get(clockState, "clock"), await view.list(clusterRows)] as const,
   );
   if (!clock) throw new Error("The state has no clock");
-  let underWay: readonly ScheduledEntry[] = [];
+  let running: readonly ScheduledEntry[] = [];
   const moments = {
     ...aside,
     moment: stood && { at: clock.manual_now, ids: stood.ids },
     tookOver() {
-      underWay = runner.replaceState(clock);
+      running = runner.replaceState(clock);
       applyClusterRows(clusters, rows);
       onRestored();
     },
   };
   await tokens.carryOver(next, () => store.takeOver(next, moments));
   await runner.whenAdvanceEnds();
-  return underWay;
+  return running;
 }
 
 /** No snapshot has that name. */
@@ -58,8 +58,8 @@ export class SnapshotNotFoundError extends Error {
   /** The names that there are. */
   readonly known: readonly string[];
 
-  constructor(wanted: string, there: readonly { readonly name: string }[]) {
-    const known = there.map(({ name }) => name);
+  constructor(wanted: string, existing: readonly { readonly name: string }[]) {
+    const known = existing.map(({ name }) => name);
     super(`Snapshot ${wanted} not found. Known: ${known.join(", ") || "none"}`);
     this.wanted = wanted;
     this.known = known;

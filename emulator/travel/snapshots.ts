@@ -75,20 +75,20 @@ export interface Diff extends DiffReport {
 /** Name under which the present state is saved: `before-1`, `before-2`, … */
 const beforeName = /^before-(\d+)$/i;
 /** This many of these stay, the newest. */
-const beforesKept = 10;
+const maxBackups = 10;
 
 /** How long a snapshot waits for running entries, wall-clock time: a receiver may hang. */
 const patienceMs = 1_000;
 
 /** The snapshots of one emulator: kept states with a name. */
 export class Snapshots {
-  readonly #world: SnapshotContext;
+  readonly #context: SnapshotContext;
   /** Changes of the list of snapshots: one at a time, for a free name is found before it is taken. */
   #changing: Promise<unknown> = Promise.resolve();
   readonly #watchers = new Set<() => void>();
 
-  constructor(world: SnapshotContext) {
-    this.#world = world;
+  constructor(context: SnapshotContext) {
+    this.#context = context;
   }
 
   /** Saves the present state. Requests do not wait for it. Fails with SnapshotExistsError unless `replace`. */
@@ -97,17 +97,17 @@ export class Snapshots {
   }
 
   async #save(name: string, replace: boolean): Promise<SnapshotInfo> {
-    const { snapshotStore } = this.#world;
+    const { snapshotStore } = this.#context;
     const document = await this.exportPresent(name);
-    const taken = (await snapshotStore.list()).find((one) => isSameName(one.name, name));
-    if (taken && !replace) throw new SnapshotExistsError(taken.name);
+    const existing = (await snapshotStore.list()).find((one) => isSameName(one.name, name));
+    if (existing && !replace) throw new SnapshotExistsError(existing.name);
     await snapshotStore.put(name, document);
     return this.find(name);
   }
 
   /** The document of a snapshot, kept nowhere: the state as it is when its first piece is asked for. */
   async exportPresent(name: string): Promise<AsyncIterable<Uint8Array>> {
-    const { store, runner, clock, wall } = this.#world;
+    const { store, runner, clock, wall } = this.#context;
     // An attempt that is under way would be made once more after each restore. Where time passes, there is always one.
     if (clock.mode !== "real") await withTimeout(wall, patienceMs, runner.whenIdle());
     return addChecksum(store.export(() => this.#buildHead(name)));
@@ -115,12 +115,12 @@ export class Snapshots {
 
   /** All, by name. */
   async list(): Promise<readonly SnapshotInfo[]> {
-    return Promise.all((await this.#world.snapshotStore.list()).map((one) => this.#readInfo(one)));
+    return Promise.all((await this.#context.snapshotStore.list()).map((one) => this.#readInfo(one)));
   }
 
   /** Fails with SnapshotNotFoundError. */
   async find(name: string): Promise<SnapshotInfo> {
-    const all = await this.#world.snapshotStore.list();
+    const all = await this.#context.snapshotStore.list();
     const found = all.find((one) => one.name === name);
     if (!found) throw new SnapshotNotFoundError(name, all);
     return this.#readInfo(found);
@@ -129,7 +129,7 @@ export class Snapshots {
   /** Fails with SnapshotNotFoundError. */
   remove(name: string): Promise<void> {
     return this.#runExclusive(async () => {
-      const { snapshotStore } = this.#world;
+      const { snapshotStore } = this.#context;
       if (!(await snapshotStore.remove(name))) throw new SnapshotNotFoundError(name, await snapshotStore.list());
     });
   }
@@ -141,7 +141,7 @@ export class Snapshots {
   }
 
   get collections(): readonly Collection[] {
-    return this.#world.collections;
+    return this.#context.collections;
   }
 
   /**
@@ -149,11 +149,14 @@ export class Snapshots {
    * InvalidSnapshotError.
    */
   async diff(from: string, to: string | undefined): Promise<Diff> {
-    const { store, faults, runner } = this.#world;
+    const { store, faults, runner } = this.#context;
     const before = await this.load(from);
     const after = to === undefined ? undefined : await this.load(to);
     const changes = await compare(before.store, after?.store ?? store, this.#compared);
-    const scripted = [before.kept.beside.faults, after?.kept.beside.faults ?? faults.toStored()] as const;
+    const scripted = [
+      before.snapshotHead.beside.faults,
+      after?.snapshotHead.beside.faults ?? faults.toStored(),
+    ] as const;
     return { from, to: to ?? null, ...describeDiff(changes, ...scripted, (kind) => runner.describeKind(kind)) };
   }
 
@@ -164,27 +167,27 @@ export class Snapshots {
 
   /** Whether nothing but time is different now. Most often it is seen by how much there is. */
   async #isSame(other: Store, beside: SnapshotHead["beside"]): Promise<boolean> {
-    const { store, faults } = this.#world;
+    const { store, faults } = this.#context;
     const compared = this.#compared.filter((one) => one !== causes);
-    const [there, here] = [await countRows(other, compared), await countRows(store, compared)];
-    if (there.join() !== here.join()) return false;
+    const [otherCounts, ownCounts] = [await countRows(other, compared), await countRows(store, compared)];
+    if (otherCounts.join() !== ownCounts.join()) return false;
     return describeDiff(await compare(other, store, compared), beside.faults, faults.toStored(), () => undefined).same;
   }
 
   /** The state of a snapshot, whole. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
-  async load(name: string): Promise<LoadedState & { readonly kept: SnapshotHead }> {
-    const { snapshotStore, store } = this.#world;
+  async load(name: string): Promise<LoadedState & { readonly snapshotHead: SnapshotHead }> {
+    const { snapshotStore, store } = this.#context;
     const document = await snapshotStore.open(name);
     if (!document) throw new SnapshotNotFoundError(name, await snapshotStore.list());
     const loaded = await store.load(document).catch((cause) => {
       if (cause instanceof StateFormatError) throw new InvalidSnapshotError(name, cause.message, { cause });
       throw cause;
     });
-    const { data: kept } = SnapshotHead.safeParse(loaded.head);
-    if (!kept) throw new InvalidSnapshotError(name, "it is a state, not a snapshot");
-    const { name: own } = kept.snapshot;
-    if (own !== name) throw new InvalidSnapshotError(name, `it is the renamed snapshot ${own}; rename it back`);
-    return { ...loaded, kept };
+    const { data: snapshotHead } = SnapshotHead.safeParse(loaded.head);
+    if (!snapshotHead) throw new InvalidSnapshotError(name, "it is a state, not a snapshot");
+    const { name: ownName } = snapshotHead.snapshot;
+    if (ownName !== name) throw new InvalidSnapshotError(name, `it is the renamed snapshot ${ownName}; rename it back`);
+    return { ...loaded, snapshotHead };
   }
 
   /**
@@ -196,20 +199,20 @@ export class Snapshots {
   }
 
   async #restore(name: string): Promise<RestoreResult> {
-    const { clock } = this.#world;
-    const { store: next, kept } = await this.load(name);
+    const { clock } = this.#context;
+    const { store: next, snapshotHead } = await this.load(name);
     await this.#requireSameClusters(name, next);
     await next.transaction("time of the snapshot", async (tx) => {
       const row = (await tx.get(clockState, "clock")) ?? rejectIncomplete(name, "a clock");
-      tx.put(clockState, clock.stateAt(kept.snapshot.at, row));
+      tx.put(clockState, clock.stateAt(snapshotHead.snapshot.at, row));
     });
-    return this.#restoreStore(next, kept.beside, !(await this.#isSame(next, kept.beside)));
+    return this.#restoreStore(next, snapshotHead.beside, !(await this.#isSame(next, snapshotHead.beside)));
   }
 
   /** Puts a state that was exported instead of the present one, which is stored first, and has no history. */
   replace(next: Store): Promise<RestoreResult> {
     return this.#runExclusive(async () => {
-      const { faults, requestLog } = this.#world;
+      const { faults, requestLog } = this.#context;
       const requests = Math.max(requestLog.lastNumber, await readLastRequestNumber(next));
       const beside = { faults: faults.toStored(), ids: null, requests };
       return this.#restoreStore(next, beside, !(await this.#isSame(next, beside)));
@@ -226,7 +229,7 @@ export class Snapshots {
   }
 
   async #rewind(target: RewindTarget): Promise<RewindResult> {
-    const { store, clock, faults, requestLog } = this.#world;
+    const { store, clock, faults, requestLog } = this.#context;
     const { history } = store;
     if (!history) throw new HistoryUnavailableError();
     if ("to" in target && target.to > clock.now()) throw new RewindTargetInFutureError(clock.now());
@@ -238,21 +241,22 @@ export class Snapshots {
     if (!first && "to" in target && target.to === clock.now())
       return { backupSnapshot: undefined, undone: 0, dropped: [] };
     const { store: next, past } = await history.stateAfter(first ? first.number - 1 : present.line);
-    const kept = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
+    const storedCauses = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
     // Only later results are in the history.
-    if (before !== undefined && kept.has(before)) throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
-    const begun = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
+    if (before !== undefined && storedCauses.has(before))
+      throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
+    const startedAt = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
     await next.transaction("time of the rewind", async (tx) => {
       const row = (await tx.get(clockState, "clock")) ?? clock.stateAt(clock.now());
-      const stood = row.mode === "real" ? (begun ?? clock.now()) : row.manual_now;
-      tx.put(clockState, clock.stateAt("to" in target ? target.to : stood, row));
+      const clockTime = row.mode === "real" ? (startedAt ?? clock.now()) : row.manual_now;
+      tx.put(clockState, clock.stateAt("to" in target ? target.to : clockTime, row));
     });
     const place = IdPosition.safeParse(ids).data ?? null;
-    const requests = findLastNumber(chains.flat(), kept) ?? requestLog.lastNumber;
+    const requests = findLastNumber(chains.flat(), storedCauses) ?? requestLog.lastNumber;
     const beside = { faults: faults.toStored(), ids: place, requests, place: past };
     // A clock advance may be taken back in part.
     const steps = new Set(chains.map(findOrigin).filter((id) => parseCauseNumber(id) !== undefined));
-    const undone = [...steps].filter((id) => !kept.has(id) || id.startsWith("advance:")).length;
+    const undone = [...steps].filter((id) => !storedCauses.has(id) || id.startsWith("advance:")).length;
     return { ...(await this.#restoreStore(next, beside, first !== undefined)), undone };
   }
 
@@ -260,11 +264,11 @@ export class Snapshots {
    * Puts a state instead of the present one, which is stored, unless only time is another: ten stay, none for nothing.
    */
   async #restoreStore(next: Store, beside: SnapshotHead["beside"], isKept = true): Promise<RestoreResult> {
-    const { snapshotStore, faults, ids, requestLog, report } = this.#world;
+    const { snapshotStore, faults, ids, requestLog, report } = this.#context;
     const place = beside.ids ?? (await ids.startSequence(next));
     const names = (await snapshotStore.list()).map(({ name }) => name);
     const backupSnapshot = `before-${1 + Math.max(0, ...names.map((name) => Number(beforeName.exec(name)?.[1] ?? 0)))}`;
-    const dropped = await replaceState(this.#world, next, {
+    const dropped = await replaceState(this.#context, next, {
       ...(isKept && {
         keep: (present: AsyncIterable<string>) => snapshotStore.put(backupSnapshot, addChecksum(present)),
         head: () => this.#buildHead(backupSnapshot),
@@ -284,8 +288,8 @@ export class Snapshots {
       report(`The state was replaced while ${kind} ${ref} was in progress. Its outcome belongs to the previous state`);
     }
     if (!isKept) return { backupSnapshot: undefined, dropped };
-    const befores = names.filter((name) => beforeName.test(name));
-    for (const old of befores.slice(0, Math.max(0, befores.length + 1 - beforesKept))) {
+    const backupNames = names.filter((name) => beforeName.test(name));
+    for (const old of backupNames.slice(0, Math.max(0, backupNames.length + 1 - maxBackups))) {
       // The state is replaced: files that cannot be removed are removed the next time.
       await snapshotStore.remove(old).catch(() => {});
     }
@@ -301,7 +305,7 @@ export class Snapshots {
   }
 
   #buildHead(name: string): SnapshotHead {
-    const { store, clock, wall, faults, ids, requestLog, settings } = this.#world;
+    const { store, clock, wall, faults, ids, requestLog, settings } = this.#context;
     const saved_at = settings.deterministic ? null : new Date(wall.now()).toISOString();
     return {
       snapshot: { name, at: clock.now(), saved_at },
@@ -315,7 +319,7 @@ export class Snapshots {
   }
 
   async #readInfo(stored: StoredSnapshot): Promise<SnapshotInfo> {
-    const document = (await this.#world.snapshotStore.open(stored.name)) ?? [];
+    const document = (await this.#context.snapshotStore.open(stored.name)) ?? [];
     for await (const block of document) {
       const about = parseAbout(Buffer.from(block).toString("utf8"));
       return { ...stored, at: about?.at, savedAt: about?.saved_at ?? undefined };
@@ -324,12 +328,12 @@ export class Snapshots {
   }
 
   async #requireSameClusters(name: string, next: Store): Promise<void> {
-    const there = (await next.read((view) => view.list(clusterRows, { by: "position" }))).map(({ id }) => id);
-    const here = this.#world.clusters.map(({ id }) => id);
-    if (there.join() === here.join()) return;
+    const snapshotIds = (await next.read((view) => view.list(clusterRows, { by: "position" }))).map(({ id }) => id);
+    const ownIds = this.#context.clusters.map(({ id }) => id);
+    if (snapshotIds.join() === ownIds.join()) return;
     throw new InvalidSnapshotError(
       name,
-      `it has the clusters ${there.join(", ")}, but this emulator runs ${here.join(", ")}`,
+      `it has the clusters ${snapshotIds.join(", ")}, but this emulator runs ${ownIds.join(", ")}`,
     );
   }
 }
@@ -342,10 +346,10 @@ const countRows = (store: Store, collections: readonly Collection[]): Promise<nu
   );
 
 /** The number of the last request before these; undefined if none of them has a number. */
-function findLastNumber(taken: readonly string[], kept: ReadonlySet<string>): number | undefined {
-  const lastKept = [...kept].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
+function findLastNumber(used: readonly string[], stored: ReadonlySet<string>): number | undefined {
+  const lastStored = [...stored].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
   // Stored causes continue to have effects: they are older.
-  const numbers = taken.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastKept);
+  const numbers = used.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastStored);
   return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }
 

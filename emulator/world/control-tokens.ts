@@ -36,7 +36,7 @@ export const controlTokens = rows<ControlToken, "hash">({
 export const localToken = "local";
 
 /** Maximum age of the stored last use of a token: a used one is not written at each request. */
-const usesKeptEveryMs = 60_000;
+const usesSavedEveryMs = 60_000;
 
 /**
  * The tokens of one emulator. They belong to its operator, not to its state: a state that replaces another is given
@@ -131,7 +131,7 @@ export class ControlTokens {
     const now = this.#wall.now();
     const before = Math.max(last_used_at ?? 0, this.#used.get(hash) ?? 0);
     this.#used.set(hash, now);
-    if (now - before < usesKeptEveryMs) return;
+    if (now - before < usesSavedEveryMs) return;
     // Not awaited, and a disk that rejects writes locks no caller out.
     void this.#store
       .transaction("tokens.used", async (tx) => {

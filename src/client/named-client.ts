@@ -25,15 +25,18 @@ import { createTransport } from "./transport.ts";
 /** The ids of all operations, in the order of the specification. */
 export const operationIds: readonly OperationId[] = (registry as readonly AnyOperation[]).map(({ id }) => id);
 
-/** Calls operations by their ids: the door for programs, whose published types need no schema library. */
+/**
+ * Calls operations by their ids. It is the public interface for programs, and its published types need no schema
+ * library.
+ */
 export interface NamedClient {
-  /** The value of a success; everything else is thrown. */
+  /** The value of a success. Everything else is thrown. */
   call<Id extends OperationId>(
     id: Id,
     args?: ArgumentsOf<OperationById<Id>>,
     options?: CallOptions,
   ): Promise<ResultOf<OperationById<Id>>>;
-  /** The same with status, headers, and where the response differs from the declaration. */
+  /** The same, with status, headers and the differences from the declaration. */
   send<Id extends OperationId>(
     id: Id,
     args?: ArgumentsOf<OperationById<Id>>,
@@ -44,7 +47,7 @@ export interface NamedClient {
 
 export interface NamedClientOptions
   extends Omit<ClientOptions, "transport" | "wall" | "observer" | "readable" | "tracing"> {
-  /** The largest answer that is read. Default: 256 MiB where it is held in memory, 16 GiB where it is streamed. */
+  /** The largest response that is read. Default: 256 MiB if it is held in memory, 16 GiB if it is streamed. */
   readonly maxAnswerBytes?: number | undefined;
 }
 
@@ -81,8 +84,8 @@ const callNames: AllKeys<CallOptions> = {
 };
 
 /**
- * A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for an option that is misspelt
- * or missing.
+ * A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for an option that is
+ * misspelled or missing.
  */
 export function createClient(options: NamedClientOptions): NamedClient {
   checkNames(options, optionNames, "createClient");
@@ -124,7 +127,7 @@ export function createClient(options: NamedClientOptions): NamedClient {
   };
 }
 
-/** Undeclared arguments would be skipped. Throws InvalidArgumentsError. */
+/** Undeclared arguments would be ignored. Throws InvalidArgumentsError. */
 function refuseWithoutPlace({ id, request }: Operation, args: CallArguments = {}): void {
   const parts = Object.keys(argumentNames) as (keyof CallArguments)[];
   const problems = parts

@@ -1,8 +1,8 @@
 import { isObject } from "../base/object.ts";
 
-/** Contents of an error response, whatever its shape (DECISIONS.md, F4, R1 and R3). */
+/** Contents of an error response in any shape (DECISIONS.md, F4, R1 and R3). */
 export interface Problem {
-  /** `SVC_PUBLIC_00039`, `invalid_grant`, `unauthorized`, … where the body carries one. */
+  /** `SVC_PUBLIC_00039`, `invalid_grant`, `unauthorized`, … if the body has one. */
   readonly code: string | undefined;
   readonly message: string;
   readonly hint: string | undefined;
@@ -12,7 +12,7 @@ export interface Problem {
 
 const toNonEmptyText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
-/** Reads any declared form of failure body; `body` is parsed JSON, or text. */
+/** Reads any declared form of error body; `body` is parsed JSON, or text. */
 export function parseProblem(status: number, body: unknown): Problem {
   const createProblem = (message: string, rest: Partial<Problem> = {}): Problem => ({
     code: undefined,

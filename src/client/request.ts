@@ -6,11 +6,11 @@ import { fillTemplate } from "../base/urls.ts";
 import type { CallArguments, CheckedCall } from "./checked-call.ts";
 import { buildCredentialHeaders, type Credentials } from "./credentials.ts";
 
-/** Addresses of the services; a storage call has its whole signed URL instead. */
+/** Addresses of the services. A storage call uses its absolute signed URL instead. */
 export interface BaseUrls {
   readonly router?: string | undefined;
   readonly contracts?: string | undefined;
-  /** Origin of the routing service's listener: the paths of the control plane begin with `/_emulator`. */
+  /** Origin of the routing service's listener. The paths of the control plane start with `/_emulator`. */
   readonly emulator?: string | undefined;
 }
 
@@ -18,27 +18,27 @@ export interface HttpRequest {
   readonly method: Method;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A function opens a stream again for each attempt; an open stream can be sent once. */
+  /** A function opens a stream again for each attempt. An open stream can only be sent once. */
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>) | undefined;
 }
 
 const idempotentMethods: ReadonlySet<string> = new Set(["GET", "PUT", "DELETE"]);
 
-/** Whether a method may be sent again without doing its work twice (RFC 9110, 9.2.2). */
+/** Whether a method may be sent again without repeating its effect (RFC 9110, 9.2.2). */
 export const isIdempotent = (method: string): boolean => idempotentMethods.has(method);
 
 export interface RequestOptions {
   /** The absolute signed URL of a storage call. */
   readonly url?: string | undefined;
-  /** Of a raw or streamed body. */
+  /** Media type of a raw or streamed body. */
   readonly contentType?: string | undefined;
-  /** Length of a streamed body; signed storage URLs accept no body of unknown length. */
+  /** Length of a streamed body. Signed storage URLs do not accept a body of unknown length. */
   readonly contentLength?: number | undefined;
 }
 
 /**
- * The HTTP request of one call. Pure: it reads nothing but its arguments. Without `credentials` none are in it; where
- * they lack what the operation needs it throws MissingCredentialsError.
+ * Builds the HTTP request of a call from its arguments only. Without `credentials` none are added. If they lack what
+ * the operation needs, MissingCredentialsError is thrown.
  */
 export function buildRequest(
   { operation, args }: CheckedCall,
@@ -85,7 +85,7 @@ function buildPath(operation: CallableOperation, args: CallArguments): string {
   return query.size > 0 ? `${path}?${query}` : path;
 }
 
-/** The cluster that a call names, in its path or in its body: decides which cluster key is sent. */
+/** The cluster that a call names in its path or body, which decides which cluster key is sent. */
 function findNamedCluster(args: CallArguments): string | undefined {
   const named = args.params?.cluster_id ?? toFields(args.body).cluster_id;
   return typeof named === "string" ? named : undefined;

@@ -43,15 +43,15 @@ export const listAccess = (view: View, { id }: Contract): Promise<readonly Acces
   view.list(contractAccess, { by: "contract", equals: id });
 
 export const accessHandlers = {
-  "contract-details.invite": ({ params, body: { items } }, world) =>
-    world.store.transaction("contract-details.invite", async (tx) => {
-      const { caller, fail, clock } = world;
+  "contract-details.invite": ({ params, body: { items } }, context) =>
+    context.store.transaction("contract-details.invite", async (tx) => {
+      const { caller, fail, clock } = context;
       const contract = await requireContractNumber(tx, caller, params.contract_id, fail);
       const problems = await findProblems(tx, caller, items);
       if (problems) return fail("invalid-fields", problems);
       for (const { role_id = null, user_id = null, new_user_email, permission_name, note = null } of items) {
         const given = { contract_id: contract.id, permission_name, note, invited_by: caller.user.id };
-        const invitee = new_user_email === undefined ? user_id : await getMemberByEmail(tx, world, new_user_email);
+        const invitee = new_user_email === undefined ? user_id : await getMemberByEmail(tx, context, new_user_email);
         tx.put(contractAccess, { ...given, user_id: invitee, role_id, invited_at: clock.now() });
       }
       return reply(200, undefined);
@@ -86,13 +86,13 @@ async function findProblems(
 /** The member of an address: an unknown address becomes one, and is invited; the router then has their token. */
 async function getMemberByEmail(
   tx: Transaction,
-  world: Parameters<typeof inviteMember>[1] & { readonly caller: AuthenticatedMember },
+  context: Parameters<typeof inviteMember>[1] & { readonly caller: AuthenticatedMember },
   email: string,
 ): Promise<number> {
-  const { workspace } = world.caller;
+  const { workspace } = context.caller;
   const known = await findMemberByEmail(tx, workspace.id, email);
   if (known) return known.id;
-  const { user_id, issued_at } = await inviteMember(tx, world, workspace, { email, name: email });
+  const { user_id, issued_at } = await inviteMember(tx, context, workspace, { email, name: email });
   scheduleReport(tx, "report-member", user_id, issued_at);
   return user_id;
 }

@@ -36,11 +36,11 @@ export const commentHandlers = {
       return { ...page, results: page.results.map(toCommentRecord) };
     }),
 
-  "comments.create": ({ params, body }, world) =>
-    world.store.transaction("comments.create", async (tx) => {
-      const contract = await requireContractNumber(tx, world.caller, params.contract_id, world.fail);
-      const by = toPerformer(world.caller);
-      return toCommentRecord(await addComment(tx, world, contract, body.comment, { by, id: world.caller.user.id }));
+  "comments.create": ({ params, body }, context) =>
+    context.store.transaction("comments.create", async (tx) => {
+      const contract = await requireContractNumber(tx, context.caller, params.contract_id, context.fail);
+      const by = toPerformer(context.caller);
+      return toCommentRecord(await addComment(tx, context, contract, body.comment, { by, id: context.caller.user.id }));
     }),
 } satisfies ClusterHandlers;
 

@@ -129,7 +129,7 @@ export const haveMetricsChanged = (before: Contract, after: Contract): boolean =
 const formatTime = (at: number | null): string | null => (at === null ? null : toIsoSeconds(at));
 
 /** DECISIONS.md, F6 */
-const foundAtMost = 50;
+const maxFound = 50;
 
 /** Keys of the contract in systems that are not ours (DECISIONS.md, C13 and F14). */
 export const externalMetadataHandlers = {
@@ -155,7 +155,7 @@ export const externalMetadataHandlers = {
   "external-metadata.find": ({ params }, { store, cluster, caller }) =>
     store.read(async (view) => {
       const equals = toWorkspaceKey(caller.workspace.id, params.external_metadata_id);
-      const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: foundAtMost });
+      const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: maxFound });
       return Promise.all(found.map((row) => toCreatedContract(view, { cluster }, row)));
     }),
 } satisfies ClusterHandlers;
@@ -203,10 +203,10 @@ export const intakeFormHandlers = {
       const template = query.questionnaire_type === "TEMPLATE";
       const answers = template ? row.contract_data : row.intake_form?.data;
       const created = template ? row.created_at : row.intake_form?.created_at;
-      const respondent = { created_by: creator.name, org_name: caller.workspace.name };
+      const response = { created_by: creator.name, org_name: caller.workspace.name };
       return {
         questionnaire_response_data: answers ?? {},
-        respondents: created === undefined ? [] : [{ created_at: toIsoSeconds(created), ...respondent }],
+        respondents: created === undefined ? [] : [{ created_at: toIsoSeconds(created), ...response }],
       };
     }),
 } satisfies ClusterHandlers;

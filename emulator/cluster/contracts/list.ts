@@ -68,9 +68,9 @@ export const contractListHandlers = {
  * at every contract of it.
  */
 async function findNarrowestSlice(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {
-  const whole = { slices: [selectWorkspace(workspaceId)], covers: 0 };
+  const fullSlice = { slices: [selectWorkspace(workspaceId)], covers: 0 };
   const sized = await Promise.all(
-    [...sets, whole].map(async (candidates) => {
+    [...sets, fullSlice].map(async (candidates) => {
       const counts = await Promise.all(candidates.slices.map((slice) => view.count(contracts, slice)));
       return { candidates, size: counts.reduce((sum, count) => sum + count, 0) };
     }),
@@ -98,13 +98,13 @@ interface NameLookup {
 }
 
 async function readNames(view: View, { id }: Workspace): Promise<NameLookup> {
-  const own = { by: "workspace", equals: id } as const;
+  const ofWorkspace = { by: "workspace", equals: id } as const;
   const toNameMap = (rows: readonly { readonly id: number; readonly name: string }[]) =>
     new Map(rows.map((row) => [row.id, row.name]));
   return {
-    types: toNameMap(await view.list(contractTypes, own)),
-    entities: toNameMap(await view.list(entities, own)),
-    tags: new Map((await view.list(templates, own)).map((template) => [template.id, template.tags])),
+    types: toNameMap(await view.list(contractTypes, ofWorkspace)),
+    entities: toNameMap(await view.list(entities, ofWorkspace)),
+    tags: new Map((await view.list(templates, ofWorkspace)).map((template) => [template.id, template.tags])),
   };
 }
 
@@ -258,7 +258,7 @@ const slicesRanges: Partial<Readonly<Record<ContractFilter, ContractIndex>>> = {
 function findCandidates(workspaceId: number, filters: readonly FilterBounds[]): readonly Candidates[] {
   const toValue = (of: string | number) => toWorkspaceKey(workspaceId, of);
 
-  const equal = filters.flatMap(({ field, equals }) => {
+  const equalityBounds = filters.flatMap(({ field, equals }) => {
     const lookup = lookups[field];
     if (!equals || !lookup) return [];
     const found = equals.flatMap((text) => {
@@ -276,5 +276,5 @@ function findCandidates(workspaceId: number, filters: readonly FilterBounds[]): 
     const slices = to < from ? [] : [{ by, from: toValue(toSortableString(from)), to: toValue(toSortableString(to)) }];
     return [{ covers: bounds.length, slices }];
   });
-  return [...equal, ...within];
+  return [...equalityBounds, ...within];
 }

@@ -129,9 +129,9 @@ export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PART
     }
     case "SIGN": {
       const waiting = row.signatories.filter((signatory) => signatory.action === null);
-      const theirs = waiting.some((signatory) => signatory.is_counterparty);
-      const ours = waiting.some((signatory) => !signatory.is_counterparty);
-      return theirs && ours ? "BOTH" : theirs ? "COUNTER_PARTY" : "CREATOR_PARTY";
+      const awaitsCounterparty = waiting.some((signatory) => signatory.is_counterparty);
+      const awaitsOwnSide = waiting.some((signatory) => !signatory.is_counterparty);
+      return awaitsCounterparty && awaitsOwnSide ? "BOTH" : awaitsCounterparty ? "COUNTER_PARTY" : "CREATOR_PARTY";
     }
     default:
       return undefined;

@@ -213,9 +213,9 @@ export const formatCompositeId = (row: Pick<Contract, "id" | "kind">): string =>
 /** Contracts of these objects; undefined if an object has none. */
 export async function readCompositeIds(
   view: View,
-  things: readonly { readonly contract_id: number | null }[],
+  sources: readonly { readonly contract_id: number | null }[],
 ): Promise<readonly (string | undefined)[]> {
-  const found = await view.getAll(contracts, things, ({ contract_id: id }) => id ?? undefined);
+  const found = await view.getAll(contracts, sources, ({ contract_id: id }) => id ?? undefined);
   return found.map((row) => row && formatCompositeId(row));
 }
 

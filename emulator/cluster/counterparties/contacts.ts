@@ -21,49 +21,51 @@ export const counterpartyContactHandlers = {
   "counterparty-contacts.list": ({ params, query }, { store, caller, fail }) =>
     store.read(async (view) => paginateList((await requireCounterparty(view, caller, params, fail)).contacts, query)),
 
-  "counterparty-contacts.create": ({ params, body }, world) =>
-    world.store.transaction("counterparty-contacts.create", async (tx) => {
-      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+  "counterparty-contacts.create": ({ params, body }, context) =>
+    context.store.transaction("counterparty-contacts.create", async (tx) => {
+      const row = await requireCounterparty(tx, context.caller, params, context.fail);
       // There is always a primary contact.
       const is_primary = body.is_primary || row.contacts.length === 0;
       const contact = { id: tx.next("counterparty_contact"), name: body.name, email: body.email, is_primary };
       const after = { ...row, contacts: ensureSinglePrimary([...row.contacts, contact], contact) };
       tx.put(counterparties, after);
-      await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_CONTACT_CREATED", after, { contact_id: contact.id });
+      await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_CONTACT_CREATED", after, { contact_id: contact.id });
       return contact;
     }),
 
-  "counterparty-contacts.update-many": ({ params, body }, world) =>
-    world.store.transaction("counterparty-contacts.update-many", async (tx) => {
-      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+  "counterparty-contacts.update-many": ({ params, body }, context) =>
+    context.store.transaction("counterparty-contacts.update-many", async (tx) => {
+      const row = await requireCounterparty(tx, context.caller, params, context.fail);
       const contacts = new Contacts(row.contacts);
       const unknown = body.contacts.flatMap(({ id }, index) =>
         contacts.get(id) ? [] : [[index, { id: [formatRowNotFound(id)] }]],
       );
-      if (unknown.length > 0) world.fail("invalid-fields", { contacts: Object.fromEntries(unknown) });
+      if (unknown.length > 0) context.fail("invalid-fields", { contacts: Object.fromEntries(unknown) });
 
       for (const change of body.contacts) contacts.update(change);
       const ids = [...new Set(body.contacts.map(({ id }) => id))];
-      await keepChanged(tx, world, row, contacts, ids);
+      await keepChanged(tx, context, row, contacts, ids);
       return ids.map((id) => contacts.get(id)!);
     }),
 
-  "counterparty-contacts.update": ({ params, body }, world) =>
-    world.store.transaction("counterparty-contacts.update", async (tx) => {
-      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+  "counterparty-contacts.update": ({ params, body }, context) =>
+    context.store.transaction("counterparty-contacts.update", async (tx) => {
+      const row = await requireCounterparty(tx, context.caller, params, context.fail);
       const contacts = new Contacts(row.contacts);
-      const { id } = contacts.get(params.contact_id) ?? world.fail("not-found");
+      const { id } = contacts.get(params.contact_id) ?? context.fail("not-found");
       contacts.update({ ...body, id });
-      await keepChanged(tx, world, row, contacts, [id]);
+      await keepChanged(tx, context, row, contacts, [id]);
       return contacts.get(id)!;
     }),
 
-  "counterparty-contacts.delete": ({ params }, world) =>
-    world.store.transaction("counterparty-contacts.delete", async (tx) => {
-      const row = await requireCounterparty(tx, world.caller, params, world.fail);
-      const gone = row.contacts.find(({ id }) => id === params.contact_id) ?? world.fail("not-found");
-      const left = row.contacts.filter(({ id }) => id !== gone.id);
-      const contacts = gone.is_primary ? left.map((contact, index) => ({ ...contact, is_primary: index === 0 })) : left;
+  "counterparty-contacts.delete": ({ params }, context) =>
+    context.store.transaction("counterparty-contacts.delete", async (tx) => {
+      const row = await requireCounterparty(tx, context.caller, params, context.fail);
+      const removed = row.contacts.find(({ id }) => id === params.contact_id) ?? context.fail("not-found");
+      const left = row.contacts.filter(({ id }) => id !== removed.id);
+      const contacts = removed.is_primary
+        ? left.map((contact, index) => ({ ...contact, is_primary: index === 0 }))
+        : left;
       tx.put(counterparties, { ...row, contacts });
       return reply(204, undefined);
     }),
@@ -72,7 +74,7 @@ export const counterpartyContactHandlers = {
 /** Stores the contacts of a counterparty, and emits those among `ids` that have changed. */
 async function keepChanged(
   tx: Transaction,
-  world: EventContext,
+  context: EventContext,
   row: Counterparty,
   contacts: Contacts,
   ids: readonly number[],
@@ -83,7 +85,7 @@ async function keepChanged(
   const after = { ...row, contacts: contacts.list };
   tx.put(counterparties, after);
   for (const contact_id of changed) {
-    await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id });
+    await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id });
   }
 }
 
@@ -136,19 +138,19 @@ export const counterpartyAddressHandlers = {
       return paginateList(addresses.map(toAddressRecord), query);
     }),
 
-  "counterparty-addresses.create": ({ params, body }, world) =>
-    world.store.transaction("counterparty-addresses.create", async (tx) => {
-      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+  "counterparty-addresses.create": ({ params, body }, context) =>
+    context.store.transaction("counterparty-addresses.create", async (tx) => {
+      const row = await requireCounterparty(tx, context.caller, params, context.fail);
       const address = createAddress(tx, body, row.addresses.length === 0);
       const after = { ...row, addresses: [...row.addresses, address] };
       tx.put(counterparties, after);
-      await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_ADDRESS_CREATED", after, { address_id: address.id });
+      await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_ADDRESS_CREATED", after, { address_id: address.id });
       return toAddressRecord(address);
     }),
 
-  "counterparty-addresses.update": ({ params, body }, world) =>
-    world.store.transaction("counterparty-addresses.update", async (tx) => {
-      const { caller, fail } = world;
+  "counterparty-addresses.update": ({ params, body }, context) =>
+    context.store.transaction("counterparty-addresses.update", async (tx) => {
+      const { caller, fail } = context;
       const row = await requireCounterparty(tx, caller, params, fail);
       const address = row.addresses.find(({ id }) => id === params.address_id) ?? fail("not-found");
       const { country_iso_code, ...changes } = body;
@@ -161,7 +163,7 @@ export const counterpartyAddressHandlers = {
       if (isDeepStrictEqual(changed, address)) return toAddressRecord(address);
       const after = { ...row, addresses: ensureSinglePrimary(row.addresses, changed) };
       tx.put(counterparties, after);
-      await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_ADDRESS_UPDATED", after, { address_id: address.id });
+      await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_ADDRESS_UPDATED", after, { address_id: address.id });
       return toAddressRecord(changed);
     }),
 } satisfies ClusterHandlers;

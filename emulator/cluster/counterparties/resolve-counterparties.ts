@@ -21,7 +21,7 @@ export async function resolveCounterparties(
   tx: Transaction,
   parties: readonly CounterpartyInput[],
   { workspaceId, at }: { readonly workspaceId: number; readonly at: number },
-): Promise<{ readonly ids: readonly number[]; readonly news: readonly CounterpartyChange[] }> {
+): Promise<{ readonly ids: readonly number[]; readonly changes: readonly CounterpartyChange[] }> {
   const rows = new Map<string, CounterpartyBuilder>();
   const ids: number[] = [];
   for (const party of parties) {
@@ -41,7 +41,7 @@ export async function resolveCounterparties(
     if (party.contact) row.add(party.contact);
     ids.push(row.id);
   }
-  return { ids, news: [...rows.values()].flatMap((row) => row.store() ?? []) };
+  return { ids, changes: [...rows.values()].flatMap((row) => row.store() ?? []) };
 }
 
 /** A counterparty to which contacts are added, one by one. */

@@ -112,35 +112,38 @@ export interface EventContext {
  */
 export async function emitCounterpartyEvent(
   tx: Transaction,
-  world: EventContext,
+  context: EventContext,
   activity: CounterpartyActivity,
   row: Counterparty,
   part: CounterpartyPart = {},
 ): Promise<void> {
-  await emitEach(tx, world, row, [[activity, part]]);
+  await emitEach(tx, context, row, [[activity, part]]);
 }
 
 /** Emits a new counterparty, then each of its contacts and addresses, in their order. */
 export const emitNewCounterpartyEvents = (
   tx: Transaction,
-  world: EventContext,
+  context: EventContext,
   row: Counterparty,
   parts: readonly CounterpartyPart[],
 ): Promise<void> =>
-  emitEach(tx, world, row, [["COUNTER_PARTY_CREATED", {}], ...parts.map((part) => [getActivity(part), part] as const)]);
+  emitEach(tx, context, row, [
+    ["COUNTER_PARTY_CREATED", {}],
+    ...parts.map((part) => [getActivity(part), part] as const),
+  ]);
 
 /** Emits the additions of a new contract to the counterparties (DECISIONS.md, C8). */
 export async function emitCounterpartyChanges(
   tx: Transaction,
-  world: EventContext,
-  news: readonly CounterpartyChange[],
+  context: EventContext,
+  changes: readonly CounterpartyChange[],
 ): Promise<void> {
-  for (const { row, isNew, parts } of news) {
-    if (isNew) await emitNewCounterpartyEvents(tx, world, row, parts);
+  for (const { row, isNew, parts } of changes) {
+    if (isNew) await emitNewCounterpartyEvents(tx, context, row, parts);
     else
       await emitEach(
         tx,
-        world,
+        context,
         row,
         parts.map((part) => [getActivity(part), part]),
       );
@@ -154,12 +157,12 @@ async function emitEach(
   tx: Transaction,
   { clock, caller }: EventContext,
   { id, workspace_id }: Counterparty,
-  told: readonly (readonly [CounterpartyActivity, CounterpartyPart])[],
+  activities: readonly (readonly [CounterpartyActivity, CounterpartyPart])[],
 ): Promise<void> {
   const [newest] = await tx.list(contracts, { by: "counterparty", equals: id, reverse: true, limit: 1 });
   const contract = newest && (await readContractFacts(tx, newest));
   const performed_by = { name: caller.user.name, email: caller.user.email };
-  for (const [activity, part] of told) {
+  for (const [activity, part] of activities) {
     const data = { counterparty_id: id, ...part };
     await emit(tx, clock, { workspace_id, activity, at: clock.now(), performed_by, contract, data });
   }

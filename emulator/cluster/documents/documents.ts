@@ -130,14 +130,14 @@ export const documentHandlers = {
         blob,
         is_executed_version: body.is_executed_version,
       });
-      const world = { clock, settings };
+      const context = { clock, settings };
       const by = toPerformer(caller);
       const patch = (moved: Contract) => ({ ...moved, versions: [...moved.versions, version] });
       if (!body.is_executed_version) {
-        await transition(tx, world, row, "upload-version", { by, patch }, fail);
+        await transition(tx, context, row, "upload-version", { by, patch }, fail);
       } else {
-        const after = await transition(tx, world, row, "upload-executed-version", { by, patch }, fail);
-        await transition(tx, world, after, "executed-outside", { by }, fail);
+        const after = await transition(tx, context, row, "upload-executed-version", { by, patch }, fail);
+        await transition(tx, context, after, "executed-outside", { by }, fail);
       }
       return reply(201, undefined);
     });

@@ -49,43 +49,47 @@ interface Authorization {
  */
 export async function authorize(
   request: ReceivedRequest,
-  world: ClusterContext,
+  context: ClusterContext,
   finding: ReportFinding,
 ): Promise<Passthrough> {
   const parameters = readOAuthParameters(request);
   const { client_id = "", redirect_uri, cluster_id } = parameters;
-  if (cluster_id !== undefined && cluster_id !== world.cluster.id) {
+  if (cluster_id !== undefined && cluster_id !== context.cluster.id) {
     // The router asks that cluster at once: this person came here without it, and is sent there through it.
-    const other = await world.store.read((view) => view.get(clusterRows, cluster_id));
-    const { publicUrl } = world.settings;
+    const other = await context.store.read((view) => view.get(clusterRows, cluster_id));
+    const { publicUrl } = context.settings;
     if (other) return redirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
   }
   const repeated = findRepeatedParameter(request);
   // The client, or its redirect URI, is missing.
   if (repeated === "client_id" || repeated === "redirect_uri")
     return createProblemPage(400, `${formatRepeatedParameter(repeated)}.`);
-  const client = await world.store.read((view) => view.get(oauthClients, client_id));
+  const client = await context.store.read((view) => view.get(oauthClients, client_id));
   if (!client) return createProblemPage(400, `Client ${JSON.stringify(client_id)} not found.`);
   const redirectTo = findAllowedRedirect(client, redirect_uri);
   // A redirect to a place that the client did not name would hand errors to strangers.
   if (!redirectTo) return createProblemPage(400, redirectRefused);
 
   const { id_token_hint } = parameters;
-  const expectedSub = id_token_hint === undefined ? undefined : await verifyIdTokenSubject(world, id_token_hint);
+  const expectedSub = id_token_hint === undefined ? undefined : await verifyIdTokenSubject(context, id_token_hint);
   const authorization = { parameters, clientId: client_id, redirectTo, expectedSub };
-  const needsPkce = client.client_secret === null || world.settings.strict.has("pkce");
+  const needsPkce = client.client_secret === null || context.settings.strict.has("pkce");
   const problem =
     repeated === undefined
       ? findProblem(parameters, needsPkce)
       : createInvalidRequest(formatRepeatedParameter(repeated));
-  if (problem) return redirectBack(world, authorization, problem);
+  if (problem) return redirectBack(context, authorization, problem);
   if (id_token_hint !== undefined && expectedSub === undefined) {
-    return redirectBack(world, authorization, createInvalidRequest("id_token_hint is not an ID token of this issuer"));
+    return redirectBack(
+      context,
+      authorization,
+      createInvalidRequest("id_token_hint is not an ID token of this issuer"),
+    );
   }
   if (parameters.code_challenge === undefined) finding("no-pkce", `${client_id} sent no code_challenge`);
   const ignored = findUnknownScopes(parameters.scope ?? "");
   if (ignored.length > 0) finding("scope-ignored", ignored.join(" "));
-  return signIn(request, world, authorization, client.client_name);
+  return signIn(request, context, authorization, client.client_name);
 }
 
 const redirectRefused =
@@ -125,11 +129,11 @@ function findPkceProblem({ code_challenge, code_challenge_method }: OAuthParamet
 
 async function signIn(
   request: ReceivedRequest,
-  world: ClusterContext,
+  context: ClusterContext,
   authorization: Authorization,
   clientName: string,
 ): Promise<Passthrough> {
-  const { store, cluster, clock } = world;
+  const { store, cluster, clock } = context;
   const { parameters, expectedSub } = authorization;
   const { svc_user, prompt = "", max_age } = parameters;
   const isExpected = ({ id }: User) => expectedSub === undefined || expectedSub === String(id);
@@ -137,20 +141,20 @@ async function signIn(
     const user = await store.read((view) => findUserByEmail(view, cluster.id, svc_user));
     if (!user) return store.read((view) => createUnknownUserPage(view, parameters, cluster.id));
     return isExpected(user)
-      ? grant(world, authorization, user, undefined)
-      : redirectBack(world, authorization, loginRequired);
+      ? grant(context, authorization, user, undefined)
+      : redirectBack(context, authorization, loginRequired);
   }
 
-  const known = await store.read((view) => readSession(view, request, world));
+  const known = await store.read((view) => readSession(view, request, context));
   const prompts = parseScope(prompt);
-  const asksAgain = prompts.includes("login") || prompts.includes("select_account") || Number(max_age) === 0;
-  if (known && isExpected(known.user) && !asksAgain) {
+  const requiresSignIn = prompts.includes("login") || prompts.includes("select_account") || Number(max_age) === 0;
+  if (known && isExpected(known.user) && !requiresSignIn) {
     const ageMs = clock.now() - known.session.signed_in_at;
     if (max_age === undefined || ageMs <= Number(max_age) * 1_000) {
-      return grant(world, authorization, known.user, known.session.signed_in_at);
+      return grant(context, authorization, known.user, known.session.signed_in_at);
     }
   }
-  if (prompts.includes("none")) return redirectBack(world, authorization, loginRequired);
+  if (prompts.includes("none")) return redirectBack(context, authorization, loginRequired);
   return store.read((view) => createSignInPage(view, parameters, clientName));
 }
 
@@ -159,12 +163,12 @@ const loginRequired = { error: "login_required" };
 
 /** Redirects back with a code; a person who just signed in gets a session. */
 async function grant(
-  world: ClusterContext,
+  context: ClusterContext,
   authorization: Authorization,
   user: User,
   signedInAt: number | undefined,
 ): Promise<Passthrough> {
-  const { store, cluster, clock, ids } = world;
+  const { store, cluster, clock, ids } = context;
   const { clientId, parameters } = authorization;
   const code = ids.token(32);
   const now = clock.now();
@@ -186,9 +190,9 @@ async function grant(
       expires_at: now + codeLifetimeMs,
       used: false,
     });
-    return signedInAt === undefined ? await beginSession(tx, world, user) : undefined;
+    return signedInAt === undefined ? await beginSession(tx, context, user) : undefined;
   });
-  return redirectBack(world, authorization, { code: `${cluster.id}_${code}` }, cookie);
+  return redirectBack(context, authorization, { code: `${cluster.id}_${code}` }, cookie);
 }
 
 /**

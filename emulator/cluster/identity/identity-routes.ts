@@ -22,7 +22,7 @@ import { completeProviderSignIn, startProviderSignIn } from "./provider-sign-in.
 import { handleTokenRequest } from "./token-endpoint.ts";
 import { getPublicJwk, issueTokens, storeRefreshToken, verifyAccessToken } from "./tokens.ts";
 
-type RouteHandler = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
+type RouteHandler = (request: ReceivedRequest, context: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
 
 /** Responses of a cluster's identity to forwarded requests, by method and path. */
 export const identityRoutes = lookupTable<RouteHandler>({
@@ -69,8 +69,8 @@ export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: Cl
   });
 }
 
-async function respondWithKeySet(_: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
-  return createJsonResponse(200, { keys: [await getPublicJwk(world)] }, { "cache-control": "no-store" });
+async function respondWithKeySet(_: ReceivedRequest, context: ClusterContext): Promise<Passthrough> {
+  return createJsonResponse(200, { keys: [await getPublicJwk(context)] }, { "cache-control": "no-store" });
 }
 
 const tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -81,14 +81,14 @@ const issuedType = { issued_token_type: "urn:ietf:params:oauth:token-type:access
  * poll: only the router checks the grant (DECISIONS.md, R30). They are for the named approver, else for the first
  * workspace's acting user.
  */
-async function issueDeviceToken(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
+async function issueDeviceToken(request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> {
   const parameters = readOAuthParameters(request);
   const { device_code, grant_type } = parameters;
   const client_id = parameters.client_id ?? readClientCredentials(request, parameters).id;
   if (client_id === undefined || device_code === undefined) {
     return createOAuthError("invalid_request", "client_id and device_code are required");
   }
-  const { store, cluster, clock, ids } = world;
+  const { store, cluster, clock, ids } = context;
   const issued = await store.transaction("identity.device-token", async (tx) => {
     const approval = await tx.get(deviceApprovals, device_code);
     if (approval) tx.delete(deviceApprovals, device_code);
@@ -102,30 +102,30 @@ async function issueDeviceToken(request: ReceivedRequest, world: ClusterContext)
       signed_in_at: clock.now(),
       family: ids.token(16),
     };
-    return { granted, refresh_token: await storeRefreshToken(tx, world, granted) };
+    return { granted, refresh_token: await storeRefreshToken(tx, context, granted) };
   });
   if (!issued) return createOAuthError("invalid_grant", "the user who approved the device is gone");
-  const tokens = { ...(await issueTokens(world, issued.granted)), refresh_token: issued.refresh_token };
+  const tokens = { ...(await issueTokens(context, issued.granted)), refresh_token: issued.refresh_token };
   const exchanged = grant_type === tokenExchange ? issuedType : {};
   return createJsonResponse(200, { ...tokens, ...exchanged }, noStoreHeaders);
 }
 
 /** The user of an access token (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
-async function respondWithUserinfo(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
+async function respondWithUserinfo(request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> {
   const given = readAccessToken(request);
   if (given === "twice") return createRepeatedTokenError();
   if (given === undefined) return createRejection("no-access-token");
-  const prefix = `${world.cluster.id}_`;
-  const claims = await verifyAccessToken(world, given.startsWith(prefix) ? given.slice(prefix.length) : given);
+  const prefix = `${context.cluster.id}_`;
+  const claims = await verifyAccessToken(context, given.startsWith(prefix) ? given.slice(prefix.length) : given);
   if (!claims) return createRejection("refused-token");
 
   const { sub = "", client_id, scope } = claims;
-  const own = { cluster: world.cluster.id };
+  const ofCluster = { cluster: context.cluster.id };
   // The client acts for itself.
-  if (sub === client_id) return createJsonResponse(200, { sub, ...own });
-  const user = await world.store.read((view) => findUserById(view, world.cluster.id, Number(sub)));
+  if (sub === client_id) return createJsonResponse(200, { sub, ...ofCluster });
+  const user = await context.store.read((view) => findUserById(view, context.cluster.id, Number(sub)));
   return user
-    ? createJsonResponse(200, { sub, ...buildClaims(user, String(scope)), ...own })
+    ? createJsonResponse(200, { sub, ...buildClaims(user, String(scope)), ...ofCluster })
     : createRejection("refused-token");
 }
 

@@ -44,24 +44,24 @@ export const startProviderSignIn =
  */
 export const completeProviderSignIn =
   (flow: SignInFlow) =>
-  (request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> => {
-    const { store, cluster } = world;
+  (request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> => {
+    const { store, cluster } = context;
     const { state = "", code = "" } = readOAuthParameters(request);
     return store.transaction(`identity.${flow}-callback`, async (tx) => {
-      const begun = await tx.get(providerStates, state);
-      if (begun?.cluster_id !== cluster.id || begun.flow !== flow)
+      const visit = await tx.get(providerStates, state);
+      if (visit?.cluster_id !== cluster.id || visit.flow !== flow)
         return respondWithDetail(400, "Unknown or used state");
-      const account = await redeemProviderCode(tx, begun.provider, code);
+      const account = await redeemProviderCode(tx, visit.provider, code);
       if (!account) return respondWithDetail(400, "Unknown or used code");
       const person = { email: account.id, name: account.name };
       tx.delete(providerStates, state);
       const known = await findUserByEmail(tx, cluster.id, person.email);
       if (flow === "login" && !known) return respondWithDetail(404, "No account with this e-mail");
-      const user = known ?? (await findOrCreateAccount(tx, world, person));
+      const user = known ?? (await findOrCreateAccount(tx, context, person));
       if (!user) return respondWithDetail(400, "An account with this e-mail exists");
       return createJsonResponse(200, {
         cluster_id: cluster.id,
-        oauth_provider: begun.provider,
+        oauth_provider: visit.provider,
         email: person.email,
         name: person.name,
         user_id: user.id,
@@ -85,19 +85,19 @@ interface ProviderAccount {
  */
 async function findOrCreateAccount(
   tx: Transaction,
-  world: ClusterContext,
+  context: ClusterContext,
   { email, name }: ProviderAccount,
 ): Promise<User | undefined> {
-  const at = world.clock.now();
+  const at = context.clock.now();
   const known = await tx.list(users, { by: "email", equals: toAddressKey(email) });
   for (const { id } of known) {
     const [open] = (await tx.list(invitations, { by: "user", equals: id })).filter(({ state }) => state === "PENDING");
-    if (open?.cluster_id === world.cluster.id) return acceptInvitation(tx, open, at);
+    if (open?.cluster_id === context.cluster.id) return acceptInvitation(tx, open, at);
   }
   if (known.length > 0) return undefined;
   const owner = { name: name.trim() || email.trim(), email: email.trim(), designation: null };
   const founding = { name: `Workspace of ${owner.name}`, industry: null, use_case: null, owner };
-  const { acting_user_id } = await addWorkspace(tx, world, founding);
+  const { acting_user_id } = await addWorkspace(tx, context, founding);
   scheduleReport(tx, "report-member", acting_user_id, at);
   return tx.get(users, acting_user_id);
 }

@@ -41,8 +41,8 @@ export async function getSigningKey({
   cluster,
   settings,
 }: Pick<ClusterContext, "store" | "cluster" | "settings">): Promise<PrivateJwk> {
-  const kept = await store.read((view) => view.get(signingKeys, cluster.id));
-  if (kept) return kept.jwk;
+  const storedKey = await store.read((view) => view.get(signingKeys, cluster.id));
+  if (storedKey) return storedKey.jwk;
   const jwk = settings.deterministic
     ? await deriveSeededJwk(`${cluster.id}\0${cluster.key}`)
     : await createPrivateJwk();
@@ -89,10 +89,10 @@ async function findNextPrime(random: Buffer): Promise<bigint> {
   random[primeBytes - 1]! |= 1;
   const first = BigInt(`0x${random.toString("hex")}`);
   const smallPrimes = listPrimesBelow(1_000);
-  const rests = smallPrimes.map((prime) => Number(first % BigInt(prime)));
+  const remainders = smallPrimes.map((prime) => Number(first % BigInt(prime)));
   for (let more = 0; ; more += 2) {
     // Five of six are a multiple of a small prime, which is seen without asking a thread for a thorough look.
-    if (smallPrimes.some((prime, i) => (rests[i]! + more) % prime === 0)) continue;
+    if (smallPrimes.some((prime, i) => (remainders[i]! + more) % prime === 0)) continue;
     const candidate = first + BigInt(more);
     if (candidate % e !== 1n && (await promisify(checkPrime)(candidate))) return candidate;
   }

@@ -148,12 +148,12 @@ async function toIntakeDetail(view: View, row: Intake, now: number): Promise<z.i
 type IntakeQuery = InputOf<typeof listIntakes>["query"];
 type IntakeOrder = (a: Intake, b: Intake) => number;
 
-const urgency = { LOW: 0, MEDIUM: 1, HIGH: 2 } as const;
+const priorityRank = { LOW: 0, MEDIUM: 1, HIGH: 2 } as const;
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const orders = lookupTable<IntakeOrder>({
   created_at: (a, b) => a.created_at - b.created_at || a.id - b.id,
-  priority: (a, b) => urgency[a.priority] - urgency[b.priority],
+  priority: (a, b) => priorityRank[a.priority] - priorityRank[b.priority],
   status: (a, b) => compareText(a.status, b.status),
   title: (a, b) => compareText(a.title.toLowerCase(), b.title.toLowerCase()),
 });
@@ -202,11 +202,11 @@ function parseOrder(sort: string | undefined, fail: Fail<"invalid-sort">): Intak
 
 function matches(row: Intake, query: IntakeQuery): boolean {
   const text = query.query?.toLowerCase();
-  const inText = [row.title, row.description ?? "", formatIntakeReference(row)].some(
+  const matchesText = [row.title, row.description ?? "", formatIntakeReference(row)].some(
     (value) => text === undefined || value.toLowerCase().includes(text),
   );
   return (
-    inText &&
+    matchesText &&
     matchesFilter(row.priority, query, "filter__priority") &&
     matchesFilter(row.status, query, "filter__status")
   );

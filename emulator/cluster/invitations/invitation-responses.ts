@@ -20,11 +20,11 @@ export async function respondToInvitation(
   { method, target }: Pick<ReceivedRequest, "method" | "target">,
   { store, cluster }: Pick<ClusterContext, "store" | "cluster">,
 ): Promise<Passthrough | undefined> {
-  const asked = method === "GET" ? parseInvitationQuery(target) : undefined;
-  if (!asked) return undefined;
+  const query = method === "GET" ? parseInvitationQuery(target) : undefined;
+  if (!query) return undefined;
   const found = await store.read(async (view) => {
-    const invitation = await findInvitation(view, cluster.id, asked.token);
-    return invitation && (asked.kind ?? invitation.kind) === invitation.kind
+    const invitation = await findInvitation(view, cluster.id, query.token);
+    return invitation && (query.kind ?? invitation.kind) === invitation.kind
       ? toInvitationRecord(view, invitation)
       : undefined;
   });

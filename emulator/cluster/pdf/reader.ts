@@ -114,9 +114,9 @@ let spare: ReadingProcess | undefined;
 
 /** Undefined: one has to be started. */
 function acquireIdleProcess(): ReadingProcess | undefined {
-  const taken = spare;
+  const acquired = spare;
   spare = undefined;
-  return taken?.isFit ? taken : undefined;
+  return acquired?.isFit ? acquired : undefined;
 }
 
 /** Keeps a process that nothing is asked of any more; ends it where another is stored. */

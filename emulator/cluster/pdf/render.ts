@@ -94,15 +94,15 @@ function replaceMissing(text: string, font: TrueTypeFont, missing: Set<string>):
 }
 
 function* wrapText(text: string, font: PDFFont, size: number): Generator<string, void> {
-  const widest = page.width - 2 * page.margin;
+  const maxWidth = page.width - 2 * page.margin;
   for (const paragraph of text.split("\n")) {
     let line = "";
     for (const word of paragraph.split(" ").flatMap((each) => each.match(/.{1,60}/gu) ?? [""])) {
-      const longer = line === "" ? word : `${line} ${word}`;
-      if (line !== "" && font.widthOfTextAtSize(longer, size) > widest) {
+      const extended = line === "" ? word : `${line} ${word}`;
+      if (line !== "" && font.widthOfTextAtSize(extended, size) > maxWidth) {
         yield line;
         line = word;
-      } else line = longer;
+      } else line = extended;
     }
     yield line;
   }

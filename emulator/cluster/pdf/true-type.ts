@@ -171,9 +171,9 @@ export class FontSubset {
     hhea.writeUInt16BE(count, 34);
     maxp.writeUInt16BE(count, 4);
     const hmtx = Buffer.concat(this.#ids.map((id) => this.#font.getMetrics(id)));
-    const kept = ["cvt ", "fpgm", "prep"].map((tag) => [tag, this.#font.getTable(tag)] as const);
+    const copiedTables = ["cvt ", "fpgm", "prep"].map((tag) => [tag, this.#font.getTable(tag)] as const);
     const glyf = Buffer.concat(outlines);
-    const all = { ...Object.fromEntries(kept), ...(cmap && { cmap }), glyf, head, hhea, hmtx, loca, maxp };
+    const all = { ...Object.fromEntries(copiedTables), ...(cmap && { cmap }), glyf, head, hhea, hmtx, loca, maxp };
     return buildFontFile(all);
   }
 

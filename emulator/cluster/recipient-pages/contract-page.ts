@@ -27,22 +27,22 @@ export function renderPersonPage(
   typed: OAuthParameters | undefined,
   done: string | null,
 ): Passthrough {
-  const hasTurn = to.mine.length > 0;
-  const did = problem ? undefined : describeCompletedAction(about.contract, to.person, hasTurn, done);
+  const hasTurn = to.actions.length > 0;
+  const confirmation = problem ? undefined : describeCompletedAction(about.contract, to.person, hasTurn, done);
   const turn = hasTurn ? html`It is your turn to ${joinAsList(listWorks(to), "and")}` : "It is not your turn";
   const content = html`<p>You are <strong>${isolateName(to.person.name)}</strong>.</p>
-${errorBanner(problem?.words)}${did && html`<p role="status">${did}</p>`}
-${renderFacts(about, hasTurn || did ? describePendingActions(about) : undefined)}
-${hasTurn || !did ? html`<h2>${turn}</h2>` : undefined}
-${hasTurn || did ? undefined : html`<p>${describePendingActions(about)}</p>`}
+${errorBanner(problem?.words)}${confirmation && html`<p role="status">${confirmation}</p>`}
+${renderFacts(about, hasTurn || confirmation ? describePendingActions(about) : undefined)}
+${hasTurn || !confirmation ? html`<h2>${turn}</h2>` : undefined}
+${hasTurn || confirmation ? undefined : html`<p>${describePendingActions(about)}</p>`}
 ${renderForms(to, typed)}
 ${to.comments.length === 0 ? undefined : html`<h2>Your comments</h2><ul>${to.comments.map(renderComment)}</ul>`}
 ${renderSignatories(about)}`;
   return createPageResponse(problem?.status ?? 200, createPage(about.contract.name, content, allowFraming));
 }
 
-const listWorks = ({ mine }: RecipientView): Html[] =>
-  [...new Set(mine.map(({ work }) => work))].map((work) => html`${work}`);
+const listWorks = ({ actions }: RecipientView): Html[] =>
+  [...new Set(actions.map(({ work }) => work))].map((work) => html`${work}`);
 
 /** A page that says why there is nothing else to see. */
 export function renderProblemPage(status: number, title: string, words: string, headers: readonly string[] = []) {
@@ -90,8 +90,8 @@ function renderState({ action, sent_at }: Signatory, { status }: Contract): Html
 }
 
 /** Forms for a person whose turn it is: one for each kind of work, and one for a comment. */
-export function renderForms({ mine, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
-  const works = new Set(mine.map(({ work }) => work));
+export function renderForms({ actions, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
+  const works = new Set(actions.map(({ work }) => work));
   const hidden = hiddenFields({ form_token: token });
   const getTypedText = (act: string) => (typed.act === act ? typed.text : undefined);
   const renderForm = (content: Html): Html => html`<form method="post">${hidden}${content}</form>`;

@@ -83,14 +83,14 @@ export function validateForm({ act = "", text }: OAuthParameters): FormProblem |
  */
 export async function perform(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   person: Recipient,
   { act = "", text, form_token = "" }: OAuthParameters,
 ): Promise<FormProblem | undefined> {
-  const { mine, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
+  const { actions, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
   const { for: work, act: carryOut } = acts[act]!;
-  const turn = mine.find((each) => work === undefined || each.work === work);
+  const turn = actions.find((each) => work === undefined || each.work === work);
   if (!turn) return { status: 409, words: "It is not your turn for this action." };
   if (!isEqualInConstantTime(form_token, token)) {
     return {
@@ -99,7 +99,7 @@ export async function perform(
         "The contract has changed since the page was loaded, or the form was already sent. Review the contract again.",
     };
   }
-  await carryOut({ tx, world, contract, person, turn, text: text || undefined });
+  await carryOut({ tx, world: context, contract, person, turn, text: text || undefined });
   return undefined;
 }
 

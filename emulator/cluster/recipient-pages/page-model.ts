@@ -22,7 +22,7 @@ export interface ContractView {
 /** Further contents for the person whose link was opened. */
 export interface RecipientView {
   readonly person: Recipient;
-  readonly mine: readonly PendingAction[];
+  readonly actions: readonly PendingAction[];
   readonly comments: readonly string[];
   /** Stands in the forms, and fits as long as the contract is as it was shown. */
   readonly token: string;
@@ -57,7 +57,7 @@ export async function createRecipientView(
   const id = await findPersonId(view, contract.workspace_id, person.email);
   return {
     person,
-    mine: filterActionsFor(turns, person.email),
+    actions: filterActionsFor(turns, person.email),
     comments: all.filter(({ created_by }) => created_by === id).map(({ comment }) => comment),
     token: await createRecipientCsrfToken(view, contract, person.email, JSON.stringify([contract, all.length])),
   };

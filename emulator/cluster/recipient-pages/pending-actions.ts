@@ -107,8 +107,8 @@ interface Participant {
 }
 
 function findSigningTime({ signatories }: Contract, email: string): number | null {
-  const own = signatories.find((each) => toAddressKey(each.email) === toAddressKey(email));
-  return own?.action?.is_success ? own.action.at : null;
+  const ownSignature = signatories.find((each) => toAddressKey(each.email) === toAddressKey(email));
+  return ownSignature?.action?.is_success ? ownSignature.action.at : null;
 }
 
 /** All who sign, review or approve a contract, or speak for the other side, once each, with their links. */

@@ -20,7 +20,7 @@ import {
 } from "./report.ts";
 
 /** Makes the calls; whether the router took them all. */
-type ReportContent = (ask: SendRouterRequest, tell: ReportSendFunction) => Promise<boolean>;
+type ReportContent = (ask: SendRouterRequest, send: ReportSendFunction) => Promise<boolean>;
 
 interface Report {
   readonly cluster_id: string;
@@ -56,7 +56,7 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
     const tokens = await listTokens(view, { by: "contract", equals: contract.id });
     return {
       cluster_id: contract.cluster_id,
-      content: (_, tell) => tell([signatoriesAdded, hashes], [tokensMapped, tokens.open], [tokensEnded, tokens.over]),
+      content: (_, send) => send([signatoriesAdded, hashes], [tokensMapped, tokens.open], [tokensEnded, tokens.over]),
     };
   },
 
@@ -64,7 +64,7 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
   "report-invitations": async (view, id) => {
     const { cluster_id, open, over } = await listTokens(view, { by: "contract", equals: id });
     if (cluster_id === undefined) return undefined;
-    return { cluster_id, content: (_, tell) => tell([tokensMapped, open], [tokensEnded, over]) };
+    return { cluster_id, content: (_, send) => send([tokensMapped, open], [tokensEnded, over]) };
   },
 
   /**
@@ -81,10 +81,10 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
     const client = { client_ids: [client_id], cluster_id };
     return {
       cluster_id,
-      content: async (ask, tell) =>
+      content: async (ask, send) =>
         (!user.is_active || (await mapAddress(ask, hash, cluster_id))) &&
         (acting_user_id !== user.id || isAccepted(await ask("POST", "/router/v1/cluster_clients/bulk", client))) &&
-        tell([creatorTokensMapped, open], [creatorTokensEnded, over]),
+        send([creatorTokensMapped, open], [creatorTokensEnded, over]),
     };
   },
 
@@ -136,18 +136,18 @@ const backOffMinutes = [1, 2, 4, 8, 16];
  * The delay is not noticeable, a busy machine sends some contracts meanwhile, and half of the schedule's slots stay
  * free.
  */
-const gather = { pauseMs: 25, longestMs: 250, most: 32 };
+const gather = { pauseMs: 25, maxWaitMs: 250, most: 32 };
 
 /**
  * Handlers of the scheduled reports of clusters to the router; the ref of an entry is the id of a contract or a member,
  * and the number of its failures.
  */
-export function reportJobHandlers(world: ReportWorld): JobHandlers {
-  const { line, wall, deterministic } = world;
+export function reportJobHandlers(context: ReportWorld): JobHandlers {
+  const { line, wall, deterministic } = context;
   const calls = new ReportBatcher({ line, wall, gather, inTurn: deterministic });
 
-  const report = (content: ReportContent, speaker: ReportSender) =>
-    content((...call) => line.ask(speaker, ...call), calls.createSender(speaker));
+  const report = (content: ReportContent, sender: ReportSender) =>
+    content((...call) => line.ask(sender, ...call), calls.createSender(sender));
 
   const createHandler = (kind: ReportKind): JobHandler => ({
     prepare: (view, entries) =>
@@ -157,10 +157,11 @@ export function reportJobHandlers(world: ReportWorld): JobHandlers {
             (await reportContents[kind](view, Number(parseReportRef(entry.ref).id))) ?? {};
           const key = cluster_id === undefined ? undefined : await findKey(view, cluster_id);
           return async (signal) => {
-            const nothing = cluster_id === undefined || content === undefined || key === undefined;
-            const taken = nothing || (await report(content, { cluster_id, key, cause: causeOf(entry), signal }));
-            const outcome = nothing ? "nothing-to-report" : "reported";
-            return (tx: Transaction) => (taken ? endEntry(tx, entry, outcome) : scheduleAgain(tx, entry, world));
+            const isEmpty = cluster_id === undefined || content === undefined || key === undefined;
+            const wasAccepted = isEmpty || (await report(content, { cluster_id, key, cause: causeOf(entry), signal }));
+            const outcome = isEmpty ? "nothing-to-report" : "reported";
+            return (tx: Transaction) =>
+              wasAccepted ? endEntry(tx, entry, outcome) : scheduleAgain(tx, entry, context);
           };
         }),
       ),

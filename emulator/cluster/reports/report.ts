@@ -54,7 +54,7 @@ export interface ReportSender {
 
 /** How a cluster speaks to the router: over HTTP, with its key. */
 export interface RouterClient {
-  ask(speaker: ReportSender, ...call: Parameters<SendRouterRequest>): ReturnType<SendRouterRequest>;
+  ask(sender: ReportSender, ...call: Parameters<SendRouterRequest>): ReturnType<SendRouterRequest>;
 }
 
 /** One call to the router; resolves with the status of the response, undefined if none came in time. */

@@ -48,16 +48,16 @@ type SigningContext = Pick<ClusterContext, "cluster" | "clock" | "ids">;
  */
 export async function signObjectUrl(
   tx: Transaction,
-  world: SigningContext,
+  context: SigningContext,
   method: "GET" | "PUT",
   object: Pick<StoredObject, "key" | "filename" | "content_type">,
 ): Promise<SignedUrl> {
   return signUrl({
-    key: await getSigningKey(tx, world),
+    key: await getSigningKey(tx, context),
     method,
-    url: `${world.cluster.url}/_storage/${object.key}/${encodeURIComponent(object.filename)}`,
+    url: `${context.cluster.url}/_storage/${object.key}/${encodeURIComponent(object.filename)}`,
     contentType: method === "PUT" ? object.content_type : undefined,
-    nowMs: world.clock.now(),
+    nowMs: context.clock.now(),
     expiresSeconds: signedUrlSeconds,
   });
 }

@@ -232,9 +232,9 @@ class ByteReader {
   }
 
   #take(count: number, skipped: number): Buffer {
-    const taken = this.#rest.subarray(0, count);
+    const chunk = this.#rest.subarray(0, count);
     this.#rest = this.#rest.subarray(count + skipped);
-    return taken;
+    return chunk;
   }
 
   async #readMore(): Promise<boolean> {

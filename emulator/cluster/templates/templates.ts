@@ -55,8 +55,8 @@ type TemplateQuery = InputOf<typeof listTemplates>["query"];
 
 // Every template here is for two parties, so exclude_multi_party leaves none out.
 function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, include_archived }: TemplateQuery): boolean {
-  const own = new Set(row.tags);
-  const has = (tag: string) => own.has(tag);
+  const tagSet = new Set(row.tags);
+  const has = (tag: string) => tagSet.has(tag);
   const acceptsKind = (kind: string) => row.counter_party_kind === "Both" || row.counter_party_kind === kind;
   return (
     (include_archived || !row.archived) &&

@@ -11,7 +11,7 @@ export async function hasAccount(
   view: View,
   { email, token }: { readonly email: string; readonly token?: string | undefined },
 ): Promise<boolean> {
-  const own = token === undefined ? undefined : await view.get(trialWorkspaces, token);
+  const trialWorkspace = token === undefined ? undefined : await view.get(trialWorkspaces, token);
   const found = await view.list(users, { by: "email", equals: toAddressKey(email) });
-  return found.some(({ workspace_id }) => workspace_id !== own?.workspace_id);
+  return found.some(({ workspace_id }) => workspace_id !== trialWorkspace?.workspace_id);
 }

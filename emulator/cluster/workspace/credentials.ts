@@ -14,11 +14,11 @@ type Headers = ReceivedRequest["headers"];
  * authenticator belongs to one listener: it has the count of the rate limit.
  */
 export function createApiKeyAuthenticator(
-  world: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
+  context: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
 ): (request: Pick<ReceivedRequest, "headers">) => Promise<AuthenticatedMember> {
-  const limit = createRateLimit(world.settings.rateLimit, world.wall);
+  const limit = createRateLimit(context.settings.rateLimit, context.wall);
   return async ({ headers }) => {
-    const member = await world.store.read((view) => authenticateMember(view, world.cluster.id, headers));
+    const member = await context.store.read((view) => authenticateMember(view, context.cluster.id, headers));
     if (member.workspace.is_suspended) fail("workspace-suspended");
     limit(member.workspace.id, fail);
     return member;

@@ -50,8 +50,8 @@ export async function findEntity(
 }
 
 export async function findPrimaryEntity(view: View, workspace: Workspace): Promise<Entity | undefined> {
-  const own = await view.list(entities, { by: "workspace", equals: workspace.id });
-  return own.find((entity) => entity.is_primary);
+  const workspaceEntities = await view.list(entities, { by: "workspace", equals: workspace.id });
+  return workspaceEntities.find((entity) => entity.is_primary);
 }
 
 /** An active user of the workspace by address. */

@@ -15,7 +15,7 @@ export function watchAccess({ caller, request, store, tokens, sessions, wall }: 
   const [ended, released] = [new AbortController(), new AbortController()];
   const look = () =>
     void isStillAuthenticated(caller, { tokens, sessions })
-      .then((isIn) => isIn || ended.abort())
+      .then((isAuthorized) => isAuthorized || ended.abort())
       .catch(() => ended.abort());
   const unwatch = [store.watch(controlTokens, look), sessions.watch(look)];
   const release = () => {

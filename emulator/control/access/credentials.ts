@@ -60,7 +60,7 @@ async function findCaller(
 
 /** As `tokens.create` creates them, and the emulator for itself. */
 const createdTokens = /svc_[\w-]{43}/g;
-const ownTokens = /(?<![\w-])[\w-]{43}(?![\w-])/g;
+const tokenPattern = /(?<![\w-])[\w-]{43}(?![\w-])/g;
 const mask = "[redacted]";
 
 /** Takes out of a string whatever opens the control plane: it may have been sent to another place by mistake. */
@@ -69,7 +69,7 @@ export const createTokenMask =
   (text: string): string => {
     const shown = text
       .replace(createdTokens, mask)
-      .replace(ownTokens, (run) => (run === token || sessions.endOf(run) ? mask : run))
+      .replace(tokenPattern, (run) => (run === token || sessions.endOf(run) ? mask : run))
       .replace(/^(bearer\s+)(\S+)(\s*)$/i, (whole, scheme, given) => (given === token ? `${scheme}${mask}` : whole));
     // A token that a user chose; a short one may be part of any word.
     return token.length < 16 ? shown : shown.replaceAll(token, mask);

@@ -47,8 +47,8 @@ function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
 function scopeView(view: View, rules: ReadonlyMap<string, OwnershipTest>): View {
   const isOwn = (from: AnyRows, row: object) => rules.get(from.name)?.(row as Row, view) ?? true;
   const filterOwn = async <R extends object>(from: AnyRows, rows: readonly R[]): Promise<readonly R[]> => {
-    const kept = await Promise.all(rows.map((row) => isOwn(from, row)));
-    return rows.filter((_, i) => kept[i]);
+    const isOwnRow = await Promise.all(rows.map((row) => isOwn(from, row)));
+    return rows.filter((_, i) => isOwnRow[i]);
   };
   const list = async <R extends object, Index extends string>(from: Rows<R, Index>, slice: Slice<Index> = {}) => {
     if (!rules.has(from.name)) return view.list(from, slice);

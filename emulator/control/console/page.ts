@@ -34,10 +34,10 @@ export const consoleHandlers = {
   "console.asset": async ({ params: { name } }, { readConsole, request, fail }) => {
     const { assets } = await readConsole();
     const { type, bytes, compressed } = assets.get(name) ?? fail("no-such-asset", { name });
-    const isTaken = acceptsBrotli(request.headers["accept-encoding"]);
-    return reply(200, isTaken ? compressed : bytes, {
+    const isBrotliAccepted = acceptsBrotli(request.headers["accept-encoding"]);
+    return reply(200, isBrotliAccepted ? compressed : bytes, {
       "content-type": type,
-      ...(isTaken ? { "content-encoding": "br" } : {}),
+      ...(isBrotliAccepted ? { "content-encoding": "br" } : {}),
       vary: "accept-encoding",
       "cache-control": "public, max-age=31536000, immutable",
       "cross-origin-resource-policy": "same-origin",

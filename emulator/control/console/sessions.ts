@@ -17,7 +17,7 @@ interface Session {
   /** Hash of the half that the browser hides from scripts. */
   readonly key: string;
   /** Milliseconds of the monotonic clock. */
-  readonly until: number;
+  readonly expiresAtMs: number;
   readonly opener: Bearer;
 }
 
@@ -42,7 +42,7 @@ export class Sessions {
   readonly #ids: Pick<Ids, "token">;
   readonly #wall: WallClock;
   /** Until when each may be exchanged, milliseconds of the monotonic clock, and whose it is; oldest first. */
-  readonly #codes = new Map<string, { readonly until: number; readonly opener: Bearer }>();
+  readonly #codes = new Map<string, { readonly expiresAtMs: number; readonly opener: Bearer }>();
   /** By the hash of the token; oldest first. */
   readonly #sessions = new Map<string, Session>();
   readonly #watchers = new Set<() => void>();
@@ -55,7 +55,10 @@ export class Sessions {
   /** A code that signs in once, as the owner of that token. */
   createCode({ name, role, hash }: Bearer): string {
     const code = this.#ids.token(32);
-    this.#codes.set(hashSecret(code), { until: this.#wall.monotonicNow() + codeLifeMs, opener: { name, role, hash } });
+    this.#codes.set(hashSecret(code), {
+      expiresAtMs: this.#wall.monotonicNow() + codeLifeMs,
+      opener: { name, role, hash },
+    });
     dropOldest(this.#codes, hash, maxCodes);
     this.#notify();
     return code;
@@ -65,10 +68,10 @@ export class Sessions {
   begin(code: string): NewSession | undefined {
     const found = this.#codes.get(hashSecret(code));
     if (this.#codes.delete(hashSecret(code))) this.#notify();
-    if (found === undefined || this.#wall.monotonicNow() >= found.until) return undefined;
+    if (found === undefined || this.#wall.monotonicNow() >= found.expiresAtMs) return undefined;
     const [token, key] = [this.#ids.token(32), this.#ids.token(32)];
-    const until = this.#wall.monotonicNow() + sessionLifeMs;
-    this.#sessions.set(hashSecret(token), { key: hashSecret(key), until, opener: found.opener });
+    const expiresAtMs = this.#wall.monotonicNow() + sessionLifeMs;
+    this.#sessions.set(hashSecret(token), { key: hashSecret(key), expiresAtMs, opener: found.opener });
     dropOldest(this.#sessions, found.opener.hash, maxSessions);
     this.#notify();
     return { token, key, role: found.opener.role };
@@ -82,7 +85,7 @@ export class Sessions {
 
   /** Until when a session continues, milliseconds of the monotonic clock; undefined if it does not. */
   endOf(token: string): number | undefined {
-    return this.#findSession(token)?.until;
+    return this.#findSession(token)?.expiresAtMs;
   }
 
   end(token: string): void {
@@ -112,7 +115,7 @@ export class Sessions {
 
   #findSession(token: string): Session | undefined {
     const found = this.#sessions.get(hashSecret(token));
-    if (found === undefined || this.#wall.monotonicNow() < found.until) return found;
+    if (found === undefined || this.#wall.monotonicNow() < found.expiresAtMs) return found;
     this.#sessions.delete(hashSecret(token));
     return undefined;
   }
@@ -126,6 +129,6 @@ const hashSecret = (secret: string): string => hash("sha256", secret).toString("
 
 /** Ends the sessions of one token; others keep theirs. */
 function dropOldest(all: Map<string, { readonly opener: Bearer }>, of: Bearer["hash"], most: number): void {
-  const own = [...all].filter(([, { opener }]) => opener.hash === of);
-  for (const [name] of own.slice(0, Math.max(0, own.length - most))) all.delete(name);
+  const ownSessions = [...all].filter(([, { opener }]) => opener.hash === of);
+  for (const [name] of ownSessions.slice(0, Math.max(0, ownSessions.length - most))) all.delete(name);
 }

@@ -44,11 +44,11 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
   const { webhook: id } = body;
   const webhook = id === undefined ? undefined : await view.get(subscriptions, id);
   if (id !== undefined && !webhook) fail("no-such-webhook", { id });
-  const own = webhook?.workspace_id;
+  const workspaceId = webhook?.workspace_id;
   const contract =
-    (await getContract(view, body.contract_id, own, fail)) ??
-    (await createExampleContract(view, activity, own, at, fail));
-  const [usual = {}] = createActivityDataPerPerson(activity, contract, { invited: contract.signatories });
+    (await getContract(view, body.contract_id, workspaceId, fail)) ??
+    (await createExampleContract(view, activity, workspaceId, at, fail));
+  const [defaultData = {}] = createActivityDataPerPerson(activity, contract, { invited: contract.signatories });
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
     activity.includes("EMAIL") && recipient !== undefined ? buildEmailEventData({ recipient, mode: "to" }, at) : {};
@@ -58,7 +58,7 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
     at,
     performed_by: SYSTEM,
     contract: await readContractFacts(view, contract),
-    data: { ...usual, ...email, ...body.data },
+    data: { ...defaultData, ...email, ...body.data },
     amend: (document) =>
       applyAmendments(body.payload ?? document, body, {
         missing: (path, known) => fail("no-such-field", { path, known: known.join(", ") || "nothing" }),
@@ -79,12 +79,12 @@ async function getContract(
   const [last] = await view.list(contracts, { reverse: true, limit: 1 });
   if (last?.deleted_at === null && workspace === undefined) return last;
   // The index of a workspace knows its newest contract, and leaves the deleted ones out.
-  const own = await Promise.all(
+  const workspaceContracts = await Promise.all(
     (workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace]).map((one) =>
       view.list(contracts, { ...selectWorkspace(one), reverse: true, limit: 1 }),
     ),
   );
-  const [newest] = own.flat().sort((a, b) => b.id - a.id);
+  const [newest] = workspaceContracts.flat().sort((a, b) => b.id - a.id);
   return newest;
 }
 
@@ -102,11 +102,11 @@ const counterparty = {
 async function createExampleContract(
   tx: Transaction,
   activity: Activity,
-  own: number | undefined,
+  workspaceId: number | undefined,
   at: number,
   fail: Fail<"no-contract-yet">,
 ): Promise<Contract> {
-  const template = await findTemplate(tx, activity, own);
+  const template = await findTemplate(tx, activity, workspaceId);
   const workspace = template && (await tx.get(workspaces, template.workspace_id));
   const user = workspace && (await tx.get(users, workspace.acting_user_id));
   if (!template || !workspace || !user) return fail("no-contract-yet");
@@ -124,13 +124,17 @@ async function createExampleContract(
   return draft;
 }
 
-async function findTemplate(view: View, activity: Activity, own: number | undefined): Promise<Template | undefined> {
-  const wanting = (await view.list(subscriptions)).filter((one) => one.only_for_activities.includes(activity));
-  const fitting = (await view.list(templates)).filter(
-    (one) => isBlank(one) && (own === undefined || one.workspace_id === own),
+async function findTemplate(
+  view: View,
+  activity: Activity,
+  workspaceId: number | undefined,
+): Promise<Template | undefined> {
+  const subscribed = (await view.list(subscriptions)).filter((one) => one.only_for_activities.includes(activity));
+  const matching = (await view.list(templates)).filter(
+    (one) => isBlank(one) && (workspaceId === undefined || one.workspace_id === workspaceId),
   );
-  const wanted = fitting.find((template) => wanting.some((one) => one.workspace_id === template.workspace_id));
-  return wanted ?? fitting[0];
+  const wanted = matching.find((template) => subscribed.some((one) => one.workspace_id === template.workspace_id));
+  return wanted ?? matching[0];
 }
 
 const isBlank = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: Template) =>

@@ -20,7 +20,7 @@ const limits = {
   /** How long it is noted events after the last one has left, who may come back. */
   patienceMs: 90_000,
   /** A batch with more changes than this is dropped: followers read everything again. */
-  atOnce: 4_000,
+  maxWeight: 4_000,
 };
 
 const heartbeat = new EventFrames(":\n\n");
@@ -30,12 +30,12 @@ const heartbeat = new EventFrames(":\n\n");
  * the emulator: `5f3a9c1b-17` is its 17th event.
  */
 export class Feed implements FollowableEvents {
-  readonly #world: FeedContext;
+  readonly #context: FeedContext;
   readonly #run: string;
   readonly #ring: EventRing;
-  #news: ActivityItem[] = [];
+  #items: ActivityItem[] = [];
   #weight = 0;
-  #isTelling = false;
+  #isPublishing = false;
   #unlisten: (() => void) | undefined;
   #streams = 0;
   /** Aborted when a follower comes back. */
@@ -45,8 +45,8 @@ export class Feed implements FollowableEvents {
   #next = this.#nextEvent();
 
   /** Instance: the id of this run of the emulator. */
-  constructor(world: FeedContext, instance: string, ring = new EventRing()) {
-    this.#world = world;
+  constructor(context: FeedContext, instance: string, ring = new EventRing()) {
+    this.#context = context;
     this.#run = instance.slice(0, 8);
     this.#ring = ring;
   }
@@ -91,7 +91,7 @@ export class Feed implements FollowableEvents {
   #addStream(): void {
     this.#streams += 1;
     this.#leaving.abort();
-    this.#unlisten ??= watchActivityItems(this.#world, (news) => this.#enqueue(news));
+    this.#unlisten ??= watchActivityItems(this.#context, (item) => this.#enqueue(item));
   }
 
   #removeStream(): void {
@@ -99,7 +99,7 @@ export class Feed implements FollowableEvents {
     if (this.#streams > 0 || this.#closed.signal.aborted) return;
     this.#leaving = new AbortController();
     const { signal } = this.#leaving;
-    void this.#world.wall.sleep(limits.patienceMs, signal).then(() => {
+    void this.#context.wall.sleep(limits.patienceMs, signal).then(() => {
       if (!signal.aborted) this.#stop();
     });
   }
@@ -107,41 +107,41 @@ export class Feed implements FollowableEvents {
   #stop(): void {
     this.#unlisten?.();
     this.#unlisten = undefined;
-    this.#news = [];
+    this.#items = [];
     this.#weight = 0;
     this.#ring.interrupt();
   }
 
-  #enqueue(news: ActivityItem): void {
-    this.#weight += typeof news === "object" && "rows" in news ? news.rows.length : 1;
+  #enqueue(item: ActivityItem): void {
+    this.#weight += typeof item === "object" && "rows" in item ? item.rows.length : 1;
     // A batch that is too large is dropped, and holds no data either.
-    if (this.#weight <= limits.atOnce) this.#news.push(news);
-    else this.#news = [];
-    if (!this.#isTelling) void this.#publish();
+    if (this.#weight <= limits.maxWeight) this.#items.push(item);
+    else this.#items = [];
+    if (!this.#isPublishing) void this.#publish();
   }
 
   async #publish(): Promise<void> {
-    this.#isTelling = true;
+    this.#isPublishing = true;
     while (this.#weight > 0 && this.#unlisten) {
       // The listener may be in the middle of it.
       await nextTurn();
-      const [news, weight] = [this.#news, this.#weight];
-      this.#news = [];
+      const [items, weight] = [this.#items, this.#weight];
+      this.#items = [];
       this.#weight = 0;
-      if (weight > limits.atOnce || !(await this.#add(news))) this.#ring.interrupt();
+      if (weight > limits.maxWeight || !(await this.#add(items))) this.#ring.interrupt();
       const wake = this.#wake;
       this.#next = this.#nextEvent();
       wake();
-      await this.#world.wall.sleep(limits.everyMs, this.#closed.signal);
+      await this.#context.wall.sleep(limits.everyMs, this.#closed.signal);
     }
-    this.#isTelling = false;
+    this.#isPublishing = false;
   }
 
   /** False if the store is closed, or its disk rejects writes: changes that may be rolled back are not published. */
-  async #add(news: readonly ActivityItem[]): Promise<boolean> {
+  async #add(items: readonly ActivityItem[]): Promise<boolean> {
     try {
-      const events = await describeEvents(this.#world, news);
-      await this.#world.store.durable();
+      const events = await describeEvents(this.#context, items);
+      await this.#context.store.durable();
       for (const event of events) {
         this.#ring.add((number) => formatFrame(`${this.#run}-${number}`, event));
       }
@@ -158,16 +158,16 @@ export class Feed implements FollowableEvents {
   }
 
   #mark(event: "begin" | "resync"): EventFrames {
-    const at = toIsoMillis(this.#world.clock.now());
+    const at = toIsoMillis(this.#context.clock.now());
     return new EventFrames(formatFrame(`${this.#run}-${this.#ring.last}`, { at, event, ref: null }));
   }
 
   /** Whether an event came in time. */
   async #waitWithin(ms: number, next: Promise<void>, signal: AbortSignal): Promise<boolean> {
-    const enough = new AbortController();
-    const either = AbortSignal.any([enough.signal, signal]);
-    const came = await Promise.race([next.then(() => true), this.#world.wall.sleep(ms, either).then(() => false)]);
-    enough.abort();
+    const timeout = new AbortController();
+    const either = AbortSignal.any([timeout.signal, signal]);
+    const came = await Promise.race([next.then(() => true), this.#context.wall.sleep(ms, either).then(() => false)]);
+    timeout.abort();
     return came;
   }
 
@@ -236,14 +236,14 @@ class EventRing {
   /** A tenth more than must be, so that moving the others costs next to nothing for each. */
   #dropOldest(): void {
     const { count, length } = this.#most;
-    let gone = 0;
-    let left = this.#length;
-    while (this.#events.length - gone > 0.9 * count || left > 0.9 * length) {
-      left -= this.#events[gone]!.text.length;
-      gone += 1;
+    let droppedCount = 0;
+    let remaining = this.#length;
+    while (this.#events.length - droppedCount > 0.9 * count || remaining > 0.9 * length) {
+      remaining -= this.#events[droppedCount]!.text.length;
+      droppedCount += 1;
     }
-    this.#events = this.#events.slice(gone);
-    this.#length = left;
-    this.#dropped += gone;
+    this.#events = this.#events.slice(droppedCount);
+    this.#length = remaining;
+    this.#dropped += droppedCount;
   }
 }

@@ -20,7 +20,7 @@ export type ActivityItem =
   | "snapshots";
 
 /** The rows whose changes are published. */
-const told = [deliveries, attempts, contracts, emails, deviceGrants];
+const watchedCollections = [deliveries, attempts, contracts, emails, deviceGrants];
 
 /** Publishes events from now on, each once it is durable. Returns the function that ends it. */
 export function watchActivityItems(
@@ -31,17 +31,17 @@ export function watchActivityItems(
     faults,
     snapshots,
   }: Pick<ControlContext, "store" | "clock" | "requestLog" | "faults" | "snapshots">,
-  tell: (news: ActivityItem) => void,
+  emit: (news: ActivityItem) => void,
 ): () => void {
   const ends = [
     requestLog.watch((request) => {
-      if (!isControlPlaneRead(request)) tell({ request });
+      if (!isControlPlaneRead(request)) emit({ request });
     }),
-    store.watchRows(told, (rows) => tell(rows === undefined ? "state" : { rows, at: clock.now() })),
-    store.watch(clockState, () => tell("clock")),
-    store.watch(schedule, () => tell("clock")),
-    faults.watch(() => tell("faults")),
-    snapshots.watch(() => tell("snapshots")),
+    store.watchRows(watchedCollections, (rows) => emit(rows === undefined ? "state" : { rows, at: clock.now() })),
+    store.watch(clockState, () => emit("clock")),
+    store.watch(schedule, () => emit("clock")),
+    faults.watch(() => emit("faults")),
+    snapshots.watch(() => emit("snapshots")),
   ];
   return () => {
     for (const end of ends) end();
@@ -50,9 +50,9 @@ export function watchActivityItems(
 
 export const eventHandlers = {
   // The last id that a stream received counts before the one in its URL: a browser repeats the URL when it reconnects.
-  "events.watch": ({ query }, world) => {
-    const { feed, request } = world;
+  "events.watch": ({ query }, context) => {
+    const { feed, request } = context;
     const after = request.headers["last-event-id"] || query.after;
-    return streamWhileAllowed(world, (signal) => feed.follow(after, signal));
+    return streamWhileAllowed(context, (signal) => feed.follow(after, signal));
   },
 } satisfies ControlHandlers;

@@ -63,9 +63,9 @@ const toStatusClass = (status: number): number => Math.min(statusClasses.length 
 function getOrCreate<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Value): Value {
   const known = all.get(key);
   if (known !== undefined) return known;
-  const begun = begin();
-  all.set(key, begun);
-  return begun;
+  const created = begin();
+  all.set(key, created);
+  return created;
 }
 
 type Labels = Readonly<Record<string, string>>;

@@ -16,14 +16,14 @@ import {
 } from "./counters.ts";
 
 export const metricsHandlers = {
-  "emulator.metrics": async (_, world) => {
+  "emulator.metrics": async (_, context) => {
     const families = [
-      ...getCounterFamilies(world.counters),
-      ...(await readStateFamilies(world)),
-      ...getInstanceFamilies(world),
+      ...getCounterFamilies(context.counters),
+      ...(await readStateFamilies(context)),
+      ...getInstanceFamilies(context),
       ...getProcessMetrics(),
     ];
-    const isOpen = acceptsOpenMetrics(world.request.headers.accept);
+    const isOpen = acceptsOpenMetrics(context.request.headers.accept);
     return reply(200, Buffer.from(isOpen ? formatOpenMetrics(families) : formatPrometheusText(families)), {
       "content-type": isOpen ? expositionTypes.openMetrics : expositionTypes.plainText,
       vary: "accept",
@@ -179,9 +179,9 @@ function getProcessMetrics(): MetricFamily[] {
 }
 
 function startDelayMonitor(): IntervalHistogram {
-  const begun = monitorEventLoopDelay({ resolution: 20 });
-  begun.enable();
-  return begun;
+  const monitor = monitorEventLoopDelay({ resolution: 20 });
+  monitor.enable();
+  return monitor;
 }
 
 const createGauge = (name: string, help: string, value: number, unit?: MetricFamily["unit"]): MetricFamily => ({

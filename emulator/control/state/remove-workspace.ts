@@ -57,7 +57,7 @@ export const rowsOfWorkspace = {
  * transaction.
  */
 export const longRowsOfWorkspace = [deliveries, webhookEvents, schedule] as const;
-const atOnce = 2_000;
+const maxBatchRows = 2_000;
 
 /** Numbers of removed rows. */
 export interface WorkspaceRemovalResult {
@@ -82,17 +82,21 @@ export async function removeWorkspace(
     const others = found && (await tx.count(world.workspaces, { by: "cluster", equals: found.cluster_id })) - 1;
     const workspace = check(found, others === 0);
     await unmap(tx, workspace);
-    const ofIt = new Set([id]);
+    const workspaceIds = new Set([id]);
     const people = new Set((await tx.list(world.users, { by: "workspace", equals: id })).map((user) => user.id));
-    const own = (await tx.list(contracts)).filter(({ workspace_id }) => workspace_id === id);
-    for (const contract of own) await endContractEntries(tx, contract.id);
-    const ids = { workspace_id: ofIt, contract_id: new Set(own.map((contract) => contract.id)), user_id: people };
+    const workspaceContracts = (await tx.list(contracts)).filter(({ workspace_id }) => workspace_id === id);
+    for (const contract of workspaceContracts) await endContractEntries(tx, contract.id);
+    const ids = {
+      workspace_id: workspaceIds,
+      contract_id: new Set(workspaceContracts.map((contract) => contract.id)),
+      user_id: people,
+    };
     const webhooks = await tx.count(subscriptions, { by: "workspace", equals: id });
     for (const field of ["contract_id", "user_id", "workspace_id"] as const) {
       for (const one of rowsOfWorkspace[field]) await drop(tx, one, field, ids[field]);
     }
     tx.delete(world.workspaces, id);
-    return { workspace, contracts: own.length, webhooks };
+    return { workspace, contracts: workspaceContracts.length, webhooks };
   });
   return { ...removed, deliveries: await dropLog(store, id) };
 }
@@ -119,11 +123,11 @@ async function unmap(tx: Transaction, workspace: world.Workspace): Promise<void>
 async function dropLog(store: Store, id: number): Promise<number> {
   let count = 0;
   for (;;) {
-    const [sent, told] = await store.read(async (view) => [
+    const [sent, attempted] = await store.read(async (view) => [
       (await view.list(deliveries)).flatMap((row) => (row.workspace_id === id ? row.id : [])),
       (await view.list(webhookEvents)).flatMap((row) => (row.workspace_id === id ? row.id : [])),
     ]);
-    if (sent.length + told.length === 0) return count;
+    if (sent.length + attempted.length === 0) return count;
     await removeInBatches(store, sent, async (tx, key) => {
       const delivery = await tx.get(deliveries, key);
       if (!delivery) return;
@@ -132,7 +136,7 @@ async function dropLog(store: Store, id: number): Promise<number> {
       for (const attempt of attemptKeys(delivery)) tx.delete(attempts, attempt);
       tx.delete(deliveries, key);
     });
-    await removeInBatches(store, told, (tx, key) => tx.delete(webhookEvents, key));
+    await removeInBatches(store, attempted, (tx, key) => tx.delete(webhookEvents, key));
   }
 }
 
@@ -141,9 +145,9 @@ async function removeInBatches(
   keys: readonly number[],
   work: (tx: Transaction, key: number) => Promise<void> | void,
 ): Promise<void> {
-  for (let from = 0; from < keys.length; from += atOnce) {
+  for (let from = 0; from < keys.length; from += maxBatchRows) {
     await store.transaction("emulator.remove-workspace", async (tx) => {
-      for (const key of keys.slice(from, from + atOnce)) await work(tx, key);
+      for (const key of keys.slice(from, from + maxBatchRows)) await work(tx, key);
     });
   }
 }

@@ -25,12 +25,12 @@ export const snapshotHandlers = {
   "snapshots.list": async (_, { snapshots }) => (await snapshots.list()).map(toSnapshotRecord),
 
   "snapshots.show": async ({ params: { name } }, { snapshots, fail }) => {
-    const { store, head, kept } = await snapshots.load(name).catch(rejectSnapshotError(fail));
+    const { store, head, snapshotHead } = await snapshots.load(name).catch(rejectSnapshotError(fail));
     return {
       ...toSnapshotRecord(await snapshots.find(name)),
       written_by: String(head.written_by),
       ...(await countRows(store, snapshots.collections)),
-      faults: kept.beside.faults.faults.length,
+      faults: snapshotHead.beside.faults.faults.length,
     };
   },
 

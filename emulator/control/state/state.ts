@@ -12,10 +12,10 @@ export const stateHandlers = {
   "state.export": (_, { store }) => new JsonPieces(store.export()),
 
   "state.import": async ({ body }, { store, blobs, clusters, clock, snapshots, fail }) => {
-    const here = clusters.map((cluster) => cluster.id);
-    const there = findClusterIds(body);
-    if (there && there.join() !== here.join())
-      fail("foreign-clusters", { here: here.join(", "), there: there.join(", ") });
+    const ownIds = clusters.map((cluster) => cluster.id);
+    const importedIds = findClusterIds(body);
+    if (importedIds && importedIds.join() !== ownIds.join())
+      fail("foreign-clusters", { own: ownIds.join(", "), imported: importedIds.join(", ") });
     const lacking = permanentCollections.find((name) => getRows(body, name).length === 0);
     if (Number(body.svc_state) <= formatVersion && lacking) fail("invalid-state", { reason: `it has no ${lacking}` });
     const next = store.beside();

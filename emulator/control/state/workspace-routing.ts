@@ -34,10 +34,10 @@ export async function readWorkspaceRouting(view: View, workspace: Workspace): Pr
   const isOwn = (workspaceId: number) => workspaceId === id;
   const isNeighbor = (workspaceId: number) => neighborIds.has(workspaceId);
   const filterMapped = async (table: Mapping, keys: readonly string[], others: readonly string[] = []) => {
-    const kept = new Set(others);
+    const mappedKeys = new Set(others);
     const found: string[] = [];
     for (const key of new Set(keys)) {
-      if (!kept.has(key) && (await view.lookup(table, key)) === cluster_id) found.push(key);
+      if (!mappedKeys.has(key) && (await view.lookup(table, key)) === cluster_id) found.push(key);
     }
     return found;
   };
@@ -83,14 +83,15 @@ async function listSignatories(
   cluster: string,
   isOwn: (workspaceId: number) => boolean,
 ): Promise<string[]> {
-  const own = new Set<string>();
+  const ownHashes = new Set<string>();
   const others = new Set<string>();
   for (const contract of await view.list(contracts)) {
     if (contract.cluster_id !== cluster) continue;
-    for (const { email } of contract.signatories) (isOwn(contract.workspace_id) ? own : others).add(hashEmail(email));
+    for (const { email } of contract.signatories)
+      (isOwn(contract.workspace_id) ? ownHashes : others).add(hashEmail(email));
   }
   const found: string[] = [];
-  for (const hash of own) {
+  for (const hash of ownHashes) {
     if (!others.has(hash) && (await view.get(signatories, buildSignatoryKey(cluster, hash)))) found.push(hash);
   }
   return found;

@@ -48,7 +48,7 @@ export const chatBHandlers = {
 } satisfies RouterHandlers;
 
 /** Clocks may differ by this much (DECISIONS.md, P11). */
-const skewSeconds = 5 * 60;
+const clockSkewSeconds = 5 * 60;
 const algorithms = ["RS256", "RS384", "RS512"];
 
 /** Tenants in whose name the vendor's desktop emulator asks for tokens. */
@@ -99,8 +99,8 @@ async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
 
 /** Tokens of the desktop emulator name the app that asked, by their version, and no serviceurl. */
 function checkEmulatorClaims(claims: JWTPayload, { app }: TokenCheck): Verdict<string> {
-  const asking = claims.ver === "2.0" ? claims.azp : claims.appid;
-  return asking === app.app_id ? validVerdict : createInvalidVerdict("for another app");
+  const requester = claims.ver === "2.0" ? claims.azp : claims.appid;
+  return requester === app.app_id ? validVerdict : createInvalidVerdict("for another app");
 }
 
 async function checkSignature(
@@ -119,7 +119,7 @@ async function checkSignature(
         if (!key) throw new errors.JWKSNoMatchingKey("no published key has the token's kid");
         return importJWK({ ...key, alg });
       },
-      { algorithms, clockTolerance: skewSeconds, currentDate: new Date(nowMs) },
+      { algorithms, clockTolerance: clockSkewSeconds, currentDate: new Date(nowMs) },
     );
     return { ok: true, key: key!, claims };
   } catch (error) {

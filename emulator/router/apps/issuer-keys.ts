@@ -15,24 +15,24 @@ const pauseMs = 10_000;
 
 /** The published keys of issuers that are not ours, by the URL of their metadata. */
 export class IssuerKeys {
-  readonly #asking: ClusterRequestContext;
+  readonly #context: ClusterRequestContext;
   readonly #sets = new Map<string, KeySet>();
 
-  constructor(asking: ClusterRequestContext) {
-    this.#asking = asking;
+  constructor(context: ClusterRequestContext) {
+    this.#context = context;
   }
 
   /** The key of that id; undefined when the issuer has none, or says nothing. */
   async find(metadataUrl: string, kid: string): Promise<IssuerKey | undefined> {
     const known = this.#sets.get(metadataUrl);
-    const age = known ? this.#asking.wall.monotonicNow() - known.at : lifetimeMs;
+    const age = known ? this.#context.wall.monotonicNow() - known.at : lifetimeMs;
     const found = age < lifetimeMs ? findKey(await known?.keys, kid) : undefined;
     if (found || age < pauseMs) return found;
     return findKey(await this.#renewKeys(metadataUrl), kid);
   }
 
   async #renewKeys(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
-    const set = { at: this.#asking.wall.monotonicNow(), keys: this.#fetchKeys(metadataUrl) };
+    const set = { at: this.#context.wall.monotonicNow(), keys: this.#fetchKeys(metadataUrl) };
     this.#sets.set(metadataUrl, set);
     const keys = await set.keys;
     // A failed fetch is repeated by the next caller.
@@ -50,7 +50,7 @@ export class IssuerKeys {
     if (!URL.canParse(text) || !/^https?:/i.test(text)) return undefined;
     const url = new URL(text);
     const reply = await requestCluster(
-      this.#asking,
+      this.#context,
       { url: url.origin },
       {
         method: "GET",
@@ -58,7 +58,7 @@ export class IssuerKeys {
         rawHeaders: ["accept", "application/json"],
         body: Buffer.alloc(0),
         remoteAddress: "127.0.0.1",
-        origin: this.#asking.settings.publicUrl,
+        origin: this.#context.settings.publicUrl,
       },
     );
     return reply.kind === "answered" && reply.status === 200 ? reply.body : undefined;

@@ -46,10 +46,10 @@ const measureMail = ({ body_base64, content_type }: BlackholeMail): number =>
 async function keepMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): Promise<void> {
   const row = { id: tx.next("blackhole_mail"), ...mail };
   tx.put(blackholeMails, row);
-  const kept = await tx.list(blackholeMails);
-  let count = kept.length;
-  let bytes = kept.reduce((sum, each) => sum + measureMail(each), 0);
-  for (const oldest of kept) {
+  const mails = await tx.list(blackholeMails);
+  let count = mails.length;
+  let bytes = mails.reduce((sum, each) => sum + measureMail(each), 0);
+  for (const oldest of mails) {
     if (count === 1 || (count <= blackholeLimits.count && bytes <= blackholeLimits.bytes)) break;
     tx.delete(blackholeMails, oldest.id);
     count -= 1;

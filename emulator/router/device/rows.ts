@@ -83,14 +83,14 @@ export async function removeGrants(tx: Transaction, cluster: string, userCodes: 
 }
 
 /** How long an expired grant still says that it has expired, instead of being unknown. */
-const keptMs = 24 * 60 * 60 * 1_000;
+const retentionMs = 24 * 60 * 60 * 1_000;
 
 /** Virtual time may stand still, and nothing expires: at most this many grants are stored. */
 export const maxGrants = 100_000;
 
 /** Drops what expired long ago, and the oldest of more than anyone needs. */
 export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
-  const expired = await tx.list(deviceGrants, { by: "expires_at", to: now - keptMs });
+  const expired = await tx.list(deviceGrants, { by: "expires_at", to: now - retentionMs });
   const excess = (await tx.count(deviceGrants)) - expired.length - maxGrants;
   const oldest = excess > 0 ? await tx.list(deviceGrants, { limit: excess }) : [];
   for (const old of [...expired, ...oldest.filter(({ claimed }) => !claimed)]) {

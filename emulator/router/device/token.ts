@@ -70,8 +70,8 @@ function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<P
 async function requestTokens(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<TokenOutcome> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { refused: "token-cluster-down" };
-  const own = withTarget(await withOwnCredentials(call, cluster), request.target);
-  return answerFrom(call, cluster.id, await requestCluster(call, cluster, own));
+  const clusterRequest = withTarget(await withOwnCredentials(call, cluster), request.target);
+  return answerFrom(call, cluster.id, await requestCluster(call, cluster, clusterRequest));
 }
 
 /** Errors that the cluster itself may return; all its other rejections mean that the code is invalid. */

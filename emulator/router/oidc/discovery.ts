@@ -5,7 +5,7 @@ import { oauthClients } from "../../world/client-credentials.ts";
 import type { RouterContext } from "../context.ts";
 
 /** Endpoints that the routing service itself has (the specification, OpenID Connect; DECISIONS.md, R35 and P4). */
-const own = {
+const endpointPaths = {
   authorization_endpoint: "/api/v1/oauth/authorize/",
   token_endpoint: "/api/v1/oauth/token/",
   userinfo_endpoint: "/api/v1/oauth/userinfo/",
@@ -29,12 +29,12 @@ export function createDiscoveryDocument(
   clusterUrl: string,
   publicUrl: string,
 ): { readonly issuer: string } & Record<string, unknown> {
-  const { issuer: theirs, grant_types_supported: grants, ...rest } = configuration;
-  const bases = [clusterUrl, ...(typeof theirs === "string" ? [theirs.replace(/\/$/, "")] : [])];
+  const { issuer: clusterIssuer, grant_types_supported: grants, ...rest } = configuration;
+  const bases = [clusterUrl, ...(typeof clusterIssuer === "string" ? [clusterIssuer.replace(/\/$/, "")] : [])];
   const moved = Object.entries(rest).map(([name, value]) => [name, rebaseUrls(publicUrl, name, value, bases)]);
-  const ours = Object.entries(own).map(([name, path]) => [name, `${publicUrl}${path}`]);
+  const endpoints = Object.entries(endpointPaths).map(([name, path]) => [name, `${publicUrl}${path}`]);
   const allGrants = [...new Set([...(Array.isArray(grants) ? grants : defaultGrants), deviceGrantType])];
-  return { issuer: publicUrl, ...Object.fromEntries([...moved, ...ours]), grant_types_supported: allGrants };
+  return { issuer: publicUrl, ...Object.fromEntries([...moved, ...endpoints]), grant_types_supported: allGrants };
 }
 
 /** The members that OAuth itself defines (RFC 8414, 2; RFC 8628, 4; RFC 9207, 3); the others are OpenID's. */

@@ -13,7 +13,7 @@ export type ClusterResponse =
       readonly kind: "answered";
       readonly status: number;
       readonly body: Readonly<Record<string, unknown>> | undefined;
-      readonly whole: Passthrough;
+      readonly passthrough: Passthrough;
     }
   | Exclude<SendRequestResult, { kind: "answered" }>;
 
@@ -31,16 +31,16 @@ const maxAnswerBytes = 1024 * 1024;
 
 /** Asks one cluster, in the time that a forwarded request may take, or `timeoutMs`. */
 export async function requestCluster(
-  { forwarder, settings, request: asking }: ClusterRequestContext,
+  { forwarder, settings, request: clientRequest }: ClusterRequestContext,
   { url }: Pick<Cluster, "url">,
   request: ForwardableRequest,
   timeoutMs: number = settings.upstreamTimeoutMs,
 ): Promise<ClusterResponse> {
-  const whenGone = asking && ((tell: () => void) => asking.onDisconnect(tell));
-  const options = { forwarder, timeoutMs, maxBytes: maxAnswerBytes, whenGone };
+  const onDisconnect = clientRequest && ((listener: () => void) => clientRequest.onDisconnect(listener));
+  const options = { forwarder, timeoutMs, maxBytes: maxAnswerBytes, whenGone: onDisconnect };
   // The response is read here, so it must not be compressed for the caller.
   const result = await sendRequest(options, url, withoutHeaders(request, ["accept-encoding"]));
   if (result.kind !== "answered") return result;
   const { kind, status, rawHeaders, body } = result;
-  return { kind, status, body: parseJsonObject(body), whole: new Passthrough(status, rawHeaders, body) };
+  return { kind, status, body: parseJsonObject(body), passthrough: new Passthrough(status, rawHeaders, body) };
 }

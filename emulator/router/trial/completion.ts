@@ -28,14 +28,14 @@ type RejectionCode =
 export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ body }, call) => {
   const { store } = call;
   const { signup, cluster } = await claim(call, body);
-  const asked = cluster.external ? call.request : requestOf(call, cluster, signup, body);
-  const answer = await answerOf(call, cluster, asked).catch(async (error: unknown) => {
+  const completionRequest = cluster.external ? call.request : requestOf(call, cluster, signup, body);
+  const answer = await answerOf(call, cluster, completionRequest).catch(async (error: unknown) => {
     await endClaim(store, signup, async () => null);
     throw error;
   });
   if (answer.status >= 300) {
     await endClaim(store, signup, async () => null);
-    return sandboxExternalPage(cluster, answer.whole);
+    return sandboxExternalPage(cluster, answer.passthrough);
   }
   const { workspace_id, client_id, creator_tokens } = CreatedWorkspace.parse(answer.body ?? {});
   const isMapped = await endClaim(

@@ -34,24 +34,24 @@ type SignupInput = Pick<TrialSignup, "email" | "oauth_provider" | "account_detai
 /** The pending signup of an address, made now if it has none. */
 async function findPendingSignup(
   tx: Transaction,
-  world: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
+  context: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
   signup: SignupInput,
 ): Promise<TrialSignup> {
   const known = await findSignupByEmail(tx, signup.email);
-  if (known?.workspace || (await isEmailTaken(tx, world, known ?? signup))) world.fail("account-exists");
+  if (known?.workspace || (await isEmailTaken(tx, context, known ?? signup))) context.fail("account-exists");
   const made = known
     ? // A user who comes back from a provider is better identified than before.
       { ...known, ...(signup.oauth_provider && signup), email: known.email }
     : {
         id: tx.next("trial_signup"),
-        token: `trl_${world.ids.token(24)}`,
+        token: `trl_${context.ids.token(24)}`,
         ...signup,
         claimed: false,
         workspace: null,
         answers: null,
       };
   tx.put(trialSignups, made);
-  if (!known && !signup.oauth_provider) await sendTrialEmail(tx, world.clock.now(), made);
+  if (!known && !signup.oauth_provider) await sendTrialEmail(tx, context.clock.now(), made);
   await evictOldest(tx, trialSignups, { stays: ({ claimed }) => claimed });
   return made;
 }

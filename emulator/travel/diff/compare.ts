@@ -36,7 +36,7 @@ export interface StateDifferences {
 }
 
 /** After this many identifiers others have their turn. */
-const atATime = 10_000;
+const maxBatchRows = 10_000;
 
 /**
  * Differences of `after`, which may be written to meanwhile: it is read as it is when this begins. `before` does not
@@ -47,19 +47,19 @@ export async function compare(
   after: Store,
   collections: readonly Collection[],
 ): Promise<StateDifferences> {
-  const [there, here] = [await before.contents(), await after.contents()];
+  const [oldContents, newContents] = [await before.contents(), await after.contents()];
   try {
     const rows: RowDifference[] = [];
     const mappings: MappingDifference[] = [];
     for (const one of collections) {
-      if (one.kind === "rows") rows.push(...compareRows(one, there, here));
-      else mappings.push(await compareMapping(one, before, here));
+      if (one.kind === "rows") rows.push(...compareRows(one, oldContents, newContents));
+      else mappings.push(await compareMapping(one, before, newContents));
     }
-    const names = [...new Set([...there.sequences.keys(), ...here.sequences.keys()])].sort();
+    const names = [...new Set([...oldContents.sequences.keys(), ...newContents.sequences.keys()])].sort();
     const sequences = names.map((name) => ({
       name,
-      from: there.sequences.get(name) ?? 0,
-      to: here.sequences.get(name) ?? 0,
+      from: oldContents.sequences.get(name) ?? 0,
+      to: newContents.sequences.get(name) ?? 0,
     }));
     return {
       rows,
@@ -67,16 +67,20 @@ export async function compare(
       sequences: sequences.filter(({ from, to }) => from !== to),
     };
   } finally {
-    there.end();
-    here.end();
+    oldContents.end();
+    newContents.end();
   }
 }
 
-function compareRows(collection: AnyRows, there: ConsistentContents, here: ConsistentContents): RowDifference[] {
+function compareRows(
+  collection: AnyRows,
+  oldContents: ConsistentContents,
+  newContents: ConsistentContents,
+): RowDifference[] {
   const toKey = (row: DiffRow) => String(collection.key(row as never));
-  const left = new Map([...listRows(there, collection)].map((row) => [toKey(row), row]));
+  const left = new Map([...listRows(oldContents, collection)].map((row) => [toKey(row), row]));
   const changes: RowDifference[] = [];
-  for (const after of listRows(here, collection)) {
+  for (const after of listRows(newContents, collection)) {
     const key = toKey(after);
     const before = left.get(key);
     left.delete(key);
@@ -94,9 +98,13 @@ function* listRows({ rows }: ConsistentContents, { name }: AnyRows): Generator<D
 const isSame = (a: DiffRow, b: DiffRow): boolean =>
   a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 
-async function compareMapping(table: Mapping, before: Store, here: ConsistentContents): Promise<MappingDifference> {
+async function compareMapping(
+  table: Mapping,
+  before: Store,
+  newContents: ConsistentContents,
+): Promise<MappingDifference> {
   let [added, moved, common] = [0, 0, 0];
-  const entries = here.mappings.get(table.name) ?? [];
+  const entries = newContents.mappings.get(table.name) ?? [];
   let some: (readonly [string, string])[] = [];
   const look = async () => {
     await before.read(async (view) => {
@@ -112,7 +120,7 @@ async function compareMapping(table: Mapping, before: Store, here: ConsistentCon
   };
   for (const entry of entries) {
     some.push(entry);
-    if (some.length === atATime) await look();
+    if (some.length === maxBatchRows) await look();
   }
   if (some.length > 0) await look();
   const size = await before.read((view) => view.size(table));
@@ -127,7 +135,7 @@ export interface FieldChange {
 }
 
 /** Longer strings are cut: the state itself has them whole. */
-const longest = 200;
+const maxShownLength = 200;
 
 /** Fields that are called like secrets and hold none, by collection. */
 const harmless: ReadonlySet<string> = new Set([
@@ -198,4 +206,4 @@ function presentValue(collection: string, path: string, value: unknown): unknown
   return cut(/^https?:/.test(value) ? redactReceiverUrl(value) : redactTokens(redactText(value)));
 }
 
-const cut = (text: string): string => (text.length <= longest ? text : `${text.slice(0, longest)}…`);
+const cut = (text: string): string => (text.length <= maxShownLength ? text : `${text.slice(0, maxShownLength)}…`);

@@ -91,9 +91,10 @@ function* describeFaultDiff(before: StoredFaults, after: StoredFaults): Generato
   for (const id of new Set([...before.faults, ...after.faults].map((fault) => fault.id))) {
     const [old, now] = [before, after].map(({ faults }) => faults.find((fault) => fault.id === id));
     if (old && now && old.matched === now.matched && old.hit === now.hit) continue;
-    const met = old && now ? `${now.matched - old.matched} more matches, ${now.hit - old.hit} affected` : undefined;
+    const matchSummary =
+      old && now ? `${now.matched - old.matched} more matches, ${now.hit - old.hit} affected` : undefined;
     const change = !old ? "new" : !now ? "gone" : "changed";
-    const what = `fault ${id}: ${met ?? change}`;
+    const what = `fault ${id}: ${matchSummary ?? change}`;
     yield { what, collection: "faults", key: String(id), change, fields: [] };
   }
 }
@@ -120,8 +121,8 @@ interface NameContext {
 /** The meaning of a change, in the words of the domain. */
 function describeRow(change: RowDifference, names: NameContext): string {
   const { collection, key, before, after } = change;
-  const told = words[collection.name]?.(change, names);
-  if (told !== undefined) return told;
+  const description = words[collection.name]?.(change, names);
+  if (description !== undefined) return description;
   return `${collection.name.replaceAll("_", " ")} ${redactKey(key, after ?? before ?? {})}: ${describeGenerally(change)}`;
 }
 
@@ -143,10 +144,10 @@ const redactKey = (key: string, row: DiffRow): string =>
 function describeFieldChange<R extends object>(
   change: RowDifference,
   field: keyof R & string,
-  whenNew: (row: R) => string,
+  describeNew: (row: R) => string,
 ): string {
   const [before, after] = [change.before as R | undefined, change.after as R | undefined];
-  if (!before && after) return whenNew(after);
+  if (!before && after) return describeNew(after);
   if (before && after && before[field] !== after[field]) return `${before[field]} → ${after[field]}`;
   return describeGenerally(change);
 }

@@ -31,8 +31,8 @@ export const executedHandlers = {
     return store.transaction("executed.import", async (tx) => {
       const at = clock.now();
       const { type, entity } = await validate(tx, workspace, body, checked, fail);
-      const { parties, news } = await resolveParties(tx, listCounterparties(body), workspace, at);
-      await emitCounterpartyChanges(tx, { clock, caller }, news);
+      const { parties, changes } = await resolveParties(tx, listCounterparties(body), workspace, at);
+      await emitCounterpartyChanges(tx, { clock, caller }, changes);
       const contract = createContract(tx, caller, at, {
         name: body.contract_name,
         kind: "EXECUTED_CONTRACT",

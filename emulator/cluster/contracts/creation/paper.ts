@@ -50,8 +50,8 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
   return store.transaction(`paper.upload-for-${route}`, async (tx) => {
     const at = clock.now();
     const { type, entity, party, reviewer, owner } = await validate(tx, workspace, route, body, checked, fail);
-    const { parties, news } = await resolveParties(tx, [party], workspace, at);
-    await emitCounterpartyChanges(tx, { clock, caller }, news);
+    const { parties, changes } = await resolveParties(tx, [party], workspace, at);
+    await emitCounterpartyChanges(tx, { clock, caller }, changes);
     const people = await resolvePaperSignatories(tx, workspace, body.creator_signatories ?? [], parties);
     const contract = createContract(tx, caller, at, {
       name: body.contract_name,
@@ -94,11 +94,11 @@ interface CreatorSignatory {
 async function resolvePaperSignatories(
   view: View,
   workspace: Workspace,
-  own: readonly CreatorSignatory[],
+  creatorSignatories: readonly CreatorSignatory[],
   parties: readonly Party[],
 ): Promise<SignatoryInput[]> {
   const creators: SignatoryInput[] = [];
-  for (const { email, title, note } of own) {
+  for (const { email, title, note } of creatorSignatories) {
     const name = (await findUser(view, workspace, email))?.name ?? email;
     creators.push({ name, email, is_counterparty: false, counterparty_name: null, title, note: note ?? null });
   }

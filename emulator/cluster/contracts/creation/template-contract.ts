@@ -23,7 +23,7 @@ type RejectionCode = "invalid-fields" | "no-creator-slot" | "creator-slot-empty"
 /** A draft, not stored yet, and its new counterparties, which are not emitted yet. */
 interface DraftResult {
   readonly draft: Contract;
-  readonly news: readonly CounterpartyChange[];
+  readonly changes: readonly CounterpartyChange[];
 }
 
 /** The draft that a creation request asks for (DECISIONS.md, C10, F11). */
@@ -51,7 +51,7 @@ export async function draftFromTemplate(
   if (problems.found) return fail("invalid-fields", problems.found);
   requireKnownConfiguration(body.external_metadata, fail);
 
-  const { parties, news } = await resolveParties(tx, toPartyInputs(body.counter_party_details), workspace, at);
+  const { parties, changes } = await resolveParties(tx, toPartyInputs(body.counter_party_details), workspace, at);
   const people = resolveSignatories(given, parties, template, fail);
   const others = parties.map((party) => party.name).join(", ");
   const draft = createContract(tx, caller, at, {
@@ -66,7 +66,7 @@ export async function draftFromTemplate(
     signatories: await createSignatoryRows(tx, workspace, people, at),
     external_metadata: normalizeMetadata(body.external_metadata),
   });
-  return { draft, news };
+  return { draft, changes };
 }
 
 /** The template, or the problem with the id. */
@@ -82,8 +82,10 @@ async function findEntityByReference(
   workspace: Workspace,
   reference?: string | null,
 ): Promise<Entity | undefined> {
-  const own = await view.list(entities, { by: "workspace", equals: workspace.id });
-  return own.find((entity) => (reference == null ? entity.is_primary : entity.reference_id === reference));
+  const workspaceEntities = await view.list(entities, { by: "workspace", equals: workspace.id });
+  return workspaceEntities.find((entity) =>
+    reference == null ? entity.is_primary : entity.reference_id === reference,
+  );
 }
 
 type CounterpartyDetails = z.output<typeof CounterPartyDetails>;
@@ -180,18 +182,18 @@ function resolveSignatories(
   { creator_slot: slot }: Template,
   fail: Fail<"no-creator-slot" | "creator-slot-empty">,
 ): SignatoryInput[] {
-  const ownSide = given.some((signatory) => !signatory.is_counterparty_signatory);
-  if (ownSide && !slot) return fail("no-creator-slot");
-  if (slot?.required && !slot.signatory && !ownSide) return fail("creator-slot-empty");
+  const hasOwnSignatory = given.some((signatory) => !signatory.is_counterparty_signatory);
+  if (hasOwnSignatory && !slot) return fail("no-creator-slot");
+  if (slot?.required && !slot.signatory && !hasOwnSignatory) return fail("creator-slot-empty");
 
-  const own: SignatoryInput[] = slot?.signatory
+  const creatorSignatories: SignatoryInput[] = slot?.signatory
     ? [{ ...slot.signatory, is_counterparty: false, counterparty_name: null }]
     : [];
   if (given.length === 0) {
     const contacts = parties.flatMap(({ name, poc }): SignatoryInput[] =>
       poc ? [{ name: formatFullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
     );
-    return [...contacts, ...own];
+    return [...contacts, ...creatorSignatories];
   }
   const named = given.map(({ name, email, is_counterparty_signatory, counterparty_name, title, note, sign_order }) => ({
     name,
@@ -202,10 +204,13 @@ function resolveSignatories(
     note: note ?? null,
     sign_order: sign_order ?? null,
   }));
-  if (ownSide || !slot?.required) return named;
+  if (hasOwnSignatory || !slot?.required) return named;
   // The template's own signatory comes last, also where the payload gives an order.
   const last = named.reduce((most, { sign_order }) => Math.max(most, sign_order ?? 0), 0);
-  return [...named, ...own.map((signatory) => ({ ...signatory, sign_order: last > 0 ? last + 1 : null }))];
+  return [
+    ...named,
+    ...creatorSignatories.map((signatory) => ({ ...signatory, sign_order: last > 0 ? last + 1 : null })),
+  ];
 }
 
 /** The rows of people who are to sign, who have an id each from then on (DECISIONS.md, C13). */

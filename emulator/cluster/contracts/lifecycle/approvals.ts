@@ -12,9 +12,9 @@ import { type Approval, type Contract, requireContract } from "../rows.ts";
 import { type LifecycleContext, transition } from "./transition.ts";
 
 export const approvalHandlers = {
-  "approvals.create": ({ params, body }, world) =>
-    world.store.transaction("approvals.create", async (tx) => {
-      const { caller, fail, clock } = world;
+  "approvals.create": ({ params, body }, context) =>
+    context.store.transaction("approvals.create", async (tx) => {
+      const { caller, fail, clock } = context;
       const contract = await requireContract(tx, caller, params.composite_id, fail);
       await requireApprovers(tx, caller.workspace, body.approvals, fail);
       if (contract.approvals.some(({ status }) => status === "PENDING" || status === "NOT_STARTED")) {
@@ -36,7 +36,7 @@ export const approvalHandlers = {
       );
       const by = { name: caller.user.name, email: caller.user.email };
       const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals([...row.approvals, ...requested]) });
-      const after = await transition(tx, world, contract, "request-approval", { by, patch }, fail);
+      const after = await transition(tx, context, contract, "request-approval", { by, patch }, fail);
       return after.approvals.slice(-requested.length).map((approval) => toRequestRecord(approval, after));
     }),
 
@@ -140,7 +140,7 @@ export function requestDueApprovals(approvals: readonly Approval[]): Approval[] 
  */
 export async function approve(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   act: {
     readonly approval?: number | undefined;
@@ -155,12 +155,12 @@ export async function approve(
     open.find(({ id }) => id === act.approval) ??
     open.find(({ approver_user_id }) => act.approver !== undefined && approver_user_id === act.approver);
   const approval = chosen ?? open.find(({ status }) => status === "PENDING") ?? open[0];
-  const action = { status: "APPROVED" as const, notes: act.note ?? null, at: world.clock.now() };
+  const action = { status: "APPROVED" as const, notes: act.note ?? null, at: context.clock.now() };
   const mark = (each: Approval): Approval =>
     each.id === approval?.id ? { ...each, status: "APPROVED", actions: [...each.actions, action] } : each;
   return transition(
     tx,
-    world,
+    context,
     contract,
     "approve",
     { by: act.by, patch: (row) => ({ ...row, approvals: requestDueApprovals(row.approvals.map(mark)) }) },

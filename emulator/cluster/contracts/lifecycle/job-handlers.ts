@@ -15,8 +15,8 @@ type ContractJob = (tx: Transaction, contract: Contract, rest: readonly string[]
  * as delivered, unless its provider has reported otherwise; `auto-sign` (ref: `<contract id> <signatory id>`) signs
  * (DECISIONS.md, C11).
  */
-export function createContractJobHandlers(world: LifecycleContext): JobHandlers {
-  const { clock } = world;
+export function createContractJobHandlers(context: LifecycleContext): JobHandlers {
+  const { clock } = context;
 
   const createHandler = (does: string, job: ContractJob): JobHandler => ({
     does,
@@ -44,7 +44,7 @@ export function createContractJobHandlers(world: LifecycleContext): JobHandlers 
     "auto-sign": createHandler("auto-sign", async (tx, contract, [signatoryId]) => {
       const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
       if (!signatory || signatory.action) return "signed-before";
-      await sign(tx, world, contract, { email: signatory.email }, fail);
+      await sign(tx, context, contract, { email: signatory.email }, fail);
       return "signed";
     }),
   };

@@ -14,7 +14,7 @@ import type { Contract, Review, Signatory } from "../rows.ts";
 
 /** The moved contract and the row of the table that moved it, or the failure it is rejected with. */
 export type TransitionResult =
-  | { readonly refused?: undefined; readonly taken: Move; readonly contract: Contract }
+  | { readonly refused?: undefined; readonly appliedMove: Move; readonly contract: Contract }
   | { readonly refused: FailureCode; readonly data: unknown };
 
 const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
@@ -39,7 +39,7 @@ const holds: Readonly<Record<Condition, (contract: Contract) => boolean>> = {
   "from-template": (contract) => contract.kind === "TEMPLATE_CONTRACT",
 };
 
-const met: Readonly<Record<Requirement, (contract: Contract) => boolean>> = {
+const isMet: Readonly<Record<Requirement, (contract: Contract) => boolean>> = {
   "has-signatories": (contract) => contract.signatories.length > 0,
   "reviews-complete": (contract) => contract.reviews.every((review) => review.completed_at !== null),
   "approvals-complete": (contract) => countPendingApprovals(contract) === 0,
@@ -65,9 +65,9 @@ export function move(
   );
   if (!row) return { refused: "forbidden-move", data: { status: from, words: triggers[trigger] } };
   if ("refusedAs" in row) return { refused: row.refusedAs, data: undefined };
-  const missing = row.requires?.find((requirement) => !met[requirement](contract));
+  const missing = row.requires?.find((requirement) => !isMet[requirement](contract));
   if (missing !== undefined) return { refused: requirements[missing], data: undefined };
-  return { taken: row, contract: setStatus(contract, row, at) };
+  return { appliedMove: row, contract: setStatus(contract, row, at) };
 }
 
 /** The contract after a move: its status, and what being in the new state means for it. */
@@ -96,11 +96,11 @@ function setStatus(contract: Contract, { trigger, to }: Move, at: number): Contr
 function updateReviews(contract: Contract, trigger: Trigger, to: Move["to"], at: number): Contract {
   if (trigger === "send" && to === "REDLINING") {
     const review = { id: contract.reviews.length + 1, by: "counterparty" as const, description: "" };
-    const nobody = { reviewer_user_id: null, reviewer_role_id: null };
+    const noReviewer = { reviewer_user_id: null, reviewer_role_id: null };
     return {
       ...contract,
       sent_to_counterparty_at: at,
-      reviews: [...contract.reviews, { ...review, ...nobody, requested_at: at, completed_at: null }],
+      reviews: [...contract.reviews, { ...review, ...noReviewer, requested_at: at, completed_at: null }],
     };
   }
   if (trigger === "send") return { ...contract, sent_to_counterparty_at: at };
@@ -134,10 +134,10 @@ function clearInvitations(signatories: readonly Signatory[]): Signatory[] {
 
 /** The people who have to act after a transition: all whose turn it is if signature begins, else the next ones. */
 export function findInvitedSignatories({ to }: Move, before: Contract, after: Contract): Signatory[] {
-  const asked = new Set(
+  const invitedIds = new Set(
     to === "SIGN" ? [] : before.signatories.flatMap(({ id, sent_at }) => (sent_at === null ? [] : id)),
   );
-  return after.signatories.filter(({ id, sent_at }) => sent_at !== null && !asked.has(id));
+  return after.signatories.filter(({ id, sent_at }) => sent_at !== null && !invitedIds.has(id));
 }
 
 /** The earlier signatories who have not signed yet. Without an order there are none. */

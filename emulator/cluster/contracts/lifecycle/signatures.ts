@@ -25,35 +25,35 @@ type SignatureRejectionCode = "not-a-signatory" | "already-signed" | "not-their-
 /** A signatory signs; the last signature executes the contract. */
 export async function sign(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   act: SignatureAction,
   fail: Fail<SignatureRejectionCode | RejectionCode<"sign" | "all-signed">>,
 ): Promise<Contract> {
-  const at = world.clock.now();
+  const at = context.clock.now();
   const signatory = findActor(contract, "sign", act.email, fail);
   const action = { is_success: true, notes: act.note ?? null, at };
   const patch = (row: Contract) => ({
     ...row,
     signatories: inviteNextSignatories(replaceSignatory(row.signatories, { ...signatory, action }), at),
   });
-  const signed = await transition(tx, world, contract, "sign", { by: toPerson(signatory), patch }, fail);
-  const everybody = signed.signatories.every((each) => each.action?.is_success === true);
-  return everybody ? transition(tx, world, signed, "all-signed", { by: toPerson(signatory) }, fail) : signed;
+  const signed = await transition(tx, context, contract, "sign", { by: toPerson(signatory), patch }, fail);
+  const hasEveryoneSigned = signed.signatories.every((each) => each.action?.is_success === true);
+  return hasEveryoneSigned ? transition(tx, context, signed, "all-signed", { by: toPerson(signatory) }, fail) : signed;
 }
 
 /** A signatory declines: the contract leaves signature (DECISIONS.md, C22). */
 export async function decline(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   act: SignatureAction,
   fail: Fail<SignatureRejectionCode | RejectionCode<"decline">>,
 ): Promise<Contract> {
   const signatory = findActor(contract, "decline", act.email, fail);
-  const action = { is_success: false, notes: act.note ?? null, at: world.clock.now() };
+  const action = { is_success: false, notes: act.note ?? null, at: context.clock.now() };
   const signatories = replaceSignatory(contract.signatories, { ...signatory, action });
-  return transition(tx, world, { ...contract, signatories }, "decline", { by: toPerson(signatory) }, fail);
+  return transition(tx, context, { ...contract, signatories }, "decline", { by: toPerson(signatory) }, fail);
 }
 
 /** Outside SIGN no signatory has a turn, and the status leads to a rejection. */
@@ -69,11 +69,11 @@ function findActor(
     return findNextSignatories(contract.signatories)[0] ?? rejectMove();
   }
   const address = toAddressKey(email);
-  const theirs = contract.signatories.filter((each) => toAddressKey(each.email) === address);
-  const signatory = theirs.find((each) => each.action === null);
+  const signatories = contract.signatories.filter((each) => toAddressKey(each.email) === address);
+  const signatory = signatories.find((each) => each.action === null);
   if (!signatory) {
     const turn = [...new Set(findNextSignatories(contract.signatories).map((each) => each.email))];
-    return fail(theirs.length ? "already-signed" : "not-a-signatory", { email, turn });
+    return fail(signatories.length ? "already-signed" : "not-a-signatory", { email, turn });
   }
   const before = findPrecedingSignatory(contract.signatories, signatory);
   return before ? fail("not-their-turn", { email, first: before.email }) : signatory;
@@ -139,9 +139,9 @@ export const executionHandlers = {
         return fail("forbidden-move", { status: row.status, words: "sent for signature again" });
       }
       const address = toAddressKey(body.email_id);
-      const theirs = row.signatories.filter(({ email }) => toAddressKey(email) === address);
-      const signatory = theirs.find((each) => each.action === null);
-      if (!signatory) return fail(theirs.length ? "already-signed" : "not-a-signatory", { email: body.email_id });
+      const signatories = row.signatories.filter(({ email }) => toAddressKey(email) === address);
+      const signatory = signatories.find((each) => each.action === null);
+      if (!signatory) return fail(signatories.length ? "already-signed" : "not-a-signatory", { email: body.email_id });
 
       const at = clock.now();
       const sent = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));

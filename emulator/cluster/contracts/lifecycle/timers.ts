@@ -14,7 +14,7 @@ import { type Addressees, listRedliningMails, listSigningMails, type Mail } from
 const emailDeliveryMs = 60_000;
 
 export interface TimerOptions {
-  readonly taken: Move;
+  readonly appliedMove: Move;
   /** Whether the contract entered another state; timers belong to a state. */
   readonly leaves: boolean;
   readonly at: number;
@@ -31,16 +31,16 @@ export const stopTimers = (tx: Transaction, { id }: Contract): Promise<void> => 
  * cluster report who signs and who is invited.
  */
 export async function startTimers(tx: Transaction, contract: Contract, timing: TimerOptions): Promise<void> {
-  const { taken, leaves, at, autoSignMs, invited, addressees } = timing;
+  const { appliedMove, leaves, at, autoSignMs, invited, addressees } = timing;
   const mails =
-    taken.sends === "signing"
+    appliedMove.sends === "signing"
       ? listSigningMails(invited)
-      : taken.sends === "redlining"
+      : appliedMove.sends === "redlining"
         ? listRedliningMails(contract, addressees)
         : [];
-  const isSent = taken.sends !== undefined && leaves && contract.signatories.length > 0;
+  const isSent = appliedMove.sends !== undefined && leaves && contract.signatories.length > 0;
   await sendContractEmails(tx, contract, mails, at, isSent);
-  if (taken.to === "held") await expectReports(tx, contract, at);
+  if (appliedMove.to === "held") await expectReports(tx, contract, at);
   if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of sortSignatories(contract).entries()) {
     addTimer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);

@@ -34,7 +34,7 @@ export interface TransitionOptions {
  */
 export async function transition<T extends Trigger>(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   trigger: T,
   options: TransitionOptions,
@@ -42,18 +42,26 @@ export async function transition<T extends Trigger>(
 ): Promise<Contract> {
   // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared whatever it rejects
   // with.
-  return applyTransition(tx, world, contract, trigger, options, contract.status, fail as unknown as TransitionRejecter);
+  return applyTransition(
+    tx,
+    context,
+    contract,
+    trigger,
+    options,
+    contract.status,
+    fail as unknown as TransitionRejecter,
+  );
 }
 
 /** The same for a contract that is being created; creation is never rejected by the table. */
 export function createByTransition(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   trigger: "create-from-template" | "upload-for-review" | "upload-for-signature" | "import-executed",
   options: TransitionOptions,
 ): Promise<Contract> {
-  return applyTransition(tx, world, contract, trigger, options, "(new)", (code) => {
+  return applyTransition(tx, context, contract, trigger, options, "(new)", (code) => {
     throw new Error(`The lifecycle table does not allow creating a contract: ${code}`);
   });
 }
@@ -73,18 +81,18 @@ async function applyTransition(
   const outcome = move(before, trigger, at, from);
   if (outcome.refused !== undefined) return refuse(outcome.refused, outcome.data);
 
-  const { taken } = outcome;
+  const { appliedMove } = outcome;
   const after = patch ? patch(outcome.contract) : outcome.contract;
   const leaves = after.status !== before.status || after.deleted_at !== null || from === "(new)";
   if (leaves) await stopTimers(tx, after);
-  const invited = findInvitedSignatories(taken, before, after);
-  await startTimers(tx, after, { taken, leaves, at, autoSignMs: settings.autoSignMs, invited, addressees });
+  const invited = findInvitedSignatories(appliedMove, before, after);
+  await startTimers(tx, after, { appliedMove, leaves, at, autoSignMs: settings.autoSignMs, invited, addressees });
   tx.put(contracts, after);
   if (leaves && isOver(after)) await endInvitations(tx, after, at);
 
   const facts = await readContractFacts(tx, after);
-  const performed_by = taken.by === "SYSTEM" ? SYSTEM : by;
-  for (const activity of taken.emits) {
+  const performed_by = appliedMove.by === "SYSTEM" ? SYSTEM : by;
+  for (const activity of appliedMove.emits) {
     for (const data of createActivityDataPerPerson(activity, after, { invited, addressees })) {
       await emit(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts, data });
     }
