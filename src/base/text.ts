@@ -1,6 +1,6 @@
 /**
- * The candidate that was probably meant: at most two typing mistakes away, and less than half of the word. The argument
- * parser only corrects names of commands and flags.
+ * The candidate that was probably meant: at most two typing mistakes away, and less than half of the word. By hand: the
+ * argument parser only corrects names of commands and flags.
  */
 export function findNearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;

@@ -158,8 +158,8 @@ const maxBackoffMs = 30_000;
 
 /**
  * Sends until a response is final. A request that is not repeatable is only sent again after 429, which means that
- * nothing was done. Full jitter over a doubling bound; `Retry-After` is a minimum (RFC 9110, 10.2.3). undici's own
- * handler is not used, because it caps that wait and has no jitter.
+ * nothing was done. Full jitter over a doubling bound; `Retry-After` is a minimum (RFC 9110, 10.2.3). By hand: undici's
+ * own handler caps that wait, and has no jitter.
  */
 export async function withRetries(
   send: () => Promise<HttpResponse>,

@@ -102,8 +102,8 @@ function toStandaloneSchema({ additionalProperties, ...schema }: JsonSchema): Js
 }
 
 /**
- * A JSON Schema as the text of a TypeScript type, for published declarations without a schema library. Generators are
- * not used, because they write whole files.
+ * A JSON Schema as the text of a TypeScript type, for published declarations without a schema library. By hand:
+ * generators write whole files, while these types are embedded in one.
  */
 const renderType = (schema: JsonSchema): string => renderSchema(schema, { root: schema, depth: 0, open: [] });
 
