@@ -14,17 +14,17 @@ import { createJsonResponse } from "./response.ts";
 interface Remark {
   readonly author: string;
   readonly text: string;
-  /** Fields that name the contract, in order of precedence. */
+  /** Fields that may name the contract, in order of precedence. */
   readonly places: readonly (string | undefined)[];
-  /** Whether it names a contract in any case: a button does, a message may. */
+  /** Whether it must name a contract: a button does, a message may. */
   readonly isAboutContract: boolean;
 }
 
 const webhooks = /^\/router\/v1\/integrations\/(?:destinations\/[^/]+\/)?(chat_[ab])\/webhook\/(\w+)\/?$/;
 
 /**
- * Answers what the router forwards of chat_a and chat_b (DECISIONS.md, R21 and R22): a message or an interaction that names
- * a contract becomes a comment on it, a menu gets the contracts that fit. Undefined for any other request.
+ * Responds to forwarded requests of chat_a and chat_b (DECISIONS.md, R21 and R22). A message or an interaction that
+ * names a contract becomes a comment on it; a menu gets the matching contracts. Undefined for any other request.
  */
 export async function respondToChat(
   request: ReceivedRequest,
@@ -52,7 +52,7 @@ export async function respondToChat(
   return createJsonResponse(200, app === "chat_a" ? { text } : { type: "message", text });
 }
 
-/** A form holds it in a field, an event is the body itself. */
+/** A form has it in a field. The body of an event is the payload itself. */
 function parsePayload(request: ReceivedRequest) {
   const form = parseForm(request);
   return parseJsonObject(form ? form.get("payload") : request.body);
@@ -76,7 +76,7 @@ function parseChatARemark(payload: Payload): Remark | undefined {
   const { event } = payload;
   if (isObject(event)) {
     const text = stringAt(event, "text");
-    // A bot that answers itself would never end.
+    // Two bots that reply to each other would never stop.
     if (text === undefined || stringAt(event, "bot_id") !== undefined) return undefined;
     return { author: stringAt(event, "user") ?? "chat_a", text, places: [text], isAboutContract: false };
   }
@@ -122,7 +122,7 @@ function parseChatBRemark(activity: Payload): Remark | undefined {
   return { author, text: stringAt(data, "comment") ?? `${author}: ${verb}`, places, isAboutContract: true };
 }
 
-/** The workspace that a team or a tenant belongs to. */
+/** The workspace of a team or a tenant. */
 async function findWorkspace(view: View, teams: Texts, { cluster }: ClusterContext, finding: ReportFinding) {
   const clusterWorkspaces = await view.list(workspaces, { by: "cluster", equals: cluster.id });
   const isOf = ({ chat_a_teams, chat_b_tenants }: Workspace) =>
@@ -133,7 +133,7 @@ async function findWorkspace(view: View, teams: Texts, { cluster }: ClusterConte
   return workspace;
 }
 
-/** The composite id of the contract that was commented on; undefined: none. */
+/** The composite id of the contract with the new comment; undefined: none. */
 async function addRemark(
   tx: Transaction,
   { author, text, places, isAboutContract }: Remark,
@@ -160,17 +160,17 @@ async function addRemark(
   return named;
 }
 
-/** As long as a message of chat_a, which needs no sign-in. */
+/** The maximum length of a message in chat_a, which needs no sign-in. */
 const maxComment = 40_000;
 
 const isOfWorkspace = ({ workspace_id, deleted_at }: Contract, { id }: Workspace): boolean =>
   workspace_id === id && deleted_at === null;
 
-/** As many as a menu of chat_a shows, with names as long as it shows them. */
+/** The maximum number of options in a menu of chat_a, and the maximum length of their names. */
 const maxOptions = 100;
 const maxOptionText = 75;
 
-/** The newest contracts whose name or composite id has the query in it. */
+/** The newest contracts whose name or composite id contains the query. */
 async function listOptions(
   view: View,
   payload: Payload,
@@ -191,7 +191,9 @@ async function listOptions(
   };
 }
 
-/** Whether a workspace is suspended after an event, by its type; an event that holds the subscription says it itself. */
+/**
+ * Whether a workspace is suspended after an event, by the event type. An event with the subscription has its status.
+ */
 const isSuspendingEvent = lookupTable<boolean>({
   subscription_paused: true,
   subscription_cancelled: true,
@@ -202,7 +204,9 @@ const isSuspendingEvent = lookupTable<boolean>({
   subscription_renewed: false,
 });
 
-/** Takes an event of the billing provider: the plan of the workspace that it names, and its suspension (DECISIONS.md, R32). */
+/**
+ * Handles an event of the billing provider: the plan of the named workspace, and its suspension (DECISIONS.md, R32).
+ */
 export async function acceptBillingEvent(
   { body }: ReceivedRequest,
   { store, cluster }: ClusterContext,
@@ -233,7 +237,7 @@ const parsePlan = (event: unknown): string | undefined =>
   stringAt(event, "content", "subscription", "plan_id") ??
   stringAt(event, "content", "subscription", "subscription_items", "0", "item_price_id");
 
-/** Undefined: the event says nothing about it. */
+/** Undefined: the event does not say. */
 function isSuspendedBy(event: unknown): boolean | undefined {
   const status = stringAt(event, "content", "subscription", "status");
   if (status !== undefined) return status === "paused" || status === "cancelled";

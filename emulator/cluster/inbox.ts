@@ -30,7 +30,7 @@ type InboxResponder = (
   finding: ReportFinding,
 ) => Promise<Passthrough>;
 
-/** Actions of an emulated cluster for forwarded requests, by method and path. */
+/** Handlers of an emulated cluster for forwarded requests, by method and path. */
 const known = lookupTable<InboxResponder>({
   "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
     const { captcha } = await store.read(readApps);
@@ -47,7 +47,7 @@ const known = lookupTable<InboxResponder>({
 
 const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth|router\/v1\/oauth2\.0)\//;
 
-/** Tokens and keys. Signing is loaded late: few runs of an emulator need it. */
+/** Tokens and keys. Signing is loaded on demand, because few runs of an emulator need it. */
 async function respondAsIdentity(
   request: ReceivedRequest,
   path: string,
@@ -60,14 +60,14 @@ async function respondAsIdentity(
 }
 
 /**
- * Answers what the router forwards to an emulated cluster: by the seed's script, else as the cluster would, else
- * with an echo, or nothing under `--strict=paths` (DECISIONS.md, R38). Everything is noted in the inbox.
+ * Responds to forwarded requests as an emulated cluster: with the seed's script, otherwise as the cluster would,
+ * otherwise with an echo, or 404 with `--strict=paths` (DECISIONS.md, R38). All requests are logged in the inbox.
  */
 export const createForwardedHandler =
   (cluster: ClusterContext, inbox: Inbox) =>
   async (request: ReceivedRequest, finding: ReportFinding): Promise<Passthrough | undefined> => {
     const context = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
-    // A person's browser, not something forwarded: it leaves no row in the inbox.
+    // A request of a person's browser that was not forwarded, so it is not in the inbox.
     const page = await handleRecipientPage(request, context, finding);
     if (page) return page;
     const { path } = parseRequestTarget(request.target);
@@ -102,7 +102,7 @@ function respondWithEcho(
   return createJsonResponse(200, { cluster_id: cluster.id, method, path: target.split("?", 1)[0] });
 }
 
-/** A public route that the emulator does not have; undefined if the service has none either. */
+/** A public route that the emulator does not have; undefined if the service does not have it either. */
 function respondUnemulated(path: string): Passthrough | undefined {
   const route = findUnemulatedRoute(path);
   if (route === undefined) return undefined;
@@ -113,7 +113,7 @@ function respondUnemulated(path: string): Passthrough | undefined {
 
 async function respondAsScripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterContext) {
   const { answers } = await store.read(readApps);
-  // A seed may spell it as it is sent, or as it reads.
+  // A seed may contain the encoded or the decoded path.
   const isAt = (given: string) => given === path || parseRequestTarget(given).path === path;
   const found = answers.find(
     (each) => each.method === method && (each.cluster_id ?? cluster.id) === cluster.id && isAt(each.path),
@@ -134,20 +134,20 @@ export interface InboxRow {
 }
 
 /**
- * A row as it is stored: its headers and its body as a string each. Dozens of small strings would hold three times as
- * much, and the bytes of a body all that came with them in one piece.
+ * A stored row, with its headers and its body as one string each. Dozens of small strings would take three times as
+ * much memory, and a slice of the body would retain the whole chunk.
  */
 interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
-  /** Name and value by turns, a line each: no header holds the end of one. */
+  /** Alternating names and values, one per line, because no header contains a line end. */
   readonly head: string;
-  /** A character for each byte. */
+  /** One character for each byte. */
   readonly body: string;
 }
 
 /** Estimated size of a row without its strings. */
 const rowBytes = 120;
 
-/** Requests that the router forwarded to one emulated cluster: in memory, the oldest dropped first. */
+/** Requests that the router forwarded to one emulated cluster, in memory. The oldest are dropped first. */
 export class Inbox {
   readonly #log: ByteBoundedLog<PackedRow>;
   readonly #hideSecrets: (text: string) => string;
@@ -185,7 +185,7 @@ export class Inbox {
       .map(({ head, body, ...rest }) => ({ ...rest, rawHeaders: head.split("\n"), body: Buffer.from(body, "latin1") }));
   }
 
-  /** Ids begin again from 1. */
+  /** Ids start again from 1. */
   clear(): void {
     this.#log.clear();
     this.#lastId = 0;

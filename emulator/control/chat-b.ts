@@ -37,7 +37,7 @@ export const chatBIssuerHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** The issuer's private key: created on first use, since that takes longer than starting an emulator. */
+/** The issuer's private key, which is created on first use because that takes longer than starting an emulator. */
 async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | "settings">) {
   const [storedKey] = await store.read((view) => view.list(chatBKeys));
   if (storedKey) return storedKey;
@@ -45,7 +45,7 @@ async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | 
   const jwk = settings.deterministic ? await deriveSeededJwk(`chat_b\0${appId}`) : await createPrivateJwk();
   const kid = await calculateJwkThumbprint({ ...jwk, kty: "RSA" });
   return store.transaction("make the key of chat_b", async (tx) => {
-    // Of several requests that found none, the first to arrive here decides.
+    // Of several requests that found none, the first one here wins.
     const [first] = await tx.list(chatBKeys);
     if (first) return first;
     const row = { kid, jwk: { ...jwk } as Record<string, string> };

@@ -51,7 +51,7 @@ export const deliveryHandlers = {
 
 type ScheduleSettings = Pick<Settings, "retrySchedule">;
 
-/** Deliveries as lists show them. */
+/** Deliveries in the format of lists. */
 export async function toListRecords(view: View, logged: readonly LoggedDelivery[], settings: ScheduleSettings) {
   const rows = logged.map(({ delivery }) => delivery);
   const records = await toDeliveryRecords(view, rows, settings);
@@ -120,7 +120,7 @@ async function readHeaders(view: View, { webhook_id, workspace_id }: Delivery, b
   };
 }
 
-/** With what decides about the attempt that is planned: the state of the subscription (DECISIONS.md, C18). */
+/** Includes the state of the subscription, which decides about the planned attempt (DECISIONS.md, C18). */
 export async function toDeliveryRecords(view: View, rows: readonly Delivery[], settings: ScheduleSettings) {
   const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
   const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => webhook_id);
@@ -146,7 +146,7 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
   });
 }
 
-/** An attempt as lists show it. */
+/** An attempt in the format of lists. */
 export const toAttemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms, ...row }: Attempt) => ({
   number,
   resend,
@@ -161,10 +161,10 @@ export const toAttemptRecord = ({ number, resend, planned_at, at, status, error,
 
 const toFaultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };
 
-/** This many characters of a response are shown in lists. */
+/** Maximum number of characters of a response in lists. */
 const shownOfAnswer = 200;
 
-/** As one line; null if there is nothing to read. */
+/** The first line; null if it is empty. */
 function getFirstLine(body: string | null): string | null {
   const line = (body ?? "")
     .slice(0, 4 * shownOfAnswer)

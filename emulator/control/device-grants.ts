@@ -17,7 +17,7 @@ import type { User } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { createCsrfToken, requireCsrfToken } from "./csrf-token.ts";
 
-/** More than anyone reads. */
+/** Maximum number of listed users, because nobody reads more. */
 const maxListed = 500;
 
 const why: Readonly<Record<DecisionProblem, string>> = {
@@ -92,7 +92,7 @@ const outcome = {
 
 const nameDevice = (userCode: string): string => `device ${toUserCodeKey(userCode)}`;
 
-/** The page that asks for a code; the input stays, to be corrected. */
+/** The page that asks for a code. The input stays, to be corrected. */
 const renderEntryPage = (problem?: string, typed?: string): HtmlPage =>
   createPage(
     "Connect a device",
@@ -101,10 +101,10 @@ const renderEntryPage = (problem?: string, typed?: string): HtmlPage =>
 <p><button>Continue</button></p></form>`,
   );
 
-/** Values of the form for its fields. */
+/** Values for the fields of the form. */
 type FormValues = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
-/** The page that asks whether the device of a code may continue; the other one when the code is good for nothing. */
+/** The page that asks whether to approve the device with a code, or the page for a new code if this one is invalid. */
 async function renderQuestion(
   context: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
   { user_code, cluster_id, email }: FormValues,
@@ -150,10 +150,7 @@ interface DeviceDecision {
 
 type DecisionProblem = UndecidableReason | "no-cluster" | "no-person";
 
-/**
- * Decides about a user code as the operation of the clusters does, and remembers who it was, so that the tokens are
- * for them.
- */
+/** Decides about a user code like the clusters' operation, and stores who decided, so that the tokens are for them. */
 export async function decideDeviceGrant(
   tx: Transaction,
   { clusters, clock }: Pick<ControlContext, "clusters" | "clock">,

@@ -22,7 +22,7 @@ export const faultHandlers = {
     if (operation !== undefined && !registry.some(({ id }) => id === operation)) {
       fail("invalid-control-input", { problems: [`operation: ${operation} not found`] });
     }
-    // Made now: the request itself would be held for as long as the fault.
+    // Checked immediately, because a fault would delay the request itself.
     const row = request.cause.row?.(undefined);
     return toFaultRecord(faults.add(body, row && { id: row.id, row: () => row }));
   },
@@ -73,7 +73,9 @@ const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "inst
 
 const sendPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
-/** The form ends at the callback of the flow, at a real back end perhaps, which redirects to a front end of its own. */
+/**
+ * The form is submitted to the callback of the flow, which may be at a real back end and redirect to its own front end.
+ */
 function renderQuestion(
   context: ProviderContext,
   { flow, provider, state, destination }: ProviderVisit,

@@ -49,7 +49,7 @@ export const invitationHandlers = {
 
 type InvitationQuery = InputOf<typeof listInvitations>["query"];
 
-/** Issued ones, newest first, then those of seeds; no more are read than the page shows, if an index knows them. */
+/** Issued invitations, newest first, then those of seeds. With an index, only the rows of the page are read. */
 async function listMatching(view: View, wanted: InvitationQuery) {
   const { limit, offset, ...compared } = wanted;
   const slice = selectSlice(wanted);

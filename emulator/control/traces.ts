@@ -33,7 +33,7 @@ export const traceHandlers = {
     const ref = parseRef(params.ref, fail);
     requireOwn(ref, params.ref, context);
     if (!(await look(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
-    // After a reset nothing is stored of it any more.
+    // After a reset the trace is gone.
     const readShownNodes = async () => (await look(store, runner, ref))?.nodes.map(toShownNode) ?? [];
     return streamWhileAllowed(context, (signal) => watchChanges(store, signal, readShownNodes));
   },

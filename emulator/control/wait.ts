@@ -13,7 +13,7 @@ import { requireContractById } from "./contracts/contracts.ts";
 type WaitQuery = InputOf<typeof wait>["query"];
 type ContractWaitQuery = WaitQuery & { readonly contract_id: number | undefined };
 
-/** The situation at one moment: whether it is enough, and what to show. */
+/** The state at one moment: whether the condition is met, and what to show. */
 interface WaitState {
   readonly reached: boolean;
   readonly events?: readonly WebhookEvent[];
@@ -26,7 +26,7 @@ interface WaitState {
 }
 type ContractStatus = NonNullable<WaitQuery["contract_status"]>;
 
-/** Number of near matches that are shown. */
+/** Maximum number of near matches. */
 const maxNear = 10;
 
 export const waitHandlers = {
@@ -75,12 +75,12 @@ export const waitHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** Whether a webhook exists, or existed and has stored deliveries. */
+/** Whether a webhook exists, or has stored deliveries. */
 const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.get(subscriptions, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
-/** Checks again after every change, until it is enough, the time is over or the caller goes away. */
+/** Checks again after every change, until the condition is met, the time is over or the caller disconnects. */
 async function waitUntil(
   store: Store,
   wall: WallClock,
@@ -144,7 +144,7 @@ async function checkDeliveries(view: View, awaited: ContractWaitQuery): Promise<
 
 async function checkStatus(view: View, contractId: number, wanted: ContractStatus): Promise<WaitState> {
   const row = await view.get(contracts, contractId);
-  // Deleted while it was waited for: it has no status any more.
+  // It was deleted in the meantime, so it has no status.
   if (!row || row.deleted_at !== null) return { reached: false };
   const contract = {
     contract_id: row.id,

@@ -2,19 +2,19 @@ import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.
 
 import type { CauseRow } from "../store/cause.ts";
 
-/** Number of the newest responses that are remembered. */
+/** Number of the newest responses that are retained. */
 const maxKnown = 2_048;
 
-/** Requests whose rows are there and whose responses are to come: a row is durable before its request is answered. */
+/** Requests whose rows exist and whose responses are still pending: a row is durable before its request is answered. */
 export class PendingResponses {
   readonly #onFinished: (name: string, answered: RequestOutcome | undefined) => void;
   readonly #unwatch: () => void;
   readonly #awaited = new Set<string>();
   readonly #known = new Map<number, RequestOutcome>();
-  /** An earlier request that is not stored was answered long ago. */
+  /** An earlier request that is not in the list was answered long ago. */
   #oldestKnown: number;
 
-  /** Publishes each awaited request with its response; the remaining ones at the end without one. */
+  /** Publishes each pending request with its response, and the remaining ones at the end without one. */
   constructor(log: RequestLog, onFinished: (name: string, answered: RequestOutcome | undefined) => void) {
     this.#onFinished = onFinished;
     this.#oldestKnown = log.lastNumber;
@@ -23,12 +23,12 @@ export class PendingResponses {
     );
   }
 
-  /** How many are waited for. */
+  /** Number of pending requests. */
   get awaited(): number {
     return this.#awaited.size;
   }
 
-  /** False: it is not a request, or its response is already known. It may be published at once. */
+  /** False: it is not a request, or its response is already known, so it can be published at once. */
   wait(name: string): boolean {
     const number = Number(/^request:(\d+)$/.exec(name)?.[1] ?? 0);
     const answered = this.#known.get(number);
@@ -38,7 +38,7 @@ export class PendingResponses {
     return true;
   }
 
-  /** Another state was put in: it gives the same numbers once more. */
+  /** The state was replaced, so the same numbers occur again. */
   forget(): void {
     this.#known.clear();
     this.#oldestKnown = 0;
@@ -63,11 +63,11 @@ export class PendingResponses {
   }
 }
 
-/** Result of a request, as its line in the log has it. */
+/** Result of a request, from its entry in the log. */
 export type RequestOutcome = Pick<LoggedRequest, "id" | "at" | "wallAt" | "status" | "durationMs">;
 
 /**
- * The response to the request that a cause is; undefined if none is known. Rows of causes hold none: they are written
- * before it is given, and a second write for each would be felt.
+ * The response to the request of a cause; undefined if it is unknown. Causes do not contain it: they are written before
+ * the response is sent, and a second write for each would be too slow.
  */
 export type FindRequestOutcome = (row: Pick<CauseRow, "id" | "at">) => RequestOutcome | undefined;

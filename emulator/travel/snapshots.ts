@@ -30,7 +30,7 @@ import {
 
 interface SnapshotContext {
   readonly store: Store;
-  /** Everything that the state is made of. */
+  /** Everything that belongs to the state. */
   readonly collections: readonly Collection[];
   readonly snapshotStore: SnapshotStore;
   readonly runner: Runner;
@@ -46,44 +46,44 @@ interface SnapshotContext {
   readonly report: (line: string) => void;
 }
 
-/** A snapshot as a list shows it. */
+/** A snapshot in the format of lists. */
 export interface SnapshotInfo extends StoredSnapshot {
-  /** Virtual milliseconds; undefined if the document has none: it is not a snapshot, or damaged. */
+  /** Virtual milliseconds; undefined if the document has none, so that it is damaged or not a snapshot. */
   readonly at: number | undefined;
-  /** ISO time of the wall clock; undefined under --deterministic. */
+  /** ISO time of the wall clock; undefined with --deterministic. */
   readonly savedAt: string | undefined;
 }
 
 export interface RestoreResult {
-  /** The name under which the state that was left is stored; undefined if nothing of it was taken back. */
+  /** The name under which the previous state was saved; undefined if nothing was undone. */
   readonly backupSnapshot: string | undefined;
-  /** Running entries of the schedule: their outcomes were not stored. */
+  /** Running entries of the schedule, whose outcomes were not stored. */
   readonly dropped: readonly ScheduledEntry[];
 }
 
 export interface RewindResult extends RestoreResult {
-  /** How many requests from outside and clock advances were taken back, a clock advance maybe in part. */
+  /** Number of undone external requests and clock advances. The first clock advance may be undone in part. */
   readonly undone: number;
 }
 
 export interface Diff extends DiffReport {
   readonly from: string;
-  /** Null: the present state. */
+  /** Null: the current state. */
   readonly to: string | null;
 }
 
-/** Name under which the present state is saved: `before-1`, `before-2`, … */
+/** Names under which the current state is saved: `before-1`, `before-2`, … */
 const beforeName = /^before-(\d+)$/i;
-/** This many of these stay, the newest. */
+/** Maximum number of these. The newest stay. */
 const maxBackups = 10;
 
-/** How long a snapshot waits for running entries, wall-clock time: a receiver may hang. */
+/** How long a snapshot waits for running entries, in wall-clock time, because a receiver may hang. */
 const patienceMs = 1_000;
 
-/** The snapshots of one emulator: kept states with a name. */
+/** The snapshots of one emulator: saved states with a name. */
 export class Snapshots {
   readonly #context: SnapshotContext;
-  /** Changes of the list of snapshots: one at a time, for a free name is found before it is taken. */
+  /** Serializes changes of the list of snapshots, because a free name is found before it is used. */
   #changing: Promise<unknown> = Promise.resolve();
   readonly #watchers = new Set<() => void>();
 
@@ -91,7 +91,7 @@ export class Snapshots {
     this.#context = context;
   }
 
-  /** Saves the present state. Requests do not wait for it. Fails with SnapshotExistsError unless `replace`. */
+  /** Saves the current state without blocking requests. Fails with SnapshotExistsError unless `replace`. */
   save(name: string, { replace = false }: { readonly replace?: boolean } = {}): Promise<SnapshotInfo> {
     return this.#runExclusive(() => this.#save(name, replace));
   }
@@ -105,10 +105,10 @@ export class Snapshots {
     return this.find(name);
   }
 
-  /** The document of a snapshot, kept nowhere: the state as it is when its first piece is asked for. */
+  /** The document of a snapshot, which is not stored. It has the state at the time when its first chunk is read. */
   async exportPresent(name: string): Promise<AsyncIterable<Uint8Array>> {
     const { store, runner, clock, wall } = this.#context;
-    // An attempt that is under way would be made once more after each restore. Where time passes, there is always one.
+    // A running attempt would be repeated after each restore. If the clock runs, there is always one.
     if (clock.mode !== "real") await withTimeout(wall, patienceMs, runner.whenIdle());
     return addChecksum(store.export(() => this.#buildHead(name)));
   }
@@ -134,7 +134,7 @@ export class Snapshots {
     });
   }
 
-  /** Calls when there may be others. Returns the function that ends it. */
+  /** Calls the function when the list may have changed. Returns a function that stops it. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
@@ -145,7 +145,7 @@ export class Snapshots {
   }
 
   /**
-   * Differences of another snapshot, or of the present state. Fails with SnapshotNotFoundError and
+   * Differences of another snapshot, or of the current state. Fails with SnapshotNotFoundError and
    * InvalidSnapshotError.
    */
   async diff(from: string, to: string | undefined): Promise<Diff> {
@@ -165,7 +165,7 @@ export class Snapshots {
     return this.collections.filter((one) => one !== controlTokens);
   }
 
-  /** Whether nothing but time is different now. Most often it is seen by how much there is. */
+  /** Whether only time has changed. The sizes usually answer this. */
   async #isSame(other: Store, beside: SnapshotHead["beside"]): Promise<boolean> {
     const { store, faults } = this.#context;
     const compared = this.#compared.filter((one) => one !== causes);
@@ -174,7 +174,7 @@ export class Snapshots {
     return describeDiff(await compare(other, store, compared), beside.faults, faults.toStored(), () => undefined).same;
   }
 
-  /** The state of a snapshot, whole. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
+  /** The whole state of a snapshot. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
   async load(name: string): Promise<LoadedState & { readonly snapshotHead: SnapshotHead }> {
     const { snapshotStore, store } = this.#context;
     const document = await snapshotStore.open(name);
@@ -191,8 +191,8 @@ export class Snapshots {
   }
 
   /**
-   * Goes back to a snapshot: rows, time, ids and faults are what they were. The present state is stored first. Fails
-   * with SnapshotNotFoundError and InvalidSnapshotError, and then nothing is changed.
+   * Restores a snapshot with its rows, time, ids and faults. The current state is saved first. Fails with
+   * SnapshotNotFoundError and InvalidSnapshotError, without changes.
    */
   restore(name: string): Promise<RestoreResult> {
     return this.#runExclusive(() => this.#restore(name));
@@ -209,7 +209,7 @@ export class Snapshots {
     return this.#restoreStore(next, snapshotHead.beside, !(await this.#isSame(next, snapshotHead.beside)));
   }
 
-  /** Puts a state that was exported instead of the present one, which is stored first, and has no history. */
+  /** Replaces the current state, which is saved first, by an exported state, which has no history. */
   replace(next: Store): Promise<RestoreResult> {
     return this.#runExclusive(async () => {
       const { faults, requestLog } = this.#context;
@@ -220,9 +220,8 @@ export class Snapshots {
   }
 
   /**
-   * Goes back on the way that led to the present state, which is stored. Scripted faults stay as they are. Fails with
-   * HistoryUnavailableError, with RewindTargetInFutureError, and with RewindOutOfRangeError, and then nothing is
-   * changed.
+   * Rewinds along the history of the current state, which is saved. Scripted faults stay. Fails with
+   * HistoryUnavailableError, RewindTargetInFutureError and RewindOutOfRangeError, without changes.
    */
   rewind(target: RewindTarget): Promise<RewindResult> {
     return this.#runExclusive(() => this.#rewind(target));
@@ -242,7 +241,7 @@ export class Snapshots {
       return { backupSnapshot: undefined, undone: 0, dropped: [] };
     const { store: next, past } = await history.stateAfter(first ? first.number - 1 : present.line);
     const storedCauses = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
-    // Only later results are in the history.
+    // The history only has later results.
     if (before !== undefined && storedCauses.has(before))
       throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
     const startedAt = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
@@ -254,14 +253,15 @@ export class Snapshots {
     const place = IdPosition.safeParse(ids).data ?? null;
     const requests = findLastNumber(chains.flat(), storedCauses) ?? requestLog.lastNumber;
     const beside = { faults: faults.toStored(), ids: place, requests, place: past };
-    // A clock advance may be taken back in part.
+    // A clock advance may be undone in part.
     const steps = new Set(chains.map(findOrigin).filter((id) => parseCauseNumber(id) !== undefined));
     const undone = [...steps].filter((id) => !storedCauses.has(id) || id.startsWith("advance:")).length;
     return { ...(await this.#restoreStore(next, beside, first !== undefined)), undone };
   }
 
   /**
-   * Puts a state instead of the present one, which is stored, unless only time is another: ten stay, none for nothing.
+   * Replaces the current state. It is saved first, unless only time has changed. Ten backups are kept, and none is
+   * removed in vain.
    */
   async #restoreStore(next: Store, beside: SnapshotHead["beside"], isKept = true): Promise<RestoreResult> {
     const { snapshotStore, faults, ids, requestLog, report } = this.#context;
@@ -290,7 +290,7 @@ export class Snapshots {
     if (!isKept) return { backupSnapshot: undefined, dropped };
     const backupNames = names.filter((name) => beforeName.test(name));
     for (const old of backupNames.slice(0, Math.max(0, backupNames.length + 1 - maxBackups))) {
-      // The state is replaced: files that cannot be removed are removed the next time.
+      // The state is replaced. Files that cannot be removed now are removed the next time.
       await snapshotStore.remove(old).catch(() => {});
     }
     return { backupSnapshot: backupSnapshot, dropped };
@@ -348,7 +348,7 @@ const countRows = (store: Store, collections: readonly Collection[]): Promise<nu
 /** The number of the last request before these; undefined if none of them has a number. */
 function findLastNumber(used: readonly string[], stored: ReadonlySet<string>): number | undefined {
   const lastStored = [...stored].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
-  // Stored causes continue to have effects: they are older.
+  // Stored causes continue to have effects. They are older.
   const numbers = used.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastStored);
   return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }
@@ -359,32 +359,32 @@ function rejectIncomplete(name: string, what: string): never {
 
 /** Metadata in the document of a snapshot. */
 const SnapshotDescription = z.object({
-  /** Its own name, so that a renamed file is recognized. */
+  /** Its name, so that a renamed file is recognized. */
   name: z.string(),
   /** Virtual milliseconds. */
   at: z.int(),
-  /** ISO time of the wall clock; null under --deterministic, where the wall leaves no trace. */
+  /** ISO time of the wall clock; null with --deterministic, where the wall clock leaves no trace. */
   saved_at: z.string().nullable(),
 });
 type SnapshotDescription = z.infer<typeof SnapshotDescription>;
 
-/** Data that an emulator has in memory next to the state, and a snapshot stores with it. */
+/** Data of an emulator in memory, which a snapshot also stores. */
 const Beside = z.object({
   faults: StoredFaults,
   ids: IdPosition.nullable(),
   /** The number of the last request. */
   requests: z.int(),
-  /** Last line of the store's history, if one is stored. */
+  /** Last line of the store's history, if it is stored. */
   place: z.object({ number: z.int(), checksum: z.int() }).nullish(),
 });
 
-/** The members at the top of a snapshot's document. */
+/** The top-level fields of a snapshot's document. */
 export const SnapshotHead = z.object({ snapshot: SnapshotDescription, beside: Beside });
 export type SnapshotHead = z.infer<typeof SnapshotHead>;
 
 /**
- * Metadata in the first lines of a document, without reading the rest; undefined if it has none. Its members are on a
- * line each.
+ * Metadata in the first lines of a document, without reading the rest; undefined if it has none. Each field is on one
+ * line.
  */
 function parseAbout(firstBlock: string): SnapshotDescription | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];

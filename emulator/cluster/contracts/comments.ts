@@ -44,7 +44,7 @@ export const commentHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** Writes a user's comment, by name and number, into the activity log of a contract. */
+/** Adds a user's comment to the activity log of a contract. */
 export async function addComment(
   tx: Transaction,
   { clock }: { readonly clock: Clock },
@@ -63,5 +63,5 @@ export async function addComment(
 export const listComments = (view: View, { id }: Contract): Promise<readonly Comment[]> =>
   view.list(comments, { by: "contract", equals: id });
 
-// Replies are written in the application alone.
+// Replies can only be written in the application.
 const toCommentRecord = ({ id, contract_id, comment }: Comment) => ({ id, contract_id, comment, replies: [] });

@@ -24,7 +24,7 @@ export const contractHandlers = {
       await emitCounterpartyChanges(tx, { clock, caller }, changes);
       const created = await createByTransition(tx, context, draft, "create-from-template", { by });
       const options = body.send_to_counterparty_config;
-      // Nothing but missing signatories can be in the way of a draft that has just been made.
+      // Only missing signatories can prevent sending a new draft.
       const refuse = fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
       const row = body.workflow_config?.auto_send_to_counterparty
         ? await transition(tx, context, created, "send", { by, addressees: getAddressees(options) }, refuse)
@@ -77,7 +77,7 @@ interface SendOptions {
 
 const getAddressees = (options: SendOptions | null | undefined) => ({ to: options?.to_emails, cc: options?.cc_emails });
 
-/** The rows of the recipients answer: DECISIONS.md, F13. */
+/** The response for recipients has their rows (DECISIONS.md, F13). */
 export function listRecipients(view: View, contract: Contract): Promise<z.input<typeof Recipient>[]> {
   return Promise.all(contract.signatories.map((signatory, i) => toRecipient(view, contract, signatory, i + 1)));
 }

@@ -12,10 +12,10 @@ import { storeContractChange } from "./creation/new-contract.ts";
 import { formatFullName } from "./records.ts";
 import { type Contract, contracts, type Party } from "./rows.ts";
 
-/** A party of the other side as a request names it. */
+/** A counterparty in a request. */
 export type PartyInput = Omit<Party, "counterparty_id">;
 
-/** The parties of a contract, with what of the workspace's list of counterparties is new by them. */
+/** The parties of a contract, with the changes to the workspace's list of counterparties. */
 export interface ResolvedParties {
   readonly parties: readonly Party[];
   readonly changes: readonly CounterpartyChange[];
@@ -40,7 +40,7 @@ export async function resolveParties(
 }
 
 /**
- * The address of `organization_details`, in the form of the list of counterparties. Their other keys are in the
+ * The address in `organization_details`, in the form of the list of counterparties. Its other keys are stored in the
  * contract.
  */
 function toAddress(details: PartyInput["organization_details"], { jurisdictions }: Workspace): NewAddress | null {
@@ -59,7 +59,7 @@ function toAddress(details: PartyInput["organization_details"], { jurisdictions 
   };
 }
 
-/** The party in the `counterparty_…` fields of an upload; undefined without one. */
+/** The party in the `counterparty_…` fields of an upload, or undefined. */
 export function parsePartyFields({
   counterparty_organization_name: name,
   counterparty_is_individual,
@@ -85,10 +85,10 @@ interface PartyContext {
   readonly by: Performer;
 }
 
-/** Whether the parties of a contract may still change: before signature begins. */
+/** Whether the parties of a contract may still change, which is before it can be signed. */
 export const isOpen = ({ status }: Contract): boolean => status === "DRAFT" || status === "REDLINING";
 
-/** Assigns an entity to the contract, and emits that; nothing happens if it is assigned already (DECISIONS.md, C23). */
+/** Assigns an entity to the contract and emits that, unless it is assigned already (DECISIONS.md, C23). */
 export async function replaceEntity(
   tx: Transaction,
   context: PartyContext,

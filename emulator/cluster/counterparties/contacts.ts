@@ -24,7 +24,7 @@ export const counterpartyContactHandlers = {
   "counterparty-contacts.create": ({ params, body }, context) =>
     context.store.transaction("counterparty-contacts.create", async (tx) => {
       const row = await requireCounterparty(tx, context.caller, params, context.fail);
-      // There is always a primary contact.
+      // There must always be a primary contact.
       const is_primary = body.is_primary || row.contacts.length === 0;
       const contact = { id: tx.next("counterparty_contact"), name: body.name, email: body.email, is_primary };
       const after = { ...row, contacts: ensureSinglePrimary([...row.contacts, contact], contact) };
@@ -71,7 +71,7 @@ export const counterpartyContactHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** Stores the contacts of a counterparty, and emits those among `ids` that have changed. */
+/** Stores the contacts of a counterparty, and emits changes of the contacts in `ids`. */
 async function keepChanged(
   tx: Transaction,
   context: EventContext,
@@ -96,7 +96,7 @@ interface ContactChange {
   readonly is_primary?: boolean | undefined;
 }
 
-/** The contacts of a counterparty, while some of them are changed: at most one stays primary. */
+/** The contacts of a counterparty during changes. At most one stays primary. */
 class Contacts {
   readonly #byId: Map<number, Contact>;
   #primary: Contact | undefined;
@@ -115,7 +115,7 @@ class Contacts {
     return this.#byId.get(id);
   }
 
-  /** Changes an existing one. */
+  /** Updates an existing contact. */
   update({ id, name, email, is_primary }: ContactChange): void {
     const before = this.#byId.get(id)!;
     const after = {
@@ -168,7 +168,7 @@ export const counterpartyAddressHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** An address that gets its id. */
+/** An address without an id. */
 export type NewAddress = z.output<typeof AddressRequest>;
 
 export const createAddress = (tx: Transaction, given: NewAddress, is_primary: boolean): CounterpartyAddress => ({

@@ -91,7 +91,7 @@ function toCounterpartyRecord(row: Counterparty): ResultOf<typeof showCounterpar
   };
 }
 
-/** Fields that are required only together with others, and the label that only the workspace knows. */
+/** Fields that require each other, and the label, which depends on the workspace. */
 function findProblems(body: InputOf<typeof createCounterparty>["body"], { organization_types }: Workspace) {
   const contact = ["contact_name", "contact_email"] as const;
   const hasContactField = contact.some((name) => body[name] !== undefined);
@@ -111,7 +111,7 @@ function findProblems(body: InputOf<typeof createCounterparty>["body"], { organi
 
 const customFilter = "filter_custom__";
 
-/** Which rows the query wants; undefined: all. */
+/** The rows that match the query; undefined: all. */
 function toFilter(query: Readonly<Record<string, unknown>>): ((row: Counterparty) => boolean) | undefined {
   const email = query.filter__client_email_address;
   const custom = Object.entries(query).filter(([name]) => name.startsWith(customFilter));

@@ -36,16 +36,16 @@ const codeLifetimeMs = 10 * 60 * 1_000;
 interface Authorization {
   readonly parameters: OAuthParameters;
   readonly clientId: string;
-  /** As the client sent it. */
+  /** The unchanged value from the client. */
   readonly redirectTo: string;
-  /** The only user who may sign in, where the client named one by id_token_hint. */
+  /** The only user who may sign in, if the client named one by id_token_hint. */
   readonly expectedSub: string | undefined;
 }
 
 /**
- * Reports who a person is to a client (OpenID Connect Core, 3.1.2): PKCE with S256 is required of public clients; a
- * page lets a person be any user; `svc_user=<e-mail>` skips it; `prompt=none` without a session is rejected
- * (DECISIONS.md, R35).
+ * Authenticates a person for a client (OpenID Connect Core, 3.1.2). PKCE with S256 is required of public clients. A
+ * page offers every user; `svc_user=<e-mail>` skips it. `prompt=none` without a session is rejected (DECISIONS.md,
+ * R35).
  */
 export async function authorize(
   request: ReceivedRequest,
@@ -55,7 +55,7 @@ export async function authorize(
   const parameters = readOAuthParameters(request);
   const { client_id = "", redirect_uri, cluster_id } = parameters;
   if (cluster_id !== undefined && cluster_id !== context.cluster.id) {
-    // The router asks that cluster at once: this person came here without it, and is sent there through it.
+    // The router requests this cluster directly. This person came here without the router, and is redirected to it.
     const other = await context.store.read((view) => view.get(clusterRows, cluster_id));
     const { publicUrl } = context.settings;
     if (other) return redirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
@@ -67,7 +67,7 @@ export async function authorize(
   const client = await context.store.read((view) => view.get(oauthClients, client_id));
   if (!client) return createProblemPage(400, `Client ${JSON.stringify(client_id)} not found.`);
   const redirectTo = findAllowedRedirect(client, redirect_uri);
-  // A redirect to a place that the client did not name would hand errors to strangers.
+  // A redirect to a URI that the client did not register would leak errors.
   if (!redirectTo) return createProblemPage(400, redirectRefused);
 
   const { id_token_hint } = parameters;
@@ -97,7 +97,7 @@ const redirectRefused =
 
 const createInvalidRequest = (why: string) => ({ error: "invalid_request", error_description: why });
 
-/** Parameters that are not supported, and that change the meaning of others (OpenID Connect Core, 3.1.2.6). */
+/** Unsupported parameters that change the meaning of others (OpenID Connect Core, 3.1.2.6). */
 const unsupported = ["request", "request_uri", "registration"];
 
 function findProblem(parameters: OAuthParameters, needsPkce: boolean): Record<string, string> | undefined {
@@ -111,7 +111,7 @@ function findProblem(parameters: OAuthParameters, needsPkce: boolean): Record<st
   if (prompts.includes("none") && prompts.length > 1)
     return createInvalidRequest("prompt must be none, or must not include none");
   if (!/^\d{1,15}$/.test(max_age)) return createInvalidRequest("max_age must be a number of seconds");
-  // It is stored with the code; a limit of the emulator's own (DECISIONS.md, E11).
+  // It is stored with the code. The limit is the emulator's own (DECISIONS.md, E11).
   if ((parameters.nonce ?? "").length > 1_000) return createInvalidRequest("nonce has more than 1,000 characters");
   return findPkceProblem(parameters, needsPkce);
 }
@@ -158,10 +158,10 @@ async function signIn(
   return store.read((view) => createSignInPage(view, parameters, clientName));
 }
 
-/** No user is signed in whom the request allows (OpenID Connect Core, 3.1.2.6). */
+/** No signed-in user satisfies the request (OpenID Connect Core, 3.1.2.6). */
 const loginRequired = { error: "login_required" };
 
-/** Redirects back with a code; a person who just signed in gets a session. */
+/** Redirects back with a code. A person who has just signed in gets a session. */
 async function grant(
   context: ClusterContext,
   authorization: Authorization,
@@ -196,8 +196,8 @@ async function grant(
 }
 
 /**
- * The redirect that answers a client; `iss` says who answers (RFC 9207). What the redirect URI holds already stays as it
- * is, byte for byte (RFC 6749, 3.1.2): clients and proxies may compare it.
+ * The redirect back to a client. `iss` identifies the issuer (RFC 9207). The existing redirect URI stays byte for byte
+ * (RFC 6749, 3.1.2), because clients and proxies may compare it.
  */
 function redirectBack(
   { settings }: ClusterContext,
@@ -213,8 +213,8 @@ function redirectBack(
 const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
 
 /**
- * The redirect URI of an authorization request, if the client may use it: one of those it registered (a loopback one
- * with any port, RFC 8252, 7.3), or any https or loopback one where it registered none (DECISIONS.md, R35).
+ * The redirect URI of an authorization request, if the client may use it: a registered one (a loopback one with any
+ * port, RFC 8252, 7.3), or any https or loopback one if none is registered (DECISIONS.md, R35).
  */
 function findAllowedRedirect(client: OAuthClient, given: string | undefined): string | undefined {
   const url = given === undefined || !absoluteUri.test(given) ? undefined : tryParseUrl(given);
@@ -226,10 +226,10 @@ function findAllowedRedirect(client: OAuthClient, given: string | undefined): st
   return matches ? given : undefined;
 }
 
-/** Parameters that are appended to a redirect URI, and must not be there twice (RFC 6749, 3.1). */
+/** Parameters that are appended to a redirect URI and must not already be there (RFC 6749, 3.1). */
 const answered = ["code", "state", "iss", "error", "error_description"];
 
-/** The characters of a URI without a fragment (RFC 3986, 2 and 4.3). A backslash would be a slash to browsers alone. */
+/** The characters of a URI without a fragment (RFC 3986, 2 and 4.3). Only browsers treat a backslash as a slash. */
 const absoluteUri = /^[\w\-.~:/?[\]@!$&'()*+,;=%]+$/;
 
 const isLoopback = ({ hostname }: URL): boolean => loopback.test(hostname);
@@ -250,7 +250,7 @@ function tryParseUrl(text: string): URL | undefined {
 
 const lifetimeMs = 12 * 60 * 60 * 1_000;
 
-/** Users who signed in at this cluster with this browser before. */
+/** Users who signed in at this cluster earlier, with this browser. */
 async function readSession(
   view: View,
   { headers }: Pick<ReceivedRequest, "headers">,
@@ -264,7 +264,7 @@ async function readSession(
   return user && { user, session };
 }
 
-/** Begins a session; gives the header that sets its cookie. */
+/** Starts a session, and returns the header that sets its cookie. */
 async function beginSession(
   tx: Transaction,
   { cluster, clock, ids, settings }: Pick<ClusterContext, "cluster" | "clock" | "ids" | "settings">,
@@ -280,7 +280,7 @@ async function beginSession(
     signed_in_at: now,
     expires_at: now + lifetimeMs,
   });
-  // A proxy in front may have the router below a path.
+  // A proxy may serve the router under a path.
   const path = new URL(`${settings.publicUrl}/api/v1/oauth/`).pathname;
   const attributes = `Path=${path}; Max-Age=${lifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;
   return { "set-cookie": formatSessionCookie(`${cluster.id}_${id}`, attributes) };

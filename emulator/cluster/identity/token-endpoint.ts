@@ -86,7 +86,10 @@ const redeemCode: GrantRedeemer = async (tx, context, parameters, clientId) => {
   return { granted: row, refresh_token: await storeRefreshToken(tx, context, row) };
 };
 
-/** A verifier without a challenge is rejected, too: an attacker may have removed the challenge (RFC 9700, 2.1.1). */
+/**
+ * A verifier without a challenge is also rejected, because an attacker may have removed the challenge (RFC 9700,
+ * 2.1.1).
+ */
 function findPkceProblem(challenge: string | null, verifier: string | undefined): Passthrough | undefined {
   if (challenge === null) {
     return verifier === undefined ? undefined : createInvalidGrant("The authorization request had no code_challenge");
@@ -97,7 +100,7 @@ function findPkceProblem(challenge: string | null, verifier: string | undefined)
     : createInvalidGrant("code_verifier does not match");
 }
 
-/** The token is exchanged for a new one; a second use means that it was stolen (RFC 9700, 4.14). */
+/** The token is exchanged for a new one. A second use means that it was stolen (RFC 9700, 4.14). */
 const redeemRefreshToken: GrantRedeemer = async (tx, context, parameters, clientId) => {
   const { refresh_token, scope } = parameters;
   if (refresh_token === undefined) return createOAuthError("invalid_request", "refresh_token is missing");
@@ -126,7 +129,7 @@ const redeemers = lookupTable<GrantRedeemer>({
 const stripPrefix = ({ cluster }: ClusterContext, token: string): string =>
   token.startsWith(`${cluster.id}_`) ? token.slice(cluster.id.length + 1) : token;
 
-/** Whether the person of a grant still exists; a client that acts for itself always does. */
+/** Whether the person of a grant still exists. A client that acts for itself always does. */
 const isForKnownUser = async (
   tx: Transaction,
   { cluster }: ClusterContext,

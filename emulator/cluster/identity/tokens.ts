@@ -16,7 +16,7 @@ import { getSigningKey, signingKeys } from "./signing-keys.ts";
 type SigningContext = Pick<ClusterContext, "store" | "cluster" | "settings" | "clock" | "ids">;
 
 const refreshLifetimeMs = 30 * 24 * 60 * 60 * 1_000;
-/** How long an expired refresh token still says that it has expired, instead of being unknown. */
+/** How long an expired refresh token is reported as expired instead of unknown. */
 const expiredRetentionMs = 24 * 60 * 60 * 1_000;
 
 /** Subjects of tokens. */
@@ -34,8 +34,8 @@ export interface TokenSet {
 }
 
 /**
- * Signs an access token and, for the scope `openid`, an ID token. Times are virtual; there is no `nbf`, which real
- * clients would check by the wall clock (DECISIONS.md, P7). The issuer is the router, whichever cluster signs.
+ * Signs an access token and, for the scope `openid`, an ID token. Times are virtual. There is no `nbf`, which real
+ * clients would check against the wall clock (DECISIONS.md, P7). The issuer is the router, whichever cluster signs.
  */
 export async function issueTokens(context: SigningContext, granted: TokenGrant): Promise<TokenSet> {
   const { store, cluster, settings, clock, ids } = context;
@@ -73,7 +73,7 @@ async function signToken(context: SigningContext, typ: string, claims: JWTPayloa
   return new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid, typ }).sign(await importJWK(jwk, "RS256"));
 }
 
-/** The claims of an access token of this cluster; undefined if it is not one, altered, or expired. */
+/** The claims of an access token of this cluster; undefined if it is foreign, altered, or expired. */
 export async function verifyAccessToken(context: SigningContext, token: string): Promise<JWTPayload | undefined> {
   const { kty, n, e } = await getSigningKey(context);
   try {
@@ -114,14 +114,14 @@ export async function verifyIdTokenSubject(
   }
 }
 
-/** The public half of the cluster's key, as its key set shows it. */
+/** The public part of the cluster's key, for its key set. */
 export async function getPublicJwk(context: SigningContext): Promise<Readonly<Record<string, string>>> {
   const jwk = await getSigningKey(context);
   const { kty, n, e } = jwk;
   return { kty, n, e, kid: await calculateJwkThumbprint(jwk), use: "sig", alg: "RS256" };
 }
 
-/** Keeps a new refresh token, and gives it with the prefix of its cluster. */
+/** Stores a new refresh token, and returns it with the prefix of its cluster. */
 export async function storeRefreshToken(
   tx: Transaction,
   { cluster, clock, ids }: SigningContext,

@@ -13,8 +13,8 @@ const userInvite = /^\/organization\/user-invite\/by_token\/([^/]+)$/;
 const inviteInfo = "/auth/v3/invite_info/";
 
 /**
- * Answers the invitation behind a token that this cluster issued, and 404 for any other, so that a broadcast finds the
- * right cluster (DECISIONS.md, R34); undefined for a request that asks for no invitation.
+ * Responds with the invitation of a token that this cluster issued, and with 404 for any other token, so that a
+ * broadcast finds the right cluster (DECISIONS.md, R34). Undefined for other requests.
  */
 export async function respondToInvitation(
   { method, target }: Pick<ReceivedRequest, "method" | "target">,

@@ -19,12 +19,12 @@ export interface ContractView {
   readonly document: { readonly path: string; readonly format: "PDF" | "DOCX" } | undefined;
 }
 
-/** Further contents for the person whose link was opened. */
+/** Additional contents for the person whose link was opened. */
 export interface RecipientView {
   readonly person: Recipient;
   readonly actions: readonly PendingAction[];
   readonly comments: readonly string[];
-  /** Stands in the forms, and fits as long as the contract is as it was shown. */
+  /** The token in the forms, which is valid while the contract is as the page showed it. */
   readonly token: string;
 }
 

@@ -15,8 +15,8 @@ import { createContractView, createRecipientView } from "./page-model.ts";
 const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
 
 /**
- * The pages behind `contract_link` and the links of recipients, and the document that they show (DECISIONS.md, C25);
- * undefined for any other request.
+ * The pages behind `contract_link` and the links of recipients, and their document (DECISIONS.md, C25); undefined for
+ * any other request.
  */
 export async function handleRecipientPage(
   request: ReceivedRequest,
@@ -51,7 +51,7 @@ const renderMissing = (why: LinkProblem, { composite }: ContractLink): Passthrou
 
 const invalidLinkText = "This link is incomplete, or was issued for another person or contract. Ask for a new one.";
 
-/** The present page, with the error and the input. */
+/** The current page, with the error and the input. */
 function showPage(
   { store }: ClusterContext,
   link: ContractLink,
@@ -75,7 +75,7 @@ function showPage(
   });
 }
 
-/** Carries a form out and shows the page again, so that loading it once more sends nothing. */
+/** Performs the action of a form and redirects to the page, so that reloading it does not submit the form again. */
 async function submitForm(request: ReceivedRequest, context: ClusterContext, link: ContractLink): Promise<Passthrough> {
   if (isCrossSite(request, false, [context.cluster.url]))
     return renderProblemPage(403, "Request blocked", foreignFormText);

@@ -1,14 +1,14 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import type { ReportSender, RouterClient, SendRouterRequest } from "./report.ts";
 
-/** An operation of the router that accepts many strings of one cluster at once. */
+/** A bulk operation of the router that accepts many strings of one cluster. */
 export interface BulkOperation {
   readonly method: Parameters<SendRouterRequest>[0];
   readonly path: string;
   readonly buildBody: (texts: readonly string[], clusterId: string) => unknown;
 }
 
-/** Reports things by bulk operations, where there is anything to say; whether the router took all of it. */
+/** Sends reports by bulk operations, without empty ones. Returns whether the router accepted all of them. */
 export type ReportSendFunction = (
   ...reports: readonly (readonly [bulk: BulkOperation, texts: readonly string[]])[]
 ) => Promise<boolean>;
@@ -18,11 +18,11 @@ interface BatcherOptions {
   readonly wall: WallClock;
   /** How long reports are gathered. */
   readonly gather: GatheringLimits;
-  /** One call after the other, so that they come in the same order in every run. */
+  /** Sends one request after another, so that the order is the same in every run. */
   readonly inTurn: boolean;
 }
 
-/** Limits of gathering: a pause, a time by the wall clock, or this many reports. */
+/** Limits of gathering: a pause, a wall-clock time, or a number of reports. */
 interface GatheringLimits {
   readonly pauseMs: number;
   readonly maxWaitMs: number;
@@ -36,17 +36,17 @@ interface GatheredReport {
   accepted: Promise<boolean>;
 }
 
-/** Reports together what comes back to back, for each call to the router costs as much as sending a contract. */
+/** Batches reports in quick succession, because each request to the router costs as much as sending a contract. */
 export class ReportBatcher {
   readonly #options: BatcherOptions;
-  /** Calls that still take more: for as long as their speakers may speak, by cluster, key and operation. */
+  /** Open batches by sender, operation, cluster and key. */
   readonly #gathering = new WeakMap<AbortSignal, Map<string, GatheredReport>>();
 
   constructor(options: BatcherOptions) {
     this.#options = options;
   }
 
-  /** Reports what a cluster has to say. */
+  /** Sends the reports of a cluster. */
   createSender(sender: ReportSender): ReportSendFunction {
     return async (...reports) => {
       if (!this.#options.inTurn) {
@@ -59,7 +59,7 @@ export class ReportBatcher {
     };
   }
 
-  /** Resolves with whether the router took these strings. */
+  /** Resolves with whether the router accepted these strings. */
   async #send(sender: ReportSender, bulk: BulkOperation, texts: readonly string[]): Promise<boolean> {
     if (texts.length === 0) return true;
     const batch = this.#joinBatch(sender, bulk);
@@ -67,7 +67,7 @@ export class ReportBatcher {
     batch.addedAt = this.#options.wall.monotonicNow();
     if (batch.parts.length >= this.#options.gather.most) batch.isFull.abort("full");
     const wasAccepted = await batch.accepted;
-    // One of them fails the others, which must not suffer.
+    // One invalid report fails the whole batch, and the others must not suffer.
     return wasAccepted || batch.parts.length === 1 ? wasAccepted : this.#call(sender, bulk, texts);
   }
 
@@ -105,5 +105,5 @@ export class ReportBatcher {
   }
 }
 
-/** Whether the status of a response says so; without a response it is not. */
+/** Whether the response is a success. Without a response it is not. */
 export const isAccepted = (status: number | undefined): boolean => status !== undefined && status < 300;

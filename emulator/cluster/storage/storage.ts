@@ -12,7 +12,7 @@ import type { ClusterContext, ClusterHandlers } from "../context.ts";
 import { findStorageKey, type StoredObject, signObjectUrl, storedObjects } from "./objects.ts";
 import { verifyUpload } from "./upload-checks.ts";
 
-/** Any page may upload and download by a signed URL: the URL itself is the credential. */
+/** Any page may upload and download by a signed URL, because the URL itself is the credential. */
 const cors = { "access-control-allow-origin": "*", "access-control-expose-headers": "etag" } as const;
 
 export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterContext, unknown> = {
@@ -20,7 +20,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
     refuseCredentials(context);
     const object = await requireSigned("PUT", params.object_key, context);
     const { maxBytes } = putObject.request.body;
-    // A file that is visibly too large need not be read first.
+    // A file with a declared length over the limit is not read.
     if (Number(context.request.headers["content-length"]) > maxBytes) return refuseTooLarge(context, maxBytes);
     try {
       const bytes = verifyUpload(context.request.headers, body, createRequestIds(context), context.fail);
@@ -53,7 +53,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
   },
 };
 
-/** End of the storage's rejections. */
+/** The ids in errors of the storage. */
 const createRequestIds = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluster">) => ({
   requestId: ids.pick("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", 16),
   hostId: cluster.id,
@@ -67,10 +67,10 @@ const refuseTooLarge = (
 type SignatureRejecter = Fail<"storage-expired" | "storage-signature-mismatch">;
 type StorageCall = ClusterContext & Pick<Call<never, unknown>, "request"> & { readonly fail: SignatureRejecter };
 
-/** The object that a signed URL names. The virtual time of the request's arrival decides (DECISIONS.md, P24). */
+/** The object of a signed URL. The virtual time of the request's arrival counts (DECISIONS.md, P24). */
 async function requireSigned(method: "GET" | "PUT", key: string, context: StorageCall): Promise<StoredObject> {
   const { request, clock, store, cluster, fail } = context;
-  // Any method that is declared nowhere ends here.
+  // Undeclared methods are rejected here.
   if (request.method !== method) return fail("storage-signature-mismatch", createRequestIds(context));
   const nowMs = clock.now();
   const [object, signingKey] = await store.read(async (view) => [
@@ -82,7 +82,7 @@ async function requireSigned(method: "GET" | "PUT", key: string, context: Storag
   const verdict = verifySignedUrl({
     key: signingKey,
     method,
-    // Signed for the public address, by which a proxy may ask under another name.
+    // Signed for the public address, because a proxy may send a different host.
     url: (cluster.url === cluster.reachedAt ? request.origin : cluster.url) + request.target,
     contentType: request.headers["content-type"],
     nowMs,
@@ -97,7 +97,7 @@ async function requireSigned(method: "GET" | "PUT", key: string, context: Storag
   });
 }
 
-/** A credential must never reach the storage (the specification, Authentication; DECISIONS.md, C5). */
+/** Credentials must never reach the storage (specification, Authentication; DECISIONS.md, C5). */
 function refuseCredentials(
   context: ClusterContext & Pick<Call<"storage-credentials", unknown>, "request" | "fail" | "finding">,
 ): void {
@@ -107,26 +107,26 @@ function refuseCredentials(
   context.finding("credentials-on-storage", `${sent.join(" and ")} must not be sent to a signed URL`);
 }
 
-/** The extension for names that come without one (DECISIONS.md, F7); loaded late, for few files are without. */
+/** The extension for names without one (DECISIONS.md, F7). Loaded on demand, because few files need it. */
 async function findExtension(contentType: string): Promise<string | undefined> {
   const { extension } = await import("./media-types.ts");
-  // Bytes of whatever kind: `.bin` would say no more.
+  // Arbitrary bytes: `.bin` would add nothing.
   return contentType === "application/octet-stream" ? undefined : extension(contentType) || undefined;
 }
 
 const maxObjectKeyLength = 255;
 
 /**
- * The name under which a file is stored: the last part of a path, without control characters and those that file
- * systems reject, at most 255 characters, with `usual` as its extension when it has none.
+ * The name under which a file is stored: the last part of a path, without control characters and characters that file
+ * systems reject, at most 255 characters, with a default extension if it has none.
  */
 export function sanitizeFilename(name: string, defaultExtension: string | undefined): string {
   const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
   const clean = shortenMiddle(trimTrailing(last, ". "))
     .normalize("NFC")
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it removes them
     .replace(/[\u0000-\u001f\u007f-\u009f<>:"|?*\u202a-\u202e\u2066-\u2069]/g, "_")
-    // Half a surrogate pair cannot be written in a URL.
+    // Half a surrogate pair is not valid in a URL.
     .replace(/\p{Surrogate}/gu, "_")
     .replace(/\s+/g, " ")
     .replace(/^[. ]+/, "");
@@ -137,7 +137,7 @@ export function sanitizeFilename(name: string, defaultExtension: string | undefi
   return `${[...stem].slice(0, maxObjectKeyLength - extension.length).join("")}${extension}`;
 }
 
-/** Beginning and end of a name that is far too long: looking at all of it would only cost time. */
+/** Start and end of a far too long name, because processing all of it is slow. */
 const shortenMiddle = (name: string): string =>
   name.length <= 8 * maxObjectKeyLength
     ? name
@@ -184,7 +184,7 @@ export const fileHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** A file of the workspace; undefined when it is unknown or of another one. It is known once it is initialized. */
+/** A file of the workspace; undefined if it is unknown or in another one. It exists once it is initialized. */
 export async function getWorkspaceFile(
   view: View,
   workspace: Workspace,

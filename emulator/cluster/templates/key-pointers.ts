@@ -24,7 +24,7 @@ const KeyPointer = z.strictObject({
 });
 type KeyPointer = z.infer<typeof KeyPointer>;
 
-/** Data that is recorded on a contract next to its text. */
+/** Data that is recorded on a contract in addition to its text. */
 export const keyPointers = rows<KeyPointer, "contract">({
   name: "key_pointers",
   schema: KeyPointer,
@@ -147,7 +147,7 @@ function matchInput(given: PointerInput, type: ContractType, known: readonly Key
   return { target: { field_name: variable, label: display_label, data_type }, value };
 }
 
-/** The problem of a value; null, which clears it, is always valid. */
+/** The problem of a value. Null is always valid and clears it. */
 function findProblem(fieldName: string, value: unknown, type: ContractType): readonly string[] | undefined {
   const definition = findKeyPointer(type, fieldName);
   if (!definition || value === null) return undefined;
@@ -165,7 +165,7 @@ const tell = (
     key_pointer: { id, field_name, value },
   });
 
-/** The key pointers that every contract type has. Which ones the real service has is not public; these are ours. */
+/** The key pointers of every contract type. Those of the real service are not public; these are assumed. */
 const system: readonly Question[] = (
   [
     ["effective_date", "Effective date", "date"],
@@ -194,7 +194,7 @@ const buildSections = (
   },
 ];
 
-/** The definition of a field name; undefined when contracts of the type have no such key pointer. */
+/** The definition of a field name; undefined if contracts of the type do not have such a key pointer. */
 const findKeyPointer = (type: ContractType, fieldName: string): Question | undefined =>
   buildSections(type)
     .flatMap(({ descriptors }) => descriptors)

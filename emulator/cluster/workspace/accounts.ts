@@ -4,8 +4,8 @@ import { users } from "../../world/workspaces.ts";
 import { trialWorkspaces } from "./trial-workspace.ts";
 
 /**
- * Whether a user of any workspace has that address, active or not. The workspace that was made for the signup itself
- * does not count: asked for again, it is the same one.
+ * Whether a user of any workspace has that address, active or not. The workspace that was created for the signup itself
+ * does not count, so that the signup can be repeated.
  */
 export async function hasAccount(
   view: View,

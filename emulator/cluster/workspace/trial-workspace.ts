@@ -11,7 +11,7 @@ import { invitations, inviteMember } from "../invitations/invite.ts";
 import { createJsonResponse } from "../response.ts";
 import { addWorkspace } from "./new-workspace.ts";
 
-/** Which signup a workspace was made for, so that the same one asked for again is not made twice. */
+/** The signup of a workspace, so that a repeated request does not create it twice. */
 export const trialWorkspaces = rows<{ readonly signup_token: string; readonly workspace_id: number }>({
   name: "trial_workspaces",
   schema: z.strictObject({ signup_token: z.string(), workspace_id: z.int() }),
@@ -53,7 +53,7 @@ async function addTrialWorkspace(tx: Transaction, context: ClusterContext, reque
   const name = [first_name, last_name].filter(Boolean).join(" ");
   const owner = { name, email: request.email.trim(), designation: job_title };
   const workspace = await addWorkspace(tx, context, { name: company_name, industry, use_case, owner });
-  // Each address is one member: an address that is named twice, or owns the workspace, is not invited again.
+  // Each address is one member: an address that is listed twice, or owns the workspace, is not invited again.
   const members = new Set([toAddressKey(owner.email)]);
   for (const { email, first_name } of request.invited_users) {
     if (members.has(toAddressKey(email))) continue;

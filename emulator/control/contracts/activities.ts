@@ -38,7 +38,7 @@ export const activityHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** The activity to emit, and its contract: a contract is created if none is named and none exists. */
+/** The activity to emit, and its contract. A contract is created if none is named and none exists. */
 async function buildEvent(view: Transaction, body: FireRequest, at: number, fail: Fail<RejectionCode>) {
   const activity = body.activity as Activity;
   const { webhook: id } = body;
@@ -68,7 +68,7 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
   return { occurrence, about: { activity, contract_id: contract.id, composite_id: formatCompositeId(contract) } };
 }
 
-/** The contract that is named, else the newest: of one workspace, or of all. */
+/** The named contract, or the newest one, in one workspace or in all. */
 async function getContract(
   view: View,
   id: number | string | undefined,
@@ -78,7 +78,7 @@ async function getContract(
   if (id !== undefined) return requireContractById(view, String(id), fail);
   const [last] = await view.list(contracts, { reverse: true, limit: 1 });
   if (last?.deleted_at === null && workspace === undefined) return last;
-  // The index of a workspace knows its newest contract, and leaves the deleted ones out.
+  // The index of a workspace has its newest contract, without deleted ones.
   const workspaceContracts = await Promise.all(
     (workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace]).map((one) =>
       view.list(contracts, { ...selectWorkspace(one), reverse: true, limit: 1 }),
@@ -95,9 +95,8 @@ const counterparty = {
 };
 
 /**
- * A draft that an activity can be about if no contract exists yet. Its creation is not emitted. It belongs to the named
- * workspace, or to the one that subscribes to the activity, else to the first one with a template without required
- * fields.
+ * A draft for an activity if no contract exists yet. Its creation is not emitted. It belongs to the named workspace, or
+ * to one that subscribes to the activity, or otherwise to the first one with a template without required fields.
  */
 async function createExampleContract(
   tx: Transaction,
@@ -144,7 +143,7 @@ const isBlank = ({ signature_capable, archived, attributes, creator_slot, counte
   attributes.every(({ required, default_value }) => !required || default_value != null) &&
   !(creator_slot?.required && !creator_slot.signatory);
 
-/** This many of the newest are counted. */
+/** Maximum number of recent events that are counted. */
 const counted = 10_000;
 
 export const activityListHandlers = {

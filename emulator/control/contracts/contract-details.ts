@@ -85,7 +85,7 @@ const listAccessRecords = async (view: View, row: Contract) =>
     })),
   );
 
-/** A user, or a role, by its id. */
+/** A user or a role by id. */
 async function findNames(view: View, userId: number | null, roleId: number | null) {
   const user = userId === null ? undefined : await view.get(users, userId);
   const role = roleId === null ? undefined : await view.get(roles, roleId);

@@ -16,7 +16,7 @@ import { toSnapshotRecord } from "../state/snapshots.ts";
 import type { ActivityItem } from "./sources.ts";
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id"> : never;
-/** An event that has no number yet. */
+/** An event without a number. */
 export type EventDescription = WithoutId<z.input<(typeof followEvents.responses)[200]["schema"]>>;
 
 type DescriptionContext = Pick<
@@ -24,7 +24,10 @@ type DescriptionContext = Pick<
   "store" | "clock" | "runner" | "faults" | "snapshots" | "settings" | "clusters"
 >;
 
-/** The control plane's description of each event, in order; entries about the present state come once, at the end. */
+/**
+ * The control plane's description of each event, in order. Events about the current state are described once, at the
+ * end.
+ */
 export async function describeEvents(
   context: DescriptionContext,
   all: readonly ActivityItem[],
@@ -62,7 +65,7 @@ async function describePresentState(
   return out;
 }
 
-/** Changes of one transaction. Each row is reported once, with its last value; deleted rows are not reported. */
+/** Changes of one transaction. Each row is reported once, with its last value. Deleted rows are not reported. */
 async function describeRowEvents(
   context: DescriptionContext,
   changes: readonly RowChange[],
@@ -94,7 +97,7 @@ async function describeEmailEvents(
   return records.map((email) => ({ at, event: "email", ref: `email:${email.id}`, email }));
 }
 
-/** The rows of a collection that are left, as they were left. */
+/** The last values of the remaining rows of a collection. */
 function listNewest<Row>(
   changes: readonly RowChange[],
   collection: string,

@@ -13,21 +13,21 @@ type FeedContext = Parameters<typeof describeEvents>[0] &
 
 /** Wall-clock milliseconds. */
 const limits = {
-  /** A flood is reported in as many batches as this allows. */
+  /** Limits the number of batches during a flood of events. */
   everyMs: 50,
   /** Proxies close connections that are silent for longer. */
   heartbeatMs: 15_000,
-  /** How long it is noted events after the last one has left, who may come back. */
+  /** How long events are still recorded after the last follower has left, who may reconnect. */
   patienceMs: 90_000,
-  /** A batch with more changes than this is dropped: followers read everything again. */
+  /** A batch with more changes is dropped, and followers read everything again. */
   maxWeight: 4_000,
 };
 
 const heartbeat = new EventFrames(":\n\n");
 
 /**
- * Events in one emulator, for all who follow it. Nothing is noted before the first one comes. An id is of one run of
- * the emulator: `5f3a9c1b-17` is its 17th event.
+ * Events of one emulator, for all its followers. Nothing is recorded before the first one connects. Ids are unique to a
+ * run of the emulator: `5f3a9c1b-17` is its 17th event.
  */
 export class Feed implements FollowableEvents {
   readonly #context: FeedContext;
@@ -38,7 +38,7 @@ export class Feed implements FollowableEvents {
   #isPublishing = false;
   #unlisten: (() => void) | undefined;
   #streams = 0;
-  /** Aborted when a follower comes back. */
+  /** Aborted when a follower reconnects. */
   #leaving = new AbortController();
   readonly #closed = new AbortController();
   #wake = () => {};
@@ -56,7 +56,7 @@ export class Feed implements FollowableEvents {
     return { streams: this.#streams, ...this.#ring.amount };
   }
 
-  /** Everything after an event, until the signal is aborted. */
+  /** All events after a given one, until the signal is aborted. */
   async *follow(after: string | undefined, signal: AbortSignal): AsyncGenerator<EventFrames> {
     this.#addStream();
     try {
@@ -81,7 +81,7 @@ export class Feed implements FollowableEvents {
     }
   }
 
-  /** Notes nothing any more. */
+  /** Stops recording. */
   close(): void {
     this.#closed.abort();
     this.#leaving.abort();
@@ -114,7 +114,7 @@ export class Feed implements FollowableEvents {
 
   #enqueue(item: ActivityItem): void {
     this.#weight += typeof item === "object" && "rows" in item ? item.rows.length : 1;
-    // A batch that is too large is dropped, and holds no data either.
+    // A batch that is too large is dropped, so its data are not stored either.
     if (this.#weight <= limits.maxWeight) this.#items.push(item);
     else this.#items = [];
     if (!this.#isPublishing) void this.#publish();
@@ -123,7 +123,7 @@ export class Feed implements FollowableEvents {
   async #publish(): Promise<void> {
     this.#isPublishing = true;
     while (this.#weight > 0 && this.#unlisten) {
-      // The listener may be in the middle of it.
+      // More items may be added while one is published.
       await nextTurn();
       const [items, weight] = [this.#items, this.#weight];
       this.#items = [];
@@ -178,16 +178,16 @@ export class Feed implements FollowableEvents {
   }
 }
 
-/** As it is sent: with the id again, for readers that follow only the standard. */
+/** The wire format. The id is repeated in the data for readers that ignore the field. */
 const formatFrame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify({ id, ...event })}\n\n`;
 
-/** An event as it is sent, with its number. */
+/** An event in wire format, with its number. */
 interface NumberedEvent {
   readonly number: number;
   readonly text: string;
 }
 
-/** The newest events of an emulator: no more than this many, and no more text than that; the oldest leave first. */
+/** The newest events of an emulator, up to a maximum number and size. The oldest are dropped first. */
 class EventRing {
   readonly #most: { readonly count: number; readonly length: number };
   #events: NumberedEvent[] = [];
@@ -199,7 +199,7 @@ class EventRing {
     this.#most = most;
   }
 
-  /** The number that was given last. */
+  /** The last number. */
   get last(): number {
     return this.#last;
   }
@@ -218,14 +218,14 @@ class EventRing {
     if (this.#events.length > this.#most.count || this.#length > this.#most.length) this.#dropOldest();
   }
 
-  /** Events after a number; undefined if one of them is no longer stored, or was never published. */
+  /** Events after a number; undefined if one of them was dropped, or was never published. */
   listAfter(number: number): readonly NumberedEvent[] | undefined {
     const oldest = this.#last - this.#events.length + 1;
     if (number < oldest - 1 || number > this.#last) return undefined;
     return this.#events.slice(number + 1 - oldest);
   }
 
-  /** An event is dropped: earlier followers must learn of that. */
+  /** Marks a gap, so that earlier followers learn about it. */
   interrupt(): void {
     this.#dropped += this.#events.length;
     this.#events = [];
@@ -233,7 +233,7 @@ class EventRing {
     this.#last += 1;
   }
 
-  /** A tenth more than must be, so that moving the others costs next to nothing for each. */
+  /** Drops a tenth more than necessary, so that moving the others costs little per event. */
   #dropOldest(): void {
     const { count, length } = this.#most;
     let droppedCount = 0;

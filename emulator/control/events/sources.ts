@@ -10,7 +10,7 @@ import { streamWhileAllowed } from "../access/access-watch.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 import { isControlPlaneRead } from "../requests.ts";
 
-/** An event before it is put into words. The last three refer to the present state. */
+/** An event before it is described. The last three refer to the current state. */
 export type ActivityItem =
   | { readonly request: LoggedRequest }
   | { readonly rows: readonly RowChange[]; readonly at: number }
@@ -19,10 +19,10 @@ export type ActivityItem =
   | "faults"
   | "snapshots";
 
-/** The rows whose changes are published. */
+/** The collections whose changes are published. */
 const watchedCollections = [deliveries, attempts, contracts, emails, deviceGrants];
 
-/** Publishes events from now on, each once it is durable. Returns the function that ends it. */
+/** Publishes events from now on, each once it is durable. Returns a function that stops it. */
 export function watchActivityItems(
   {
     store,
@@ -49,7 +49,8 @@ export function watchActivityItems(
 }
 
 export const eventHandlers = {
-  // The last id that a stream received counts before the one in its URL: a browser repeats the URL when it reconnects.
+  // The header with the last received id takes precedence over the one in the URL, because a browser repeats the URL
+  // when it reconnects.
   "events.watch": ({ query }, context) => {
     const { feed, request } = context;
     const after = request.headers["last-event-id"] || query.after;

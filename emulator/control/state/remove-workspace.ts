@@ -24,8 +24,8 @@ import * as world from "../../world/workspaces.ts";
 import { readWorkspaceRouting } from "./workspace-routing.ts";
 
 /**
- * Rows that are removed with a workspace: they name it, one of its contracts or one of its people. A test knows all
- * fields.
+ * Collections whose rows are removed with a workspace: they name it, one of its contracts or one of its people. A test
+ * checks that all are listed.
  */
 export const rowsOfWorkspace = {
   workspace_id: [
@@ -53,8 +53,8 @@ export const rowsOfWorkspace = {
 } as const satisfies Readonly<Record<string, readonly AnyRows[]>>;
 
 /**
- * The log of deliveries with its waiting entries, which may be long: it is removed after the rest, this many rows in a
- * transaction.
+ * The log of deliveries with its pending entries may be long. It is removed after the rest, in transactions of this
+ * many rows.
  */
 export const longRowsOfWorkspace = [deliveries, webhookEvents, schedule] as const;
 const maxBatchRows = 2_000;
@@ -68,9 +68,9 @@ export interface WorkspaceRemovalResult {
 }
 
 /**
- * Removes a workspace with all its rows; unreferenced bytes are collected as others are (DECISIONS.md, E20). `check`
- * may reject; it gets the workspace, if it exists, and whether it is the last of its cluster. Its key is rejected
- * before the log of its deliveries is removed.
+ * Removes a workspace with all its rows. Unreferenced bytes are collected like others (DECISIONS.md, E20). `check` may
+ * reject; it gets the workspace, if it exists, and whether it is the last one of its cluster. Its key is invalid before
+ * the log of its deliveries is removed.
  */
 export async function removeWorkspace(
   store: Store,
@@ -108,7 +108,7 @@ async function drop(tx: Transaction, from: AnyRows, field: string, values: Reado
   }
 }
 
-/** Its routing data; entries that also lead to another workspace stay. */
+/** Its routing data, without entries that another workspace also uses. */
 async function unmap(tx: Transaction, workspace: world.Workspace): Promise<void> {
   const { cluster_id } = workspace;
   const { signatories: hashes, ...routing } = await readWorkspaceRouting(tx, workspace);
@@ -119,7 +119,7 @@ async function unmap(tx: Transaction, workspace: world.Workspace): Promise<void>
   for (const hash of hashes) tx.delete(signatories, buildSignatoryKey(cluster_id, hash));
 }
 
-/** Drops events and deliveries with their attempts, and what of them waits in the queue. Says how many deliveries. */
+/** Removes events and deliveries with their attempts and pending entries. Returns the number of deliveries. */
 async function dropLog(store: Store, id: number): Promise<number> {
   let count = 0;
   for (;;) {

@@ -9,13 +9,12 @@ import { mappingTables as tables } from "../../router/mapping/tables.ts";
 import type { Mapping, View } from "../../store/port.ts";
 import { users, type Workspace, workspaces } from "../../world/workspaces.ts";
 
-/** The routing data of a workspace, by the table that has it. */
+/** The routing data of a workspace, by table. */
 export type WorkspaceRouting = Readonly<Record<keyof typeof tables | "signatories", string[]>>;
 
 /**
- * Identifiers that lead to a workspace and are mapped to its cluster: of its key, its people, its invitations, its apps
- * and devices, and the signers of its contracts. Identifiers that also lead to another workspace of the cluster are not
- * among them.
+ * Identifiers that map a workspace to its cluster: of its key, its people, its invitations, its apps and devices, and
+ * the signatories of its contracts. Identifiers that another workspace of the cluster also has are excluded.
  */
 export async function readWorkspaceRouting(view: View, workspace: Workspace): Promise<WorkspaceRouting> {
   const { id, cluster_id } = workspace;
@@ -68,7 +67,7 @@ export async function readWorkspaceRouting(view: View, workspace: Workspace): Pr
   };
 }
 
-/** Of devices that people of the workspace have approved. */
+/** Devices that people of the workspace have approved. */
 async function listUserCodes(view: View, people: ReadonlySet<number>): Promise<string[]> {
   const codes: string[] = [];
   for (const { device_code, user_id } of await view.list(deviceApprovals)) {

@@ -5,7 +5,7 @@ import { nextTurn } from "../../../src/base/timing.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
 import type { AnyRows, Collection, ConsistentContents, Mapping, Store } from "../../store/port.ts";
 
-/** A row that exists in one state alone, or differs between both. */
+/** A row that only exists in one state, or differs between the two. */
 export interface RowDifference {
   readonly collection: AnyRows;
   readonly key: string;
@@ -15,7 +15,7 @@ export interface RowDifference {
 
 export type DiffRow = Readonly<Record<string, unknown>>;
 
-/** How many identifiers of a table are there in one state alone, or belong to another cluster. */
+/** How many identifiers of a table only exist in one state, or are mapped to another cluster. */
 export interface MappingDifference {
   readonly table: string;
   readonly added: number;
@@ -35,12 +35,12 @@ export interface StateDifferences {
   readonly sequences: readonly SequenceDifference[];
 }
 
-/** After this many identifiers others have their turn. */
+/** Yields to other work after this many identifiers. */
 const maxBatchRows = 10_000;
 
 /**
- * Differences of `after`, which may be written to meanwhile: it is read as it is when this begins. `before` does not
- * change. Collections in the given order, rows in that of their insertion, deleted ones last.
+ * Differences of `after`, which is read as it is at the start even if it is written to. `before` does not change.
+ * Collections are in the given order, rows in insertion order, deleted ones last.
  */
 export async function compare(
   before: Store,
@@ -94,7 +94,7 @@ function* listRows({ rows }: ConsistentContents, { name }: AnyRows): Generator<D
   for (const slice of rows.get(name) ?? []) yield* slice as readonly DiffRow[];
 }
 
-/** As documents show them: an undefined member is absent. */
+/** As in JSON: an undefined field is missing. */
 const isSame = (a: DiffRow, b: DiffRow): boolean =>
   a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 
@@ -127,17 +127,17 @@ async function compareMapping(
   return { table: table.name, added, removed: size - common - moved, moved };
 }
 
-/** A field, by its path (`signatories[0].action`), and its values before and after. */
+/** A field by its path (`signatories[0].action`), and its values before and after. */
 export interface FieldChange {
   readonly field: string;
   readonly from?: unknown;
   readonly to?: unknown;
 }
 
-/** Longer strings are cut: the state itself has them whole. */
+/** Longer strings are cut. The state has the full ones. */
 const maxShownLength = 200;
 
-/** Fields that are called like secrets and hold none, by collection. */
+/** Fields with names like secrets that are not secret, by collection. */
 const harmless: ReadonlySet<string> = new Set([
   "entities address.state",
   "invitations state",
@@ -146,7 +146,7 @@ const harmless: ReadonlySet<string> = new Set([
   "workspaces jurisdictions.iso_code",
 ]);
 
-/** The fields in which two rows differ, without secrets; of a row that is new or gone, all that are plain values. */
+/** The fields in which two rows differ, without secrets. For a new or deleted row, all plain values. */
 export function listFieldChanges({
   collection,
   before,
@@ -184,7 +184,7 @@ function* findDifferences(
 
 const isInner = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** If the other side has no object, each of its members is new, or gone. */
+/** If the other side is not an object, each field is new or deleted. */
 function toMembers(value: unknown, other: unknown): object | undefined {
   if (isInner(value)) return value;
   const isNothing = value === null || value === undefined;
@@ -195,8 +195,7 @@ function toMembers(value: unknown, other: unknown): object | undefined {
 const times = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
 
 /**
- * The part of a value that may be shown: secrets are recognized by their name, by the names around them, or by their
- * looks.
+ * The part of a value that may be shown. Secrets are recognized by their names, the names around them, or their format.
  */
 function presentValue(collection: string, path: string, value: unknown): unknown {
   if (isInner(value)) return cut(redactTokens(redactText(JSON.stringify(value))));

@@ -21,7 +21,7 @@ import {
   type StateDifferences,
 } from "./compare.ts";
 
-/** One difference, in words first. */
+/** One difference, description first. */
 export interface DiffItem {
   readonly what: string;
   readonly collection: string;
@@ -35,12 +35,12 @@ export interface DiffReport {
   readonly items: readonly DiffItem[];
 }
 
-/** The most wanted ones come first; the rest in the order of the collections. */
+/** The most relevant ones come first, the rest in the order of the collections. */
 const first = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
 const placeOf = ({ collection }: DiffItem): number =>
   first.includes(collection) ? first.indexOf(collection) : first.length;
 
-/** Differences in the form of the API; `does` describes an entry of the schedule. */
+/** Differences in the format of the API; `does` describes a scheduled entry. */
 export function describeDiff(
   changes: StateDifferences,
   before: StoredFaults,
@@ -53,7 +53,7 @@ export function describeDiff(
     ...changes.mappings.map(describeMappingDiff),
     ...describeFaultDiff(before, after),
   ].sort((a, b) => placeOf(a) - placeOf(b));
-  // Numbers follow from rows; alone they show that a row came and went.
+  // Sequences follow from rows. They are only relevant if a row was added and removed again.
   if (items.length === 0)
     items.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(describeSequenceDiff));
   return { same: items.length === 0, items };
@@ -74,7 +74,7 @@ function describeRowDiff(change: RowDifference, all: readonly RowDifference[], d
   return { what, collection: collection.name, key: isSecret ? null : key, change: getChangeKind(change), fields };
 }
 
-/** By the contract's name, if it has changed too; a bare number is that of an internal row. */
+/** By the contract's name, if it has changed, too. A bare number is that of an internal row. */
 function getContractName(id: number, all: readonly RowDifference[]): string {
   const found = all.find(({ collection, key }) => collection.name === contracts.name && key === String(id));
   const kind = (found?.after ?? found?.before)?.kind;
@@ -109,7 +109,7 @@ const describeSequenceDiff = ({ name, from, to }: SequenceDifference): DiffItem 
 
 type ChangeKind = "new" | "changed" | "gone";
 
-/** Describes an entry of the schedule by its kind, if that is known. */
+/** Describes a scheduled entry by its kind, if it is known. */
 type JobDescriber = (kind: string) => string | undefined;
 
 interface NameContext {
@@ -118,7 +118,7 @@ interface NameContext {
   readonly does: JobDescriber;
 }
 
-/** The meaning of a change, in the words of the domain. */
+/** The meaning of a change in domain terms. */
 function describeRow(change: RowDifference, names: NameContext): string {
   const { collection, key, before, after } = change;
   const description = words[collection.name]?.(change, names);
@@ -128,7 +128,7 @@ function describeRow(change: RowDifference, names: NameContext): string {
 
 const getChangeKind = ({ before, after }: RowDifference): ChangeKind => (!before ? "new" : !after ? "gone" : "changed");
 
-/** New, gone, or changed in which fields. */
+/** New, deleted, or changed in which fields. */
 function describeGenerally(change: RowDifference): string {
   const kind = getChangeKind(change);
   if (kind !== "changed") return kind;
@@ -136,7 +136,7 @@ function describeGenerally(change: RowDifference): string {
   return `changed (${[...new Set(names)].join(", ")})`;
 }
 
-/** Some rows go by a code or a token. */
+/** The keys of some rows are codes or tokens. */
 const redactKey = (key: string, row: DiffRow): string =>
   Object.entries(row).some(([name, value]) => isSecretName(name) && value === key) ? "[redacted]" : redactTokens(key);
 

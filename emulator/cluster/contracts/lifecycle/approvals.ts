@@ -94,7 +94,7 @@ async function toApprovalRecord(
       id: approval.id,
       contract_id: contract.id,
       approval_name: approval.name,
-      // Approvals of the public route are requested by hand.
+      // The approvals of the public route are requested by hand.
       approval_type: "AD_HOC",
       ...(approval.approver_user_id !== null && { org_user: await toPersonRecord(view, approval.approver_user_id) }),
       sent_for_approval: sent,
@@ -120,8 +120,8 @@ async function toPersonRecord(view: View, userId: number) {
 const isOpen = ({ status }: Approval): boolean => status === "NOT_STARTED" || status === "PENDING";
 
 /**
- * Requests the approvals that are due: all without an order, and of the open ones with an order the first. Called when
- * approvals are requested and whenever one is completed.
+ * Requests the due approvals: all without an order, and the first open one with an order. Called when approvals are
+ * requested and when one is completed.
  */
 export function requestDueApprovals(approvals: readonly Approval[]): Approval[] {
   const first = approvals.reduce(
@@ -135,8 +135,8 @@ export function requestDueApprovals(approvals: readonly Approval[]): Approval[] 
 }
 
 /**
- * Approves that approval, or the next pending one: the first of that approver, or the first of all. The lifecycle table decides
- * before the approval is marked, since it asks whether this one is the last.
+ * Approves the given approval, or the next pending one: the first of that approver, or the first of all. The lifecycle
+ * is checked before the approval is marked, because it depends on whether this is the last one.
  */
 export async function approve(
   tx: Transaction,

@@ -12,7 +12,7 @@ import type { FailureCode } from "../../../../src/api/failures.ts";
 import { isOneOf } from "../../../../src/base/object.ts";
 import type { Contract, Review, Signatory } from "../rows.ts";
 
-/** The moved contract and the row of the table that moved it, or the failure it is rejected with. */
+/** The contract after the move and the applied row of the table, or the failure of the move. */
 export type TransitionResult =
   | { readonly refused?: undefined; readonly appliedMove: Move; readonly contract: Contract }
   | { readonly refused: FailureCode; readonly data: unknown };
@@ -48,8 +48,8 @@ const isMet: Readonly<Record<Requirement, (contract: Contract) => boolean>> = {
 };
 
 /**
- * Moves a contract by the table of src/api/contracts/lifecycle.ts. `from` is "(new)" for a contract that is being
- * created, else its status. Changes nothing but what it returns; `at` is virtual milliseconds.
+ * Moves a contract by the table of src/api/contracts/lifecycle.ts. `from` is "(new)" for a new contract, otherwise its
+ * status. It has no side effects; `at` is in virtual milliseconds.
  */
 export function move(
   contract: Contract,
@@ -70,7 +70,7 @@ export function move(
   return { appliedMove: row, contract: setStatus(contract, row, at) };
 }
 
-/** The contract after a move: its status, and what being in the new state means for it. */
+/** The contract after a move: its status, and the effects of the new state. */
 function setStatus(contract: Contract, { trigger, to }: Move, at: number): Contract {
   const moved = { ...updateReviews(contract, trigger, to, at), updated_at: at };
   switch (to) {
@@ -108,7 +108,7 @@ function updateReviews(contract: Contract, trigger: Trigger, to: Move["to"], at:
   return contract;
 }
 
-/** The review to complete next. An internal one comes first: the other side's is not complete before ours is. */
+/** The review to complete next. Internal reviews come first, because a counterparty's review completes after them. */
 export function findNextReview({ reviews }: Pick<Contract, "reviews">): Review | undefined {
   const waiting = reviews.filter((review) => review.completed_at === null);
   return waiting.find((review) => review.by === "internal") ?? waiting[0];
@@ -119,20 +119,23 @@ function completeOldest({ reviews }: Contract, at: number): Contract["reviews"] 
   return reviews.map((review) => (review === done ? { ...review, completed_at: at } : review));
 }
 
-/** Everybody starts again; those whose turn it is have the contract before them. */
+/** Everyone starts again. Those whose turn it is get the contract. */
 function markInvited(signatories: readonly Signatory[], at: number): Signatory[] {
   const fresh = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
   return inviteNextSignatories(fresh, at);
 }
 
-/** Signatures given so far are void with the links; who declined stays visible until the next round. */
+/** Signatures are void and the links end. A refusal to sign stays visible until the next round. */
 function clearInvitations(signatories: readonly Signatory[]): Signatory[] {
   return signatories.map((signatory) =>
     signatory.action?.is_success === false ? signatory : { ...signatory, action: null, sent_at: null },
   );
 }
 
-/** The people who have to act after a transition: all whose turn it is if signature begins, else the next ones. */
+/**
+ * The people who must act after a transition: everyone whose turn it is if signing starts, otherwise only the next
+ * ones.
+ */
 export function findInvitedSignatories({ to }: Move, before: Contract, after: Contract): Signatory[] {
   const invitedIds = new Set(
     to === "SIGN" ? [] : before.signatories.flatMap(({ id, sent_at }) => (sent_at === null ? [] : id)),
@@ -140,7 +143,7 @@ export function findInvitedSignatories({ to }: Move, before: Contract, after: Co
   return after.signatories.filter(({ id, sent_at }) => sent_at !== null && !invitedIds.has(id));
 }
 
-/** The earlier signatories who have not signed yet. Without an order there are none. */
+/** Earlier signatories who have not signed yet. Without an order there are none. */
 export function findPrecedingSignatory(
   signatories: readonly Signatory[],
   { sign_order }: Signatory,
@@ -151,13 +154,13 @@ export function findPrecedingSignatory(
   );
 }
 
-/** People whose turn it is; none when all have acted. */
+/** People whose turn it is; none if everyone has acted. */
 export function findNextSignatories(signatories: readonly Signatory[]): Signatory[] {
   const first = findFirstOrder(signatories);
   return signatories.filter((each) => each.action === null && hasTurn(each, first));
 }
 
-/** Puts the contract before those whose turn has come. */
+/** Sends the contract to the people whose turn it is now. */
 export function inviteNextSignatories(signatories: readonly Signatory[], at: number): Signatory[] {
   const first = findFirstOrder(signatories);
   return signatories.map((signatory) =>
@@ -167,7 +170,7 @@ export function inviteNextSignatories(signatories: readonly Signatory[], at: num
   );
 }
 
-/** The lowest order of those who have not signed yet. */
+/** The lowest order among those who have not signed yet. */
 const findFirstOrder = (signatories: readonly Signatory[]): number =>
   signatories.reduce(
     (least, { action, sign_order }) => (action === null && sign_order !== null ? Math.min(least, sign_order) : least),

@@ -14,7 +14,7 @@ import { findNextSignatories, findPrecedingSignatory, inviteNextSignatories } fr
 import { sendContractEmails } from "./timers.ts";
 import { type LifecycleContext, transition } from "./transition.ts";
 
-/** The signatory, and their note. Without an address it is the next whose turn it is. */
+/** The signatory and their note. Without an address, the next signatory. */
 export interface SignatureAction {
   readonly email?: string | undefined;
   readonly note?: string | undefined;
@@ -22,7 +22,7 @@ export interface SignatureAction {
 
 type SignatureRejectionCode = "not-a-signatory" | "already-signed" | "not-their-turn" | "forbidden-move";
 
-/** A signatory signs; the last signature executes the contract. */
+/** A signatory signs. The last signature executes the contract. */
 export async function sign(
   tx: Transaction,
   context: LifecycleContext,
@@ -42,7 +42,7 @@ export async function sign(
   return hasEveryoneSigned ? transition(tx, context, signed, "all-signed", { by: toPerson(signatory) }, fail) : signed;
 }
 
-/** A signatory declines: the contract leaves signature (DECISIONS.md, C22). */
+/** A signatory declines, so the contract leaves SIGN (DECISIONS.md, C22). */
 export async function decline(
   tx: Transaction,
   context: LifecycleContext,
@@ -56,7 +56,7 @@ export async function decline(
   return transition(tx, context, { ...contract, signatories }, "decline", { by: toPerson(signatory) }, fail);
 }
 
-/** Outside SIGN no signatory has a turn, and the status leads to a rejection. */
+/** Outside SIGN it is nobody's turn, and the status is the reason for the rejection. */
 function findActor(
   contract: Contract,
   trigger: "sign" | "decline",
@@ -84,7 +84,7 @@ const replaceSignatory = (signatories: readonly Signatory[], changed: Signatory)
 
 const toPerson = ({ name, email }: Signatory) => ({ name, email });
 
-/** Transitions of the public API, in addition to sending (DECISIONS.md, F12). */
+/** Transitions of the public API, except sending (DECISIONS.md, F12). */
 export const executionHandlers = {
   "execution.mark": ({ params }, { store, clock, settings, caller, fail }) =>
     store.transaction("execution.mark", async (tx) => {
@@ -159,7 +159,7 @@ interface Assignee {
   readonly assignee_role_id?: number | undefined;
 }
 
-/** Exactly one of the two, and one of the workspace. */
+/** Exactly one of the two, and it must belong to the workspace. */
 async function findAssigneeProblems(
   view: View,
   workspace: Workspace,

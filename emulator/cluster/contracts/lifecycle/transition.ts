@@ -13,7 +13,7 @@ import { type Addressees, createActivityDataPerPerson } from "./email-events.ts"
 import { findInvitedSignatories, move } from "./lifecycle.ts";
 import { startTimers, stopTimers } from "./timers.ts";
 
-/** The parts of the world that a transition needs. */
+/** The parts of the context that a transition needs. */
 export interface LifecycleContext {
   readonly clock: Clock;
   readonly settings: Settings;
@@ -22,15 +22,15 @@ export interface LifecycleContext {
 export interface TransitionOptions {
   /** The performer; ignored if the table names the service. */
   readonly by: Performer;
-  /** Recipients of the e-mail to the counterparty, instead of the configured people. */
+  /** Recipients of the e-mail to the counterparty, instead of the configured ones. */
   readonly addressees?: Addressees;
-  /** Other changes of the contract, once the table has allowed the transition. */
+  /** Other changes of the contract, applied if the table allows the transition. */
   readonly patch?: (moved: Contract) => Contract;
 }
 
 /**
- * Applies a trigger to a contract in the caller's transaction: moves it by the lifecycle table, stores it, ends and
- * starts its timers, and notifies the webhooks. Rejects with the failures of the table.
+ * Applies a trigger to a contract in the caller's transaction: changes its status by the lifecycle table, stores it,
+ * ends and starts its timers, and notifies the webhooks. Rejects with the failures of the table.
  */
 export async function transition<T extends Trigger>(
   tx: Transaction,
@@ -40,8 +40,7 @@ export async function transition<T extends Trigger>(
   options: TransitionOptions,
   fail: Fail<RejectionCode<T>>,
 ): Promise<Contract> {
-  // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared whatever it rejects
-  // with.
+  // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared every failure.
   return applyTransition(
     tx,
     context,
@@ -53,7 +52,7 @@ export async function transition<T extends Trigger>(
   );
 }
 
-/** The same for a contract that is being created; creation is never rejected by the table. */
+/** The same for a new contract, which the table never rejects. */
 export function createByTransition(
   tx: Transaction,
   context: LifecycleContext,
