@@ -15,13 +15,13 @@ import { createJsonResponse, createPageResponse, redirect } from "./response.ts"
 interface AppPage {
   readonly title: string;
   readonly content: Html;
-  /** Sent to the front end: JSON within the page. */
+  /** Passed to the front end as JSON within the page. */
   readonly context?: object | undefined;
-  /** The page that a front end is loaded from. */
+  /** The URL of a page from which the front end is loaded. */
   readonly frontEnd?: URL | undefined;
 }
 
-/** Sends the context to the front end alone, once it has loaded. */
+/** Sends the context only to the front end, once it has loaded. */
 const sendContext = `const front = document.querySelector("iframe");
 front.addEventListener("load", () => {
   const context = JSON.parse(document.getElementById("context").textContent);
@@ -29,9 +29,9 @@ front.addEventListener("load", () => {
 });`;
 const sendContextHash = createHash("sha256").update(sendContext).digest("base64");
 
-/** A page that a CRM shows in a frame of its own: any page may frame it, and only the front end is loaded. */
+/** A page that a CRM shows in a frame. Any page may frame it, but it only loads the front end. */
 export function renderAppPage({ title, content, context, frontEnd }: AppPage): Passthrough {
-  const whole = createPage(
+  const page = createPage(
     title,
     html`${content}
 ${context && renderContext(context)}
@@ -42,10 +42,10 @@ ${frontEnd && context && new Html(`<script>${sendContext}</script>`)}`,
       ...(frontEnd && { "frame-src": frontEnd.origin, "script-src": `'sha256-${sendContextHash}'` }),
     },
   );
-  return createPageResponse(200, whole);
+  return createPageResponse(200, page);
 }
 
-/** Inside a script nothing is unescaped, so that `</script>` must not be written at all. */
+/** Entities are not decoded within a script, so `</script>` must not appear. */
 const renderContext = (context: object): Html =>
   new Html(
     `<script type="application/json" id="context">${JSON.stringify(context).replaceAll("<", "\\u003c")}</script>`,
@@ -53,7 +53,7 @@ const renderContext = (context: object): Html =>
 
 const iframePath = "/router/v1/crm_a/iframe";
 
-/** The page of the contract that is named, else one with those of the record (DECISIONS.md, R29). */
+/** The page of the named contract, or of a contract of the record (DECISIONS.md, R29). */
 async function openIframe(
   { target }: ReceivedRequest,
   world: ClusterContext,
@@ -77,7 +77,7 @@ ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this re
   return renderAppPage({ title: "Contracts in crm_a", content, context });
 }
 
-/** Composite or not; an unknown ID leads to the page that says so. */
+/** A composite or plain id. An unknown one leads to an error page. */
 async function renderContractPage(
   id: string,
   actingIn: readonly number[],
@@ -88,15 +88,15 @@ async function renderContractPage(
   return `${cluster.url}/contracts/${encodeURIComponent(found ? formatCompositeId(row) : id)}`;
 }
 
-/** A card for each contract of the record; every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
+/** A card for each contract of the record. Every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
 async function listCards(
   { target }: ReceivedRequest,
-  world: ClusterContext,
+  context: ClusterContext,
   finding: ReportFinding,
 ): Promise<Passthrough> {
   const query = new URLSearchParams(queryOf(target));
   const record = parseRecord(query);
-  const found = await findContracts(record, await findActingWorkspaces(query, world, finding), world);
+  const found = await findContracts(record, await findActingWorkspaces(query, context, finding), context);
   if (record === undefined || found.length === 0) return createJsonResponse(200, { results: [] });
   const named = new URLSearchParams({ associatedObjectId: record.id });
   if (record.type !== undefined) named.set("associatedObjectType", record.type);
@@ -105,14 +105,14 @@ async function listCards(
     results: found.map((row) => ({
       objectId: row.id,
       title: row.name,
-      link: buildPageUrl(world, row),
+      link: buildPageUrl(context, row),
       properties: [
         { label: "Contract", dataType: "STRING", value: formatCompositeId(row) },
         { label: "Status", dataType: "STRING", value: row.status },
       ],
-      actions: [createFrame("Open the contract", buildPageUrl(world, row))],
+      actions: [createFrame("Open the contract", buildPageUrl(context, row))],
     })),
-    primaryAction: createFrame("Open contracts", `${world.cluster.url}${iframePath}?${named}`),
+    primaryAction: createFrame("Open contracts", `${context.cluster.url}${iframePath}?${named}`),
   });
 }
 
@@ -130,7 +130,7 @@ const findContracts = async (
 ): Promise<readonly Contract[]> =>
   record === undefined ? [] : store.read((view) => listContractsOfRecord(view, actingIn, record));
 
-/** Workspaces of the person who acts in the CRM: they see contracts of these, and of no others. */
+/** Workspaces of the person who acts in the CRM. Only contracts of these are visible. */
 async function findActingWorkspaces(
   query: URLSearchParams,
   { store, cluster }: ClusterContext,
@@ -156,7 +156,7 @@ async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): 
   const { crm_b } = await store.read(readApps);
   const { signed_request = "" } = formFields(request);
   const opened = openCrmB(crm_b.consumer_secret, signed_request);
-  // The router has checked this already; a request that did not pass through it is checked here.
+  // The router has checked this already. A request that bypassed it is checked here.
   if (!opened.ok) return createJsonResponse(401, { detail: "Invalid signed request" });
   const { context } = opened.envelope;
   return renderAppPage({
@@ -166,13 +166,13 @@ async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): 
       organization: stringAt(context, "organization", "name"),
       place: stringAt(context, "environment", "displayLocation"),
     }),
-    // Its neighbour `client` holds the tokens of the CRM; they have no place in a page.
+    // `client` in the same envelope contains the tokens of the CRM, which must not be in a page.
     context: typeof context === "object" && context !== null ? context : {},
     frontEnd: allowFrontEnd(resolveFrontEnd(crm_b, parseFrontEnd(request))),
   });
 }
 
-/** The same page for an unsigned request: without a context. */
+/** The same page without a context, for an unsigned request. */
 async function showCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
   const { crm_b } = await store.read(readApps);
   return renderAppPage({
@@ -190,21 +190,21 @@ const allowFrontEnd = (frontEnd: URL | "refused" | undefined): URL | undefined =
 
 export const crmBRoutes = { [`POST ${path}`]: openCanvas, [`GET ${path}`]: showCanvas };
 
-/** The record next to which a CRM shows the app. */
+/** The record that a CRM shows together with the app. */
 interface CrmRecord {
   readonly id: string;
-  /** CONTACT, DEAL, … where the CRM says so. */
+  /** CONTACT, DEAL, … if the CRM sends it. */
   readonly type: string | undefined;
 }
 
 /** DECISIONS.md, R29 */
-const cardsAtMost = 5;
-/** This many contracts that name a record's id are looked at, for types may differ. */
-const lookedAt = 50;
+const maxCards = 5;
+/** Maximum number of contracts that are checked, because a record's id may belong to several types. */
+const maxInspected = 50;
 
 /**
- * The contracts whose external metadata names the record, of these workspaces, newest first. Other workspaces of the cluster
- * may be connected to the same CRM, and what they have is not for this person (DECISIONS.md, R29).
+ * The contracts whose external metadata names the record, in these workspaces, newest first. Other workspaces of the
+ * cluster may be connected to the same CRM, but this person may not see them (DECISIONS.md, R29).
  */
 async function listContractsOfRecord(
   view: View,
@@ -214,17 +214,17 @@ async function listContractsOfRecord(
   const found: Contract[] = [];
   for (const id of workspaceIds) {
     const equals = toWorkspaceKey(id, record.id);
-    found.push(...(await view.list(contracts, { by: "external", equals, reverse: true, limit: lookedAt })));
+    found.push(...(await view.list(contracts, { by: "external", equals, reverse: true, limit: maxInspected })));
   }
   return found
     .filter((row) => matchesName(record.type, row.external_metadata?.record_type))
     .sort((a, b) => b.id - a.id)
-    .slice(0, cardsAtMost);
+    .slice(0, maxCards);
 }
 
-/** Types differ only where both sides name one. */
-const matchesName = (asked: string | undefined, named: string | undefined): boolean =>
-  asked === undefined || named === undefined || asked.toLowerCase() === named.toLowerCase();
+/** Types only differ if both sides have one. */
+const matchesName = (requested: string | undefined, named: string | undefined): boolean =>
+  requested === undefined || named === undefined || requested.toLowerCase() === named.toLowerCase();
 
 /** The page of a contract (DECISIONS.md, C25). */
 const buildPageUrl = ({ cluster }: Pick<ClusterContext, "cluster">, row: Contract): string =>

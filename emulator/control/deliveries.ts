@@ -35,9 +35,9 @@ export const deliveryHandlers = {
     });
   },
 
-  "deliveries.watch": ({ query }, world) =>
-    streamWhileAllowed(world, async (signal) =>
-      watchDeliveries(world, await streamDeliveryEvents(world.store, world.clock, signal), query),
+  "deliveries.watch": ({ query }, context) =>
+    streamWhileAllowed(context, async (signal) =>
+      watchDeliveries(context, await streamDeliveryEvents(context.store, context.clock, signal), query),
     ),
 
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {
@@ -67,7 +67,7 @@ export const deliveryHandlers = {
 
 type ScheduleSettings = Pick<Settings, "retrySchedule">;
 
-/** Deliveries as lists show them. */
+/** Deliveries in the format of lists. */
 export async function toListRecords(view: View, logged: readonly LoggedDelivery[], settings: ScheduleSettings) {
   const rows = logged.map(({ delivery }) => delivery);
   const records = await toDeliveryRecords(view, rows, settings);
@@ -129,15 +129,15 @@ async function readDelivery(store: Store, id: number, settings: Settings, fail: 
 async function readHeaders(view: View, { webhook_id, workspace_id }: Delivery, body: string) {
   const subscription = await view.get(subscriptions, webhook_id);
   const workspace = await view.get(workspaces, workspace_id);
-  const own = Object.keys(subscription?.custom_headers ?? {}).map((name) => [name, ""]);
+  const customHeaders = Object.keys(subscription?.custom_headers ?? {}).map((name) => [name, ""]);
   return {
-    ...Object.fromEntries(own),
+    ...Object.fromEntries(customHeaders),
     "content-type": "application/json",
     ...(workspace && { [contentHashHeader]: contentHash(workspace.hmac_key, body) }),
   };
 }
 
-/** With what decides about the attempt that is planned: the state of the subscription (DECISIONS.md, C18). */
+/** Includes the state of the subscription, which decides about the planned attempt (DECISIONS.md, C18). */
 export async function toDeliveryRecords(view: View, rows: readonly Delivery[], settings: ScheduleSettings) {
   const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
   const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => webhook_id);
@@ -164,7 +164,7 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
   });
 }
 
-/** An attempt as lists show it. */
+/** An attempt in the format of lists. */
 export const toAttemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms, ...row }: Attempt) => ({
   number,
   resend,
@@ -179,10 +179,10 @@ export const toAttemptRecord = ({ number, resend, planned_at, at, status, error,
 
 const toFaultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };
 
-/** This many characters of a response are shown in lists. */
+/** Maximum number of characters of a response in lists. */
 const shownOfAnswer = 200;
 
-/** As one line; null if there is nothing to read. */
+/** The first line; null if it is empty. */
 function getFirstLine(body: string | null): string | null {
   const line = (body ?? "")
     .slice(0, 4 * shownOfAnswer)

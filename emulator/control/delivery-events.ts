@@ -6,7 +6,7 @@ import type { Store, View } from "../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { retentionEnd } from "../webhooks/retry-rule.ts";
 
-/** Something that became of a delivery: an attempt, or its end without one. */
+/** An event of a delivery: an attempt, or its end without one. */
 export interface DeliveryEvent {
   readonly delivery: Delivery;
   readonly attempt: Attempt | undefined;
@@ -17,38 +17,36 @@ export interface DeliveryEvent {
 const pageSize = 100;
 
 /**
- * Every attempt and every skip from now on, in order, until the signal is aborted. Once this resolves, nothing that
- * happens is missed, however late the first one is asked for.
+ * Every attempt and every skip from now on, in order, until the signal is aborted. Once this resolves, no event is
+ * missed, however late the first one is read.
  */
 export async function streamDeliveryEvents(
   store: Store,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<DeliveryEvent>> {
-  const news = await store.read((view) => DeliveryEventReader.startFrom(view, clock.now()));
-  const look = () => store.read((view) => news.readSince(view, clock.now()));
+  const reader = await store.read((view) => DeliveryEventReader.startFrom(view, clock.now()));
+  const look = () => store.read((view) => reader.readSince(view, clock.now()));
   return follow(signal, (ring) => store.watch(deliveries, ring), look);
 }
 
-/**
- * Attempts that are not known yet. Attempts are only ever added; a skip is found by the time until which it is stored.
- */
+/** Finds new attempts and skips. Attempts are only ever added. A skip is found by its retention time. */
 class DeliveryEventReader {
   #newest: Attempt | undefined;
-  /** Virtual time of the last look, and the skips that it saw. */
-  #lookedAt: number;
+  /** Virtual time of the last read, and the skips that it found. */
+  #lastReadMs: number;
   #skipped = new Set<number>();
 
   private constructor(newest: Attempt | undefined, now: number) {
     this.#newest = newest;
-    this.#lookedAt = now;
+    this.#lastReadMs = now;
   }
 
   static async startFrom(view: View, now: number): Promise<DeliveryEventReader> {
     const [newest] = await view.list(attempts, { reverse: true, limit: 1 });
-    const news = new DeliveryEventReader(newest, now);
-    await news.#findNewSkips(view, now);
-    return news;
+    const reader = new DeliveryEventReader(newest, now);
+    await reader.#findNewSkips(view, now);
+    return reader;
   }
 
   async readSince(view: View, now: number): Promise<readonly DeliveryEvent[]> {
@@ -62,11 +60,11 @@ class DeliveryEventReader {
   }
 
   async #findNewSkips(view: View, now: number): Promise<readonly Delivery[]> {
-    const from = retentionEnd("other", Math.min(now, this.#lookedAt));
+    const from = retentionEnd("other", Math.min(now, this.#lastReadMs));
     const ended = await view.list(deliveries, { by: "keep_until", from });
     const skipped = ended.filter(({ outcome }) => isOneOf(skippedOutcomes, outcome));
     const known = this.#skipped;
-    this.#lookedAt = now;
+    this.#lastReadMs = now;
     this.#skipped = new Set(skipped.map(({ id }) => id));
     return skipped.filter(({ id }) => !known.has(id));
   }
@@ -76,7 +74,7 @@ class DeliveryEventReader {
     const known = this.#newest;
     for (let offset = 0; ; offset += pageSize) {
       const page = await view.list(attempts, { reverse: true, offset, limit: pageSize });
-      // The newest known attempt may have been dropped meanwhile; earlier attempts are not news either.
+      // The newest known attempt may have been dropped in the meantime. Earlier attempts are not new either.
       const end = page.findIndex((row) => known !== undefined && !isNews(row, known));
       found.push(...(end < 0 ? page : page.slice(0, end)));
       if (end >= 0 || page.length < pageSize) break;

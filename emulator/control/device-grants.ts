@@ -17,7 +17,7 @@ import type { User } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { createCsrfToken, requireCsrfToken } from "./csrf-token.ts";
 
-/** More than anyone reads. */
+/** Maximum number of listed users, because nobody reads more. */
 const maxListed = 500;
 
 const why: Readonly<Record<DecisionProblem, string>> = {
@@ -42,10 +42,10 @@ export const deviceGrantHandlers = {
       })),
     ),
 
-  "device-grants.approve": async ({ params: { user_code }, body }, world) => {
-    const { store, clusters, fail } = world;
+  "device-grants.approve": async ({ params: { user_code }, body }, context) => {
+    const { store, clusters, fail } = context;
     const decided = await store.transaction("device-grants.approve", async (tx) => {
-      const given = await decideDeviceGrant(tx, world, { ...body, user_code });
+      const given = await decideDeviceGrant(tx, context, { ...body, user_code });
       switch (given) {
         case "unknown":
           return fail("no-such-user-code", { code: user_code });
@@ -66,18 +66,18 @@ export const deviceGrantHandlers = {
     return { user_code, status: decided.status, cluster_id: decided.cluster_id ?? "" };
   },
 
-  "device-grants.page": async ({ query: { user_code } }, world) =>
-    sendPage(user_code === undefined ? renderEntryPage() : await renderQuestion(world, { user_code })),
+  "device-grants.page": async ({ query: { user_code } }, context) =>
+    sendPage(user_code === undefined ? renderEntryPage() : await renderQuestion(context, { user_code })),
 
-  "device-grants.submit": async ({ body }, world) => {
+  "device-grants.submit": async ({ body }, context) => {
     const { form_token, email, ...decision } = body;
-    requireCsrfToken(world, nameDevice(body.user_code), form_token, world.fail);
-    const decided = await world.store.transaction("device-grants.submit", (tx) =>
-      decideDeviceGrant(tx, world, { ...decision, email: email || undefined }),
+    requireCsrfToken(context, nameDevice(body.user_code), form_token, context.fail);
+    const decided = await context.store.transaction("device-grants.submit", (tx) =>
+      decideDeviceGrant(tx, context, { ...decision, email: email || undefined }),
     );
     return sendPage(
       typeof decided === "string"
-        ? await renderQuestion(world, body, why[decided])
+        ? await renderQuestion(context, body, why[decided])
         : createPage("Done", html`<p>${outcome[decision.status]}</p>`),
     );
   },
@@ -92,7 +92,7 @@ const outcome = {
 
 const nameDevice = (userCode: string): string => `device ${toUserCodeKey(userCode)}`;
 
-/** The page that asks for a code; the input stays, to be corrected. */
+/** The page that asks for a code. The input stays, to be corrected. */
 const renderEntryPage = (problem?: string, typed?: string): HtmlPage =>
   createPage(
     "Connect a device",
@@ -101,16 +101,16 @@ const renderEntryPage = (problem?: string, typed?: string): HtmlPage =>
 <p><button>Continue</button></p></form>`,
   );
 
-/** Values of the form for its fields. */
+/** Values for the fields of the form. */
 type FormValues = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
-/** The page that asks whether the device of a code may continue; the other one when the code is good for nothing. */
+/** The page that asks whether to approve the device with a code, or the page for a new code if this one is invalid. */
 async function renderQuestion(
-  world: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
+  context: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
   { user_code, cluster_id, email }: FormValues,
   problem?: string,
 ): Promise<HtmlPage> {
-  const { store, clock, clusters } = world;
+  const { store, clock, clusters } = context;
   const found = await store.read(async (view) => {
     const grant = await findGrantByUserCode(view, user_code);
     return grant && { grant, client: await view.get(oauthClients, grant.client_id) };
@@ -126,7 +126,7 @@ async function renderQuestion(
       const selected = new Html(id === cluster_id ? " selected" : "");
       return html`<option value="${id}"${selected}>${id} (${label})</option>`;
     });
-  const hidden = { user_code: formatUserCode(user_code), form_token: createCsrfToken(world, nameDevice(user_code)) };
+  const hidden = { user_code: formatUserCode(user_code), form_token: createCsrfToken(context, nameDevice(user_code)) };
   return createPage(
     "Connect a device",
     html`${errorBanner(problem)}
@@ -150,10 +150,7 @@ interface DeviceDecision {
 
 type DecisionProblem = UndecidableReason | "no-cluster" | "no-person";
 
-/**
- * Decides about a user code as the operation of the clusters does, and remembers who it was, so that the tokens are
- * for them.
- */
+/** Decides about a user code like the clusters' operation, and stores who decided, so that the tokens are for them. */
 export async function decideDeviceGrant(
   tx: Transaction,
   { clusters, clock }: Pick<ControlContext, "clusters" | "clock">,

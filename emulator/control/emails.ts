@@ -9,12 +9,12 @@ import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const emailHandlers = {
-  "emails.list": async ({ query: { limit, offset, ...wanted } }, world) => {
-    const now = world.clock.now();
-    await world.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
-    return world.store.read(async (view) => {
+  "emails.list": async ({ query: { limit, offset, ...wanted } }, context) => {
+    const now = context.clock.now();
+    await context.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
+    return context.store.read(async (view) => {
       const { rows, total } = await listMatching(view, wanted, { limit, offset });
-      return { items: await toEmailRecords(view, rows, world), total };
+      return { items: await toEmailRecords(view, rows, context), total };
     });
   },
 
@@ -36,7 +36,7 @@ interface EmailQuery {
   readonly purpose?: EmailPurpose | undefined;
 }
 
-/** Newest first: by the index that usually finds the fewest, the rest compared. */
+/** Newest first, by the index that usually finds the fewest. The other filters are compared. */
 async function listMatching(
   view: View,
   { contract, recipient, purpose }: EmailQuery,
@@ -61,7 +61,7 @@ async function listMatching(
   return { rows: all.slice(page.offset, page.offset + page.limit), total: all.length };
 }
 
-/** E-mails as lists show them. */
+/** E-mails in the format of lists. */
 export async function toEmailRecords(
   view: View,
   rows: readonly Email[],
@@ -82,7 +82,7 @@ export async function toEmailRecords(
   });
 }
 
-/** The service's own words are not known (DECISIONS.md, R27). */
+/** The service's own texts are not known (DECISIONS.md, R27). */
 function composeEmail({ purpose, mode }: Email, contract: string, sender: string): { subject: string; text: string } {
   if (mode === "cc") return { subject: `Copy: ${contract}`, text: `${sender} sent you a copy of “${contract}”.` };
   switch (purpose) {

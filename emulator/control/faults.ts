@@ -22,7 +22,7 @@ export const faultHandlers = {
     if (operation !== undefined && !registry.some(({ id }) => id === operation)) {
       fail("invalid-control-input", { problems: [`operation: ${operation} not found`] });
     }
-    // Made now: the request itself would be held for as long as the fault.
+    // Checked immediately, because a fault would delay the request itself.
     const row = request.cause.row?.(undefined);
     return toFaultRecord(faults.add(body, row && { id: row.id, row: () => row }));
   },
@@ -45,11 +45,11 @@ const nameVisit = ({ flow, provider, state, destination = "" }: ProviderVisit): 
   `provider ${flow} ${provider} ${destination} ${state}`;
 
 export const providerHandlers = {
-  "provider.page": ({ query }, world) => sendPage(renderQuestion(world, query)),
+  "provider.page": ({ query }, context) => sendPage(renderQuestion(context, query)),
 
-  "provider.submit": async ({ body }, world) => {
-    const { store, ids, settings, fail } = world;
-    requireCsrfToken(world, nameVisit(body), body.form_token, fail);
+  "provider.submit": async ({ body }, context) => {
+    const { store, ids, settings, fail } = context;
+    requireCsrfToken(context, nameVisit(body), body.form_token, fail);
     const { provider, name } = body;
     const redirectBack = (answer: Readonly<Record<string, string>>) =>
       reply(303, buildProviderRedirect(settings.publicUrl, body, answer));
@@ -58,7 +58,7 @@ export const providerHandlers = {
     const problem = isForTeam(body)
       ? !/^\S+$/.test(account) && noTeam
       : !/^[^\s@]+@[^\s@]+$/.test(account) && noAddress;
-    if (problem) return sendPage(renderQuestion(world, body, body, problem));
+    if (problem) return sendPage(renderQuestion(context, body, body, problem));
     const code = await store.transaction("provider.submit", (tx) =>
       issueProviderCode(tx, ids, { provider, account, name }),
     );
@@ -73,15 +73,17 @@ const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "inst
 
 const sendPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
-/** The form ends at the callback of the flow, at a real back end perhaps, which redirects to a front end of its own. */
+/**
+ * The form is submitted to the callback of the flow, which may be at a real back end and redirect to its own front end.
+ */
 function renderQuestion(
-  world: ProviderContext,
+  context: ProviderContext,
   { flow, provider, state, destination }: ProviderVisit,
   { email, team_id, name }: Partial<ProviderForm> = {},
   problem?: string,
 ): HtmlPage {
   const visit = { flow, provider, state, ...(destination !== undefined && { destination }) };
-  const hidden = hiddenFields({ ...visit, form_token: createCsrfToken(world, nameVisit(visit)) });
+  const hidden = hiddenFields({ ...visit, form_token: createCsrfToken(context, nameVisit(visit)) });
   const account = isForTeam(visit)
     ? html`<label>Team ID: <input name="team_id" value="${team_id}" autocomplete="off" required></label>`
     : html`<label>E-mail address: <input name="email" type="email" value="${email}" required></label>`;
@@ -112,22 +114,22 @@ export const installationHandlers = {
       total: await view.count(installations),
     })),
 
-  "installations.begin": async ({ params: { app }, body }, world) => {
-    const { store, clusters, ids, settings, fail } = world;
+  "installations.begin": async ({ params: { app }, body }, context) => {
+    const { store, clusters, ids, settings, fail } = context;
     const { workspace_id, approve_as } = body;
     return store.transaction("installations.begin", async (tx) => {
       const [first] = await tx.list(workspaces, { limit: 1 });
       const workspace = workspace_id === undefined ? first : await tx.get(workspaces, workspace_id);
       if (!workspace) return fail("no-such-workspace", { id: workspace_id ?? 1 });
-      const begun = await beginInstallation(tx, world, app, workspace);
-      const { destinations } = clusters.find(({ id }) => id === begun.cluster_id)!;
+      const installation = await beginInstallation(tx, context, app, workspace);
+      const { destinations } = clusters.find(({ id }) => id === installation.cluster_id)!;
       const destination = destinations.includes("default") ? "default" : destinations[0];
-      const { state } = begun;
+      const { state } = installation;
       const visit = { flow: "install", provider: app, state, ...(app === "chat_a" && { destination }) } as const;
       const account = approve_as === undefined ? undefined : { provider: app, account: approve_as, name: approve_as };
       const code = account ? await issueProviderCode(tx, ids, account) : null;
       return reply(201, {
-        ...toProviderRecord(begun),
+        ...toProviderRecord(installation),
         state,
         authorization_url: buildAuthorizationUrl(settings.publicUrl, visit),
         code,

@@ -19,15 +19,15 @@ import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const invitationHandlers = {
-  "invitations.list": ({ query }, world) =>
-    world.store.read(async (view) => {
+  "invitations.list": ({ query }, context) =>
+    context.store.read(async (view) => {
       const { rows, total } = await listMatching(view, query);
-      return { items: await Promise.all(rows.map((row) => toInvitationRecord(view, row, world))), total };
+      return { items: await Promise.all(rows.map((row) => toInvitationRecord(view, row, context))), total };
     }),
 
-  "invitations.accept": ({ params: { token } }, world) =>
-    world.store.transaction("invitations.accept", async (tx) => {
-      const { clock, fail } = world;
+  "invitations.accept": ({ params: { token } }, context) =>
+    context.store.transaction("invitations.accept", async (tx) => {
+      const { clock, fail } = context;
       const invitation = await tx.get(invitations, token);
       if (!invitation) {
         const [of] = await tx.list(workspaces, { by: "invite", equals: token });
@@ -43,13 +43,13 @@ export const invitationHandlers = {
       }
       if (state !== "PENDING") return fail("invitation-over", { email });
       await acceptInvitation(tx, invitation, clock.now());
-      return toInvitationRecord(tx, { ...invitation, state: "ACCEPTED" }, world);
+      return toInvitationRecord(tx, { ...invitation, state: "ACCEPTED" }, context);
     }),
 } satisfies ControlHandlers;
 
 type InvitationQuery = InputOf<typeof listInvitations>["query"];
 
-/** Issued ones, newest first, then those of seeds; no more are read than the page shows, if an index knows them. */
+/** Issued invitations, newest first, then those of seeds. With an index, only the rows of the page are read. */
 async function listMatching(view: View, wanted: InvitationQuery) {
   const { limit, offset, ...compared } = wanted;
   const slice = selectSlice(wanted);
@@ -84,14 +84,14 @@ const matchesQuery = (row: AnyInvitation, { cluster, workspace, email, kind, sta
 async function toInvitationRecord(
   view: View,
   row: AnyInvitation,
-  world: Pick<ControlContext, "settings" | "clusters">,
+  context: Pick<ControlContext, "settings" | "clusters">,
 ) {
   const { workspace_id, contract_id, issued_at } = row;
   return {
     ...pickSharedFields(row),
     workspace_id,
     contract_id,
-    link: await buildLink(view, row, world),
+    link: await buildLink(view, row, context),
     issued_at: issued_at === null ? null : toIsoMillis(issued_at),
   };
 }

@@ -32,14 +32,14 @@ export const lifecycleHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** A process's answer to a liveness probe. */
+/** Response to a liveness probe. */
 export const describeProcess = (
   readiness: Readiness,
   process: NonNullable<Liveness["process"]>,
   request: ReceivedRequest,
 ): Liveness => ({
   ...readiness,
-  // A proxy may forward without a word of it.
+  // A proxy may forward without a trace of it.
   ...(readiness.public_url === undefined && isDirectLoopbackRequest(request) && { process }),
 });
 
@@ -54,7 +54,7 @@ const sumOf = (amounts: readonly BufferUsage[]): BufferUsage =>
     { count: 0, bytes: 0, max_bytes: 0, dropped: 0 },
   );
 
-/** The documents; `/docs` and `/openapi.json` are paths like any other (DECISIONS.md, R17). */
+/** The documents. `/docs` and `/openapi.json` have no special meaning (DECISIONS.md, R17). */
 export const openApiHandlers = {
   "emulator.openapi": ({ params }, { clusters, request, observedClaims }) => {
     const name = params.document.replace(/\.json$/, "") as DocumentedService;
@@ -66,14 +66,14 @@ export const openApiHandlers = {
 
 const documents = new Map<DocumentedService, ReturnType<typeof buildOpenApi>>();
 
-/** Created once: it takes long, and anyone may request it, as often as they like. */
+/** Built once, because it is slow, and anyone may request it at any rate. */
 function buildDocument(name: DocumentedService): ReturnType<typeof buildOpenApi> {
   const known = documents.get(name) ?? buildOpenApi(name, declarations);
   documents.set(name, known);
   return known;
 }
 
-/** Address of the service, as the caller reaches this emulator: by the same name, if another port. */
+/** Address of the service under the host name that the client uses, possibly with another port. */
 function listServers(name: DocumentedService, clusters: readonly Cluster[], origin: string): readonly Server[] {
   if (name !== "contracts") return [{ url: origin, description: "This emulator" }];
   return clusters.map(({ id, url, reachedAt, external }) => ({
@@ -100,7 +100,7 @@ export const controlClusterHandlers = {
             url,
             own_url: reachedAt,
             external,
-            // With it the data of all its workspaces are routed.
+            // Removing it also removes the routing data of all its workspaces.
             cluster_key: caller.token.workspace === undefined ? key : formatHiddenValue("a token without a workspace"),
             client_id: first?.client_id ?? null,
             client_secret: first?.client_secret ?? null,

@@ -15,8 +15,8 @@ import type { ControlHandlers } from "./context.ts";
 import { requireContractById, resolvePerson } from "./contracts/contracts.ts";
 
 export const ownerHandlers = {
-  "owners.list": async ({ query: { identifier } }, world) => {
-    const found = await findOwnersByTable(world, listCandidates(identifier));
+  "owners.list": async ({ query: { identifier } }, context) => {
+    const found = await findOwnersByTable(context, listCandidates(identifier));
     return found.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
   },
 
@@ -40,9 +40,7 @@ export const ownerHandlers = {
     }),
 } satisfies ControlHandlers;
 
-/**
- * Possible kinds of an identifier of unknown kind, in the order in which the router looks them up (DECISIONS.md, R14).
- */
+/** Possible kinds of an identifier of unknown kind, in the look-up order of the router (DECISIONS.md, R14). */
 function listCandidates(given: string) {
   const identifier = isEmailHash(given) ? given.toLowerCase() : given;
   const keys = [
@@ -63,7 +61,7 @@ function listCandidates(given: string) {
 
 type OwnerMoveContext = HandlerContext & LifecycleContext;
 
-/** The API's actions with a key of the workspace, for the operator of the emulator (DECISIONS.md, E7). */
+/** The API's actions with a workspace key, for the operator of the emulator (DECISIONS.md, E7). */
 export const ownerMoveHandlers = {
   "emulator-contracts.send": ({ params, body }, call) =>
     moveContract("send", params.id, call, async (tx, contract) =>

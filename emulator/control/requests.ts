@@ -24,9 +24,9 @@ interface Filters {
 }
 
 export const requestHandlers = {
-  "requests.list": async ({ query }, world) => {
-    const { requestLog } = world;
-    const isOwn = await selectOwn(world);
+  "requests.list": async ({ query }, context) => {
+    const { requestLog } = context;
+    const isOwn = await selectOwn(context);
     const matching = requestLog
       .list()
       .filter(isOwn)
@@ -42,10 +42,10 @@ export const requestHandlers = {
     };
   },
 
-  "requests.watch": async ({ query }, world) => {
-    const [isOwn, isWanted] = [await selectOwn(world), filterOf(query)];
-    return streamWhileAllowed(world, (signal) =>
-      watchRequests(world.requestLog, (one) => isOwn(one) && isWanted(one), signal),
+  "requests.watch": async ({ query }, context) => {
+    const [isOwn, isWanted] = [await selectOwn(context), filterOf(query)];
+    return streamWhileAllowed(context, (signal) =>
+      watchRequests(context.requestLog, (one) => isOwn(one) && isWanted(one), signal),
     );
   },
 
@@ -57,7 +57,10 @@ export const requestHandlers = {
   Pick<ControlContext, "requestLog" | "tokens" | "sessions" | "store" | "clock" | "wall" | "ids">
 >;
 
-/** Returns a filter of the requests that a caller may see: with a token of one workspace, those with its API key and its own. */
+/**
+ * A filter for the requests that a caller may see. With a token of one workspace: those with its API key and the
+ * caller's own.
+ */
 async function selectOwn({
   caller: { token },
   store,
@@ -70,7 +73,7 @@ async function selectOwn({
     rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === "client-id" && rawHeaders[i + 1] === key);
 }
 
-/** Only reads the control plane and causes no events; followers read again at each event. */
+/** Requests that only read the control plane cause no events, because followers read again at each event. */
 export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
   service === "emulator" && method === "GET";
 
@@ -85,7 +88,7 @@ function filterOf({ service, operation, status, since, reads, id }: Filters): (e
     (id === undefined || entry.id === id);
 }
 
-/** The log may be smaller than what comes in one turn, so that what waits for a reader is kept apart from it. */
+/** The log may be smaller than a burst of requests, so entries for the reader are buffered separately. */
 async function* watchRequests(log: RequestLog, wanted: (entry: LoggedRequest) => boolean, signal: AbortSignal) {
   const backlog = new Backlog<LoggedRequest>();
   const watch = (ring: () => void) =>
@@ -99,12 +102,12 @@ async function* watchRequests(log: RequestLog, wanted: (entry: LoggedRequest) =>
   }
 }
 
-/** The JSON of a request, without the values of secret fields; undefined if it is not JSON. */
+/** The JSON of a request without the values of secret fields; undefined if it is not JSON. */
 function presentBody(body: Buffer | undefined): unknown {
   return body === undefined ? undefined : redactBody(tryParseJson(body.toString("utf8")));
 }
 
-/** An entry as the control plane prints it: without secrets. */
+/** An entry in the control plane's format, without secrets. */
 export function toRequestRecord(entry: LoggedRequest) {
   const { listener, service, operation, method, status, failure, findings } = entry;
   const isUnknown =
@@ -133,11 +136,11 @@ export function toRequestRecord(entry: LoggedRequest) {
   };
 }
 
-/** A cluster has more than its API, such as the pages of contracts: responses of these are intended. */
+/** A cluster also serves the pages of contracts, so their responses are not mistakes. */
 const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
   listener !== "router" && [200, 303].includes(status) && findings.every(({ code }) => code !== "unknown-path");
 
-/** The router passes calls of the contract API on to a cluster, which knows them. */
+/** The router forwards requests of the contract API to a cluster, which has these operations. */
 const isOfContractApi = ({ listener, method, target }: LoggedRequest): boolean =>
   listener === "router" && findOperationAt(contractApi, method, target.split("?", 1)[0]!) !== undefined;
 

@@ -14,10 +14,10 @@ import type { ControlCaller } from "./access/credentials.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const traceHandlers = {
-  "traces.show": async ({ params }, world) => {
-    const { store, clock, runner, fail } = world;
+  "traces.show": async ({ params }, context) => {
+    const { store, clock, runner, fail } = context;
     const ref = parseRef(params.ref, fail);
-    requireOwn(ref, params.ref, world);
+    requireOwn(ref, params.ref, context);
     await dropExpired(store, clock.now());
     const found = (await look(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
     return {
@@ -28,14 +28,14 @@ export const traceHandlers = {
     };
   },
 
-  "traces.watch": async ({ params }, world) => {
-    const { store, runner, fail } = world;
+  "traces.watch": async ({ params }, context) => {
+    const { store, runner, fail } = context;
     const ref = parseRef(params.ref, fail);
-    requireOwn(ref, params.ref, world);
+    requireOwn(ref, params.ref, context);
     if (!(await look(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
-    // After a reset nothing is stored of it any more.
+    // After a reset the trace is gone.
     const readShownNodes = async () => (await look(store, runner, ref))?.nodes.map(toShownNode) ?? [];
-    return streamWhileAllowed(world, (signal) => watchChanges(store, signal, readShownNodes));
+    return streamWhileAllowed(context, (signal) => watchChanges(store, signal, readShownNodes));
   },
 } satisfies ControlHandlers;
 

@@ -13,7 +13,7 @@ import { requireContractById } from "./contracts/contracts.ts";
 type WaitQuery = InputOf<typeof wait>["query"];
 type ContractWaitQuery = WaitQuery & { readonly contract_id: number | undefined };
 
-/** The situation at one moment: whether it is enough, and what to show. */
+/** The state at one moment: whether the condition is met, and what to show. */
 interface WaitState {
   readonly reached: boolean;
   readonly events?: readonly WebhookEvent[];
@@ -26,12 +26,12 @@ interface WaitState {
 }
 type ContractStatus = NonNullable<WaitQuery["contract_status"]>;
 
-/** Number of near matches that are shown. */
-const nearAtMost = 10;
+/** Maximum number of near matches. */
+const maxNear = 10;
 
 export const waitHandlers = {
-  "emulator.wait": async ({ query }, world) => {
-    const { store, clock, wall, fail } = world;
+  "emulator.wait": async ({ query }, context) => {
+    const { store, clock, wall, fail } = context;
     const named =
       query.contract === undefined
         ? undefined
@@ -46,7 +46,7 @@ export const waitHandlers = {
         : awaited.outcome
           ? checkDeliveries(view, awaited)
           : checkEvents(view, awaited);
-    const { signal, hasEnded, release } = watchAccess(world);
+    const { signal, hasEnded, release } = watchAccess(context);
     const found = await waitUntil(store, wall, look, query.timeout_ms, signal).finally(release);
     if (hasEnded()) fail("unknown-control-token");
     const { events = [], deliveries: made = [] } = found;
@@ -75,18 +75,18 @@ export const waitHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** Whether a webhook exists, or existed and has stored deliveries. */
+/** Whether a webhook exists, or has stored deliveries. */
 const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.get(subscriptions, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
-/** Checks again after every change, until it is enough, the time is over or the caller goes away. */
+/** Checks again after every change, until the condition is met, the time is over or the caller disconnects. */
 async function waitUntil(
   store: Store,
   wall: WallClock,
   look: (view: View) => Promise<WaitState>,
   timeoutMs: number,
-  gone: AbortSignal,
+  disconnected: AbortSignal,
 ): Promise<WaitState> {
   let isOver = false;
   let hasChanged = false;
@@ -97,7 +97,7 @@ async function waitUntil(
   };
   const unwatch = [webhookEvents, deliveries, contracts].map((rows) => store.watch(rows, noteChange));
   const end = new AbortController();
-  void wall.sleep(timeoutMs, AbortSignal.any([end.signal, gone])).then(() => {
+  void wall.sleep(timeoutMs, AbortSignal.any([end.signal, disconnected])).then(() => {
     isOver = true;
     wake();
   });
@@ -127,8 +127,8 @@ async function checkEvents(view: View, { activity, contract_id, since, count }: 
   const all = await view.list(webhookEvents, { ...slice, reverse: true });
   const matching = all.filter((event) => event.activity === activity && event.at >= from);
   if (matching.length >= count) return { reached: true, events: matching.slice(0, count) };
-  const near = contract_id === undefined ? await view.list(webhookEvents, { reverse: true, limit: nearAtMost }) : all;
-  return { reached: false, events: near.slice(0, nearAtMost) };
+  const near = contract_id === undefined ? await view.list(webhookEvents, { reverse: true, limit: maxNear }) : all;
+  return { reached: false, events: near.slice(0, maxNear) };
 }
 
 async function checkDeliveries(view: View, awaited: ContractWaitQuery): Promise<WaitState> {
@@ -138,13 +138,13 @@ async function checkDeliveries(view: View, awaited: ContractWaitQuery): Promise<
   const { items } = await listDeliveries(view, { ...filter, outcome }, { offset: 0, limit: count });
   const matching = items.map(({ delivery }) => delivery).filter((row) => row.created_at >= from);
   if (matching.length >= count) return { reached: true, deliveries: matching };
-  const near = await listDeliveries(view, filter, { offset: 0, limit: nearAtMost });
+  const near = await listDeliveries(view, filter, { offset: 0, limit: maxNear });
   return { reached: false, deliveries: near.items.map(({ delivery }) => delivery) };
 }
 
 async function checkStatus(view: View, contractId: number, wanted: ContractStatus): Promise<WaitState> {
   const row = await view.get(contracts, contractId);
-  // Deleted while it was waited for: it has no status any more.
+  // It was deleted in the meantime, so it has no status.
   if (!row || row.deleted_at !== null) return { reached: false };
   const contract = {
     contract_id: row.id,

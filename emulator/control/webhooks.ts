@@ -58,7 +58,7 @@ function toWebhookRecord(
   };
 }
 
-/** A call sends this many at most, and begins none after this much time on the wall. */
+/** One request resends at most this many, and starts none after this wall-clock time. */
 const maxConcurrent = 100;
 const maxResendMs = 20_000;
 
@@ -66,29 +66,29 @@ type ResendContext = Pick<ControlContext, "store" | "clock" | "runner" | "wall" 
   readonly fail: Fail<"no-such-webhook">;
 };
 
-/** Oldest first, one after another: if the receiver is down for one, the others are not sent. */
+/** Oldest first, one after another. If the receiver is down, the rest is not sent. */
 async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: ResendContext) {
   const unsent = await store.read(async (view) => {
     const webhook = (await view.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
     const all = await view.list(deliveries, { by: "webhook", equals: id });
     return all.filter((row) => isToSend(row, webhook, clock.now())).sort(compareByAge);
   });
-  const begun = wall.monotonicNow();
+  const startedAt = wall.monotonicNow();
   const made: LoggedDelivery[] = [];
   let passed = 0;
   for (const { id: number } of unsent.slice(0, maxConcurrent)) {
-    if (wall.monotonicNow() - begun > maxResendMs) break;
-    const asked = await store.transaction("emulator-webhooks.resend", async (tx) => {
+    if (wall.monotonicNow() - startedAt > maxResendMs) break;
+    const requested = await store.transaction("emulator-webhooks.resend", async (tx) => {
       const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(subscriptions, id)];
-      // Deliveries that the schedule sent meanwhile are not sent twice.
+      // Deliveries that the schedule has sent in the meantime are not sent twice.
       if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
       return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
     });
-    if (!asked) {
+    if (!requested) {
       passed += 1;
       continue;
     }
-    await asked.outcome;
+    await requested.outcome;
     const logged = await store.read((view) => showDelivery(view, number));
     if (!logged) continue;
     made.push(logged);
@@ -99,7 +99,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
   return { items: await store.read((view) => toListRecords(view, made, settings)), left: unsent.length - passed };
 }
 
-/** All that has not arrived, but what the schedule sends for the first time, now, or already. */
+/** Everything that has not arrived, except first attempts that the schedule is sending or about to send. */
 const isToSend = (row: Delivery, { status }: Subscription, now: number): boolean =>
   isUndelivered({ ...row, webhook_status: status }) || isAwaitingRetry(row, now);
 

@@ -5,11 +5,15 @@ import type { Authenticate, AuthenticationCall, Authenticators } from "../http/h
 import { readApps } from "../world/apps.ts";
 import type { KeyHolder, RouterContext } from "./context.ts";
 
-/** The key of a cluster, in x-cluster-key (DECISIONS.md, R6). Whether it is of the right one, the handler knows. */
+/**
+ * The key of a cluster in x-cluster-key (DECISIONS.md, R6). The handler checks whether it belongs to the right cluster.
+ */
 const authenticateCluster: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
   findKeyHolder(headers["x-cluster-key"], call);
 
-/** As above; chat_a team operations also accept it as a bearer token. Other schemes of `authorization` are ignored. */
+/**
+ * As above, but chat_a team operations also accept it as a bearer token. Other schemes of `authorization` are ignored.
+ */
 const authenticateClusterOrBearer: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
   findKeyHolder(headers["x-cluster-key"] ?? parseBearerToken(headers.authorization), call);
 
@@ -29,7 +33,7 @@ function findClusterOfKey(key: string, { clusters }: RouterContext): string | un
   return found;
 }
 
-/** The credentials of the billing provider (DECISIONS.md, R32). Every failure answers alike. */
+/** The credentials of the billing provider (DECISIONS.md, R32). Every failure gets the same response. */
 const authenticateBilling: Authenticate<RouterContext, KeyHolder> = async ({ headers }, { world }) => {
   const { billing } = await world.store.read(readApps);
   const given = parseBasic(headers.authorization);
@@ -38,7 +42,7 @@ const authenticateBilling: Authenticate<RouterContext, KeyHolder> = async ({ hea
   return given && user && password ? {} : fail("not-authenticated");
 };
 
-/** How the routing service knows its callers. A user's bearer token is decoded by the operation that needs it. */
+/** Authentication of the routing service's clients. A user's bearer token is decoded by the operation that needs it. */
 export const routerAuthenticators = {
   "cluster-key": authenticateCluster,
   "cluster-key-or-bearer": authenticateClusterOrBearer,

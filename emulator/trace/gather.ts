@@ -16,26 +16,26 @@ import {
 } from "../webhooks/deliveries.ts";
 import { type Subscription, subscriptions } from "../webhooks/subscriptions.ts";
 
-/** The rows of a trace. Their causes are among them, if those are stored. */
+/** The rows of a trace, including their causes if they are stored. */
 export interface TraceRows {
   readonly causes: ReadonlyMap<string, CauseRow>;
   readonly events: ReadonlyMap<number, WebhookEvent>;
   readonly deliveries: ReadonlyMap<number, Delivery>;
   readonly attempts: readonly Attempt[];
-  /** All attempts of each delivery, in order, whether they are in the trace or not. */
+  /** All attempts of each delivery in order, whether they are in the trace or not. */
   readonly made: ReadonlyMap<number, readonly Attempt[]>;
   /** Scheduled entries, except deliveries, which have their own times. */
   readonly waiting: readonly ScheduledEntry[];
   readonly subscriptions: ReadonlyMap<number, Subscription>;
-  /** Composite ids of the contracts that events are about, by event. */
+  /** Composite ids of the contracts of events, by event. */
   readonly contracts: ReadonlyMap<number, string>;
-  /** More was found than is read. */
+  /** The limit of rows was exceeded. */
   readonly more: boolean;
 }
 
-/** Limit of rows: each request holds them all in memory. */
+/** Limit of rows, which each request holds in memory. */
 export const maxTraceRows = 10_000;
-/** Number of the newest deliveries of a webhook. */
+/** Maximum number of a webhook's newest deliveries. */
 const maxDeliveriesPerWebhook = 100;
 
 /** Reads the rows of a trace: the requested one, its causes, and its effects; undefined if nothing is stored. */
@@ -46,8 +46,7 @@ export async function gather(view: View, ref: TraceRef): Promise<TraceRows | und
 }
 
 /**
- * Reads what the nodes of these names are made of, with what led to them and without what followed; undefined if none
- * of them is stored.
+ * Reads the rows of the named nodes, with their causes and without their effects; undefined if none of them is stored.
  */
 export async function gatherNamed(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
   const gathering = new TraceGatherer(view);
@@ -55,7 +54,7 @@ export async function gatherNamed(view: View, names: Iterable<string>): Promise<
   return gathering.findRows();
 }
 
-/** The contract that a request names in its path, by either id (DECISIONS.md, C12). */
+/** The contract in a request's path, by either id (DECISIONS.md, C12). */
 const contractInPath = /\/contracts\/((?:[TH]-)?\d{1,15})(?:[/? ]|$)/;
 
 /** Reference by which a trace is requested. */
@@ -72,8 +71,7 @@ const contract = /^[TH]-([1-9]\d{0,14})$/;
 const trace = /^(?!0{32})[0-9a-f]{32}$/;
 
 /**
- * Parses `request:12`, `T-1`, `delivery:3` and the like, and a W3C trace id, in capitals or not; undefined for anything
- * else.
+ * Parses `request:12`, `T-1`, `delivery:3` and the like, or a W3C trace id in either case; undefined for anything else.
  */
 export function parseTraceRef(given: string): TraceRef | undefined {
   const lower = given.toLowerCase();
@@ -82,7 +80,7 @@ export function parseTraceRef(given: string): TraceRef | undefined {
   if (trace.test(text)) return { by: "trace", id: text };
   const [, by, id] = row.exec(text) ?? [];
   if (by) return { by: by as "event" | "delivery" | "webhook", id: Number(id) };
-  // Attempts come with all others of their delivery: one follows from another.
+  // Attempts come with all others of their delivery, because each follows from the one before.
   const [, ofAttempt] = attempt.exec(text) ?? [];
   if (ofAttempt) return { by: "delivery", id: Number(ofAttempt) };
   const [composite, number] = contract.exec(text) ?? [];
@@ -97,7 +95,7 @@ class TraceGatherer {
   readonly #attempts = new Map<string, Attempt>();
   readonly #waiting = new Map<number, ScheduledEntry>();
   /** Causes whose effects are complete. */
-  readonly #whole = new Set<string>();
+  readonly #completedCauses = new Set<string>();
   #more = false;
 
   constructor(view: View) {
@@ -129,7 +127,7 @@ class TraceGatherer {
     }
   }
 
-  /** One row alone, by its name in traces. */
+  /** A single row by its name in traces. */
   async take(name: string): Promise<void> {
     const view = this.#view;
     const key = name.slice(name.indexOf(":") + 1);
@@ -150,11 +148,11 @@ class TraceGatherer {
   async findRows(): Promise<TraceRows | undefined> {
     if (this.#size === 0) return undefined;
     const view = this.#view;
-    const told = [...this.#deliveries.values()];
-    const receivers = await view.getAll(subscriptions, told, ({ webhook_id }) => webhook_id);
+    const foundDeliveries = [...this.#deliveries.values()];
+    const receivers = await view.getAll(subscriptions, foundDeliveries, ({ webhook_id }) => webhook_id);
     const events = [...this.#events.values()];
     const made = new Map<number, readonly Attempt[]>();
-    for (const row of told) {
+    for (const row of foundDeliveries) {
       const all = await view.getAll(attempts, attemptKeys(row), (key) => key);
       made.set(
         row.id,
@@ -179,7 +177,7 @@ class TraceGatherer {
     return this.#causes.size + this.#events.size + this.#deliveries.size + this.#attempts.size;
   }
 
-  /** As many as there is room for. */
+  /** As many as the limit allows. */
   async #listSome<Row extends object, Index extends string>(
     from: Rows<Row, Index>,
     slice: Slice<Index>,
@@ -206,7 +204,7 @@ class TraceGatherer {
     await this.#forEach(await this.#listSome(webhookEvents, { by: "contract", equals: id }), (row) =>
       this.#addEventWithDeliveries(row),
     );
-    // Not all that changes a contract is an activity of it.
+    // Some changes of a contract are not activities.
     for (const row of await this.#view.list(causes)) {
       const [, named] = contractInPath.exec(row.what) ?? [];
       if (named === composite || named === String(id)) await this.#addCause(row.id);
@@ -215,7 +213,7 @@ class TraceGatherer {
     await this.#addWaiting(await this.#listSome(schedule, { by: "endable", equals: contractKey(id) }));
   }
 
-  /** Effects of a cause, without those about other contracts alone. */
+  /** Effects of a cause, without those that only concern other contracts. */
   async #addEffects(cause: string, contract: number): Promise<void> {
     for (const next of await this.#listSome(causes, { by: "before", equals: cause })) {
       const events = await this.#listSome(webhookEvents, { by: "cause", equals: next.id });
@@ -225,10 +223,10 @@ class TraceGatherer {
     }
   }
 
-  /** A cause, with all its effects and the entries that came due because it advanced the clock. */
+  /** A cause with all its effects and the entries that became due because it advanced the clock. */
   async #addCauseWithEffects(row: CauseRow | undefined): Promise<void> {
-    if (!row || this.#whole.has(row.id)) return;
-    this.#whole.add(row.id);
+    if (!row || this.#completedCauses.has(row.id)) return;
+    this.#completedCauses.add(row.id);
     await this.#addCause(row.id);
     const followed = { equals: row.id };
     await this.#forEach(await this.#listSome(webhookEvents, { by: "cause", ...followed }), (event) =>
@@ -273,7 +271,7 @@ class TraceGatherer {
     await this.#addEvent(await this.#view.get(webhookEvents, row.event_id));
   }
 
-  /** With what it is an attempt of, of which the other attempts are omitted. */
+  /** An attempt with its delivery, but without the other attempts. */
   async #addAttempt(row: Attempt): Promise<void> {
     this.#attempts.set(`${row.delivery_id}/${row.number}`, row);
     await this.#addCause(row.moved_by);
@@ -283,14 +281,14 @@ class TraceGatherer {
     await this.#addDelivery(await this.#view.get(deliveries, row.delivery_id));
   }
 
-  /** An event without all that followed from it. */
+  /** An event without its effects. */
   async #addEvent(event: WebhookEvent | undefined): Promise<void> {
     if (!event || this.#events.has(event.id)) return;
     this.#events.set(event.id, event);
     await this.#addCause(event.cause);
   }
 
-  /** A cause and those before it, without all that followed from them. */
+  /** A cause and earlier ones, without their effects. */
   async #addCause(id: string | null): Promise<void> {
     if (id === null || this.#causes.has(id)) return;
     const row = await this.#view.get(causes, id);
@@ -318,7 +316,7 @@ export const formatAttemptResult = ({ status, error }: Attempt): string => error
 
 const describeMove = (by: string | null): string => (by === null ? "" : `; ${by} advanced the clock`);
 
-/** `tamper`, as the request that scripted it asked for. */
+/** `tamper`, as requested. */
 const describeFault = (fault: AttemptFault | null): string =>
   fault === null ? "" : `; scripted: ${formatFault(fault)}`;
 export const formatFault = ({ effect, cause }: AttemptFault): string =>
@@ -334,18 +332,18 @@ export function explainCause({ id, before, parent_span, moved_by }: CauseRow): s
 export const explainEvent = (cause: string | null): string =>
   cause === null ? "the cause is not retained" : `caused by ${cause}`;
 
-/** The cause of a delivery; and if its address is the reason that nothing was sent, a hint. */
+/** The cause of a delivery, with a hint if nothing was sent because of its address. */
 export function explainDelivery(
   { webhook_id, activity, outcome }: Delivery,
   receiver: Subscription | undefined,
 ): string {
-  const wants = `webhook ${webhook_id} is subscribed to ${activity}`;
-  if (outcome !== "skipped_not_allowed") return wants;
+  const mismatch = `webhook ${webhook_id} is subscribed to ${activity}`;
+  if (outcome !== "skipped_not_allowed") return mismatch;
   const how = receiver ? `; svc emulator start --webhook-allow ${extractHost(receiver.url)} allows it` : "";
-  return `${wants}, but its address is not allowed${how}`;
+  return `${mismatch}, but its address is not allowed${how}`;
 }
 
-/** `retry 3, 20 min after 503`. `made`: the attempts of its delivery that are known, in order. */
+/** `retry 3, 20 min after 503`. `made`: the known attempts of its delivery, in order. */
 export function explainAttempt(attempt: Attempt, made: readonly Attempt[]): string {
   const { resend, cause, moved_by, fault } = attempt;
   const more = `${describeMove(moved_by)}${describeFault(fault)}`;

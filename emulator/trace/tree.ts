@@ -28,15 +28,15 @@ import {
 import type { FindRequestOutcome } from "./pending-responses.ts";
 
 interface TreeOptions {
-  /** Only what belongs to this W3C trace. */
+  /** Only nodes of this W3C trace. */
   readonly only?: string | undefined;
-  /** Reports what an entry of the schedule does when it is due. */
+  /** Describes what a scheduled entry does when it is due. */
   readonly does: (kind: string) => string | undefined;
-  /** Results of requests: rows do not have them. Omitted: none are shown. */
+  /** Results of requests, which rows do not contain. Omitted: none are shown. */
   readonly findAnswer?: FindRequestOutcome | undefined;
 }
 
-/** The tree of events and causes, made of rows: the same rows give the same tree, also after a restart. */
+/** The tree of events and causes, built from rows. The same rows give the same tree, also after a restart. */
 export function buildTrace(rows: TraceRows, { only, does, findAnswer }: TreeOptions): Trace {
   const make = new NodeBuilder(rows, findAnswer);
   const all = [
@@ -46,15 +46,15 @@ export function buildTrace(rows: TraceRows, { only, does, findAnswer }: TreeOpti
     ...rows.attempts.map((row) => make.createAttemptNode(row)),
   ];
   const nodes = sortInTreeOrder(only === undefined ? all : all.filter(({ trace }) => trace === only));
-  const there = new Set(nodes.map(({ id }) => id));
+  const ids = new Set(nodes.map(({ id }) => id));
   const planned = [
     ...[...rows.deliveries.values()].flatMap((row) => make.nextAttempt(row) ?? []),
     ...rows.waiting.map((entry) => toPlannedEntry(entry, does)),
   ];
-  return { nodes, planned: planned.filter(({ parent }) => there.has(parent)).sort((a, b) => a.due - b.due) };
+  return { nodes, planned: planned.filter(({ parent }) => ids.has(parent)).sort((a, b) => a.due - b.due) };
 }
 
-/** Creates nodes; absent fields are null. */
+/** Creates nodes. Missing fields are null. */
 class NodeBuilder {
   readonly #rows: TraceRows;
   readonly #findAnswer: FindRequestOutcome | undefined;
@@ -114,13 +114,13 @@ class NodeBuilder {
     };
   }
 
-  /** A resend follows from what asked for it, all others from their delivery. */
+  /** A resend follows from its request, all others from their delivery. */
   createAttemptNode(row: Attempt): TraceNode {
     const delivery = this.#rows.deliveries.get(row.delivery_id);
     const event = delivery && this.#rows.events.get(delivery.event_id);
-    const asked = row.resend ? this.#findCause(row.cause) : undefined;
+    const requestCause = row.resend ? this.#findCause(row.cause) : undefined;
     const trace = traceOfEvent(event, this.#findCause(event?.cause));
-    const parent = asked ?? { id: deliveryName(row.delivery_id), trace };
+    const parent = requestCause ?? { id: deliveryName(row.delivery_id), trace };
     return {
       ...plain,
       ...toPosition(attemptName(row.delivery_id, row.number), parent.trace, parent),
@@ -128,7 +128,7 @@ class NodeBuilder {
       at: row.at,
       wall_at: row.wall_at,
       duration_ms: row.duration_ms,
-      what: `${this.#turn(row)}${asked ? ` of ${deliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
+      what: `${this.#turn(row)}${requestCause ? ` of ${deliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
       because: explainAttempt(row, this.#rows.made.get(row.delivery_id) ?? []),
       moved_by: row.moved_by,
       fault: row.fault && formatFault(row.fault),
@@ -151,7 +151,7 @@ class NodeBuilder {
     };
   }
 
-  /** Scheduled and requested ones are counted separately: the id of each counts all. */
+  /** Scheduled and requested attempts are counted separately, although their ids are not. */
   #turn({ delivery_id, number, resend }: Attempt): string {
     const made = this.#rows.made.get(delivery_id) ?? [];
     const place = made.filter((one) => one.resend === resend && one.number <= number).length;
@@ -166,7 +166,7 @@ class NodeBuilder {
 
 type Position = Pick<TraceNode, "id" | "parent" | "trace" | "span" | "parent_span">;
 
-/** Position of a node, by its name and its cause, which may be of another trace. */
+/** Position of a node, from its name and its cause, which may belong to another trace. */
 const toPosition = (id: string, trace: string, parent: Pick<CauseRow, "id" | "trace"> | undefined): Position => ({
   id,
   parent: parent?.id ?? null,
@@ -194,11 +194,11 @@ const toPlannedEntry = ({ kind, due, cause }: ScheduledEntry, does: TreeOptions[
   because: `scheduled by ${cause ?? "a cause that is not retained"}`,
 });
 
-/** Each after its parent, and what has the same parent in the order in which it happened. */
+/** Parents come before their children, and siblings are in chronological order. */
 function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
-  const there = new Set(nodes.map(({ id }) => id));
+  const ids = new Set(nodes.map(({ id }) => id));
   const rooted = nodes.map((node) =>
-    node.parent !== null && !there.has(node.parent) ? { ...node, parent: null } : node,
+    node.parent !== null && !ids.has(node.parent) ? { ...node, parent: null } : node,
   );
   const children = new Map<string | null, TraceNode[]>();
   for (const node of rooted) {
@@ -217,7 +217,7 @@ function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
 
 const compareByTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || compareByNumber(a.id, b.id);
 
-/** `attempt:3.2` before `attempt:3.10`; names without a common number stay in their order. */
+/** `attempt:3.2` comes before `attempt:3.10`. Names without a common prefix keep their order. */
 function compareByNumber(a: string, b: string): number {
   return parseNumber(a) - parseNumber(b);
 }
@@ -227,9 +227,9 @@ const parseNumber = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/
 interface TraceNode {
   readonly id: string;
   readonly kind: "request" | "advance" | "timer" | "event" | "delivery" | "attempt";
-  /** Id of the node that it follows from; null: a beginning, or what led to it is not kept. */
+  /** Id of the node from which it follows; null: it is a root, or its cause is not stored. */
   readonly parent: string | null;
-  /** Its W3C trace, its span there, and the span that it follows from, which may be the caller's. */
+  /** Its W3C trace, its span, and the parent span, which may be the client's. */
   readonly trace: string;
   readonly span: string;
   readonly parent_span: string | null;
@@ -248,7 +248,7 @@ interface TraceNode {
   readonly error: string | null;
 }
 
-/** Something still to come. */
+/** A planned event. */
 interface PlannedEntry {
   readonly parent: string;
   /** Virtual milliseconds. */
@@ -258,12 +258,12 @@ interface PlannedEntry {
 }
 
 interface Trace {
-  /** In the order of the tree: each after its parent. */
+  /** In tree order: parents come before their children. */
   readonly nodes: readonly TraceNode[];
   readonly planned: readonly PlannedEntry[];
 }
 
-/** A node in the control plane's form. */
+/** A node in the control plane's format. */
 export const toShownNode = ({ at, wall_at, ...node }: TraceNode): ShownNode => ({
   ...node,
   at: toIsoMillis(at),

@@ -6,8 +6,8 @@ import { rows, type Store, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 
 /**
- * The stand-in for the providers that people sign in with or connect, and for chat_a: its page lets a person be anyone,
- * and a code stands for their identity until it is redeemed (DECISIONS.md, R25).
+ * The stand-in for sign-in and account providers and for chat_a. On its page a person can be anyone. A code stands for
+ * their identity until it is redeemed (DECISIONS.md, R25).
  */
 export const ProviderCode = z.strictObject({
   code: z.string(),
@@ -25,7 +25,7 @@ export const providerCodes = rows<z.infer<typeof ProviderCode>>({
   indexes: {},
 });
 
-/** Lets a provider issue a code for an account. */
+/** Issues a provider's code for an account. */
 export async function issueProviderCode(
   tx: Transaction,
   ids: Ids,
@@ -37,7 +37,7 @@ export async function issueProviderCode(
   return code;
 }
 
-/** The account of a code of this provider, once; undefined if the provider does not know the code. */
+/** The account of a code, only once; undefined if the provider did not issue it. */
 export async function redeemProviderCode(
   tx: Transaction,
   provider: string,
@@ -55,7 +55,7 @@ export interface ProviderVisit {
   readonly flow: "trial" | "login" | "signup" | "install";
   readonly provider: string;
   readonly state: string;
-  /** Redirect target of chat_a; only of its own. */
+  /** Redirect target of chat_a, which only it has. */
   readonly destination?: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export const buildAuthorizationUrl = (
 ): string =>
   `${publicUrl}/_emulator/provider?${new URLSearchParams({ flow, provider, state, ...(destination && { destination }) })}`;
 
-/** URL to which the provider sends the person back, with a code or with an error. */
+/** URL to which the provider redirects the person, with a code or an error. */
 export function buildProviderRedirect(
   publicUrl: string,
   visit: ProviderVisit,
@@ -89,12 +89,12 @@ const callbacks = {
 } as const;
 
 /**
- * The ids of customers in an event of the billing provider, the outermost first: a member `customer_id`, or the `id` of a
- * member `customer` (DECISIONS.md, R32).
+ * The ids of customers in an event of the billing provider, outermost first: a field `customer_id`, or the `id` of a
+ * field `customer` (DECISIONS.md, R32).
  */
 export function* findCustomerIds(event: unknown): Generator<string> {
   const level: unknown[] = [event];
-  // The list grows while it is read: level by level.
+  // The list grows during the loop, level by level.
   for (const value of level) {
     if (Array.isArray(value)) {
       for (const element of value) level.push(element);
@@ -106,26 +106,26 @@ export function* findCustomerIds(event: unknown): Generator<string> {
   }
 }
 
-/** The ids of one emulator, which begin again with its state. */
+/** The ids of one emulator, which restart with its state. */
 export interface RenewableIds extends Ids {
-  /** From the seed: at the first start and at every reset. */
+  /** Restarts from the seed, at the first start and at every reset. */
   restart(): void;
   /**
-   * Over a state that was there before, after a restart or an import: the beginning of a sequence of its own, so that
-   * no id in the state is drawn a second time. Its number is stored in the state. Nothing is drawn of it before `goTo`.
+   * For an existing state, after a restart or an import: starts a new sequence, so that no id in the state is repeated.
+   * Its number is stored in the state. No id is drawn from it before `goTo`.
    */
   startSequence(store: Store): Promise<IdPosition | undefined>;
   /** Position of the sequence; undefined if ids are random. */
   place(): IdPosition | undefined;
-  /** Draws what comes after that place, also again: for a state that was stored there. */
+  /** Continues after that position, for a state that was stored there. */
   goTo(place: IdPosition | undefined): void;
 }
 
-/** The number of a sequence, 0 for that of the first start, and how far it was drawn. */
+/** The number of a sequence, 0 at the first start, and how many bytes were drawn. */
 export const IdPosition = z.strictObject({ sequence: z.int().min(0), drawn: z.int().min(0) });
 export type IdPosition = z.infer<typeof IdPosition>;
 
-/** `seed`: start of the sequence, with --deterministic; undefined: ids are random. */
+/** `seed`: start of the sequence with --deterministic; undefined: ids are random. */
 export function createRenewableIds(seed: string | undefined): RenewableIds {
   if (seed === undefined) {
     return {

@@ -23,7 +23,7 @@ type SettingName =
   | "inboxBytes"
   | "unreadAnswerTimeoutMs";
 
-/** The options that say how one emulator behaves, each with a value. Plain values, fixed at start. */
+/** The options of one emulator with their values, fixed at the start. */
 export interface Settings extends Required<Pick<EmulatorOptions, SettingName>> {
   readonly strict: ReadonlySet<StrictCheck>;
   readonly autoSignMs: number | undefined;

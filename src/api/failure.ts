@@ -1,13 +1,13 @@
 import type { Basis } from "./basis.ts";
 
 /**
- * A declared failure. `Data` is what the place that rejects must give, so that the words can name it. `Shape` is the
- * form of the body; OpenAPI describes each form once.
+ * A declared failure. `Data` is the data that the caller passes for the message. `Shape` is the form of the body;
+ * OpenAPI describes each form once.
  */
 export interface Failure<Data = never> {
   readonly status: number;
   readonly shape: "detail" | "domain" | "fields" | "validation" | "oauth" | "control" | "xml" | "text";
-  /** The condition, as the reference page prints it. */
+  /** The condition, as the reference page shows it. */
   readonly when: string;
   readonly basis: Basis;
   readonly body: (data: Data) => unknown;

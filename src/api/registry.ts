@@ -37,14 +37,17 @@ const loaded = Object.entries(allResources).map(([name, exports]) => ({
   schemas: listSchemas(exports),
 }));
 
-/** The schemas that resources and payloads of webhooks export, by the names that the specification gives them; two of one name are in no document. */
+/**
+ * The exported schemas of resources and webhook payloads, by their names in the specification. If two share a name, no
+ * document includes them.
+ */
 export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
   [...loaded.flatMap(({ schemas }) => schemas), ...listSchemas(payloads)]
     .filter(([name, schema], _, all) => all.every(([other, same]) => other !== name || same === schema))
     .map(([name, schema]) => [schema, name]),
 );
 
-/** The operations by the resource that declares them, in the order of the specification. */
+/** The operations by resource, in the order of the specification. */
 export const operationsByResource: ReadonlyMap<ResourceName, readonly AnyOperation[]> = new Map(
   loaded.map(({ name, operations }) => [name, operations]),
 );
@@ -61,7 +64,7 @@ export function getOperationById(id: string): AnyOperation {
   return found;
 }
 
-/** Suggestions: an id with a similar spelling, else those of the same resource. */
+/** Suggestions: an operation with a similar id, or those of the same resource. */
 function suggestOperations(id: string): string {
   const ids = registry.map((operation) => operation.id);
   const near = findNearest(id, ids);
@@ -71,13 +74,13 @@ function suggestOperations(id: string): string {
   return same.length > 0 ? `Operations of the resource: ${same.join(", ")}.` : "operationIds lists all operations.";
 }
 
-/** The same operations. Throws when two have one id, one route of a service, or one command, and names both. */
+/** Returns its argument. Throws an error that names both operations if two share an id, a route or a command. */
 export function requireUniqueOperations<One extends Operation>(operations: One[]): One[] {
-  const taken = new Map<string, string>();
+  const claimed = new Map<string, string>();
   const claim = (what: string, key: string, id: string) => {
-    const other = taken.get(`${what} ${key}`);
+    const other = claimed.get(`${what} ${key}`);
     if (other !== undefined) throw new Error(`${id} and ${other} both have the ${what} ${key}`);
-    taken.set(`${what} ${key}`, id);
+    claimed.set(`${what} ${key}`, id);
   };
   for (const { id, service, method, path, cli } of operations) {
     claim("id", id, id);

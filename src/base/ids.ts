@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 
-/** The source of everything that must be unique or unguessable. Deterministic under a seed. */
+/** The source of everything that must be unique or unguessable. It is deterministic with a seed. */
 export interface Ids {
   /** A version 4 UUID. */
   uuid(): string;
@@ -8,7 +8,7 @@ export interface Ids {
   bytes(bytes: number): Buffer;
   /** `bytes` random bytes as base64url, for tokens and codes. */
   token(bytes: number): string;
-  /** `length` characters drawn evenly from `alphabet` (at most 256 characters). */
+  /** `length` uniformly distributed characters of `alphabet` (at most 256 characters). */
   pick(alphabet: string, length: number): string;
 }
 
@@ -28,7 +28,7 @@ function createIds(bytes: (size: number) => Buffer): Ids {
       let out = "";
       while (out.length < length) {
         for (const byte of bytes(length)) {
-          // Bytes past the last whole multiple would favour the first letters.
+          // Bytes past the last whole multiple would favor the first characters.
           if (byte < limit && out.length < length) out += alphabet[byte % alphabet.length];
         }
       }

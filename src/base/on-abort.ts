@@ -4,18 +4,18 @@ interface AbortListeners {
 }
 
 /**
- * The callbacks of each signal: it has one listener of ours, however many callbacks there are. Node reports more than
- * ten as a leak.
+ * The callbacks of each signal. It has a single listener, however many callbacks there are, because Node.js reports
+ * more than ten as a leak.
  */
 const waiting = new WeakMap<AbortSignal, AbortListeners>();
 
 /**
- * Calls the function once, when the signal is aborted; it must not be aborted yet. Returns the function that ends the
- * waiting.
+ * Calls the function once when the signal is aborted; it must not be aborted yet. Returns a function that removes the
+ * listener.
  */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   const all = waiting.get(signal) ?? listenTo(signal);
-  // The same function may wait twice.
+  // The same function may be registered twice.
   const listener = () => act();
   all.acts.add(listener);
   return () => {

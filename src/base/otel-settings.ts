@@ -1,12 +1,12 @@
 import type { SpanAttributes } from "./otlp.ts";
 
-/** Destination of spans, as the variables of the OpenTelemetry standard configure it. */
+/** Destination of spans, as configured by the variables of the OpenTelemetry standard. */
 export interface OtelSettings {
-  /** Takes POSTs of OTLP in JSON. */
+  /** Accepts POST requests with OTLP in JSON. */
   readonly url: string;
-  /** Lower-case names; their values may be secret. */
+  /** Lower-case names. Their values may be secret. */
   readonly headers: Readonly<Record<string, string>>;
-  /** For one POST, wall-clock time. */
+  /** For one POST, in wall-clock time. */
   readonly timeoutMs: number;
   readonly resource: SpanAttributes;
 }
@@ -29,7 +29,7 @@ export const otelVariables = {
   disabled: "OTEL_SDK_DISABLED",
 } as const;
 
-/** Whether spans may have to go anywhere; for those who load what sends them only then. */
+/** Whether spans may be exported, so that the exporter is only loaded if it is needed. */
 export const hasCollector = (env: OtelEnvironment): boolean =>
   Boolean(env[otelVariables.endpoint] || env[otelVariables.tracesEndpoint]);
 
@@ -37,8 +37,8 @@ const defaultTimeoutMs = 10_000;
 const maxTimeoutMs = 600_000;
 
 /**
- * Reads the variables. Undefined if spans are not sent. Invalid values are omitted and noted, as the standard asks:
- * telemetry must not prevent work. No note has a value in it, which may be secret.
+ * Reads the variables. Undefined if spans are not exported. Invalid values are ignored and noted, as the standard
+ * requires: telemetry must not prevent work. Notes omit the values, which may be secret.
  */
 export function readOtelSettings(
   env: OtelEnvironment,
@@ -70,7 +70,7 @@ class VariableReader {
     };
   }
 
-  /** An empty variable is as good as none (the standard). */
+  /** An empty variable counts as unset, by the standard. */
   #findFirst(...names: readonly string[]): readonly [name: string, value: string] | undefined {
     for (const name of names) {
       const value = this.#env[name]?.trim();
@@ -85,7 +85,7 @@ class VariableReader {
     return isDisabled || !exporters.some((one) => one.trim() === "otlp");
   }
 
-  /** The variable of traces counts as it is; the path is added to the common one. */
+  /** The variable for traces is used unchanged. The path is appended to the common one. */
   #readUrl(): string | undefined {
     const [name, value] = this.#findFirst(otelVariables.tracesEndpoint, otelVariables.endpoint) ?? [];
     if (name === undefined || value === undefined) return undefined;
@@ -105,7 +105,7 @@ class VariableReader {
   }
 
   /**
-   * Servers that accept protocol buffers over HTTP accept JSON at the same URL (OTLP, "OTLP/HTTP"); gRPC is another
+   * Servers that accept protocol buffers over HTTP accept JSON at the same URL (OTLP, "OTLP/HTTP"). gRPC is a different
    * server.
    */
   #usesHttp(): boolean {

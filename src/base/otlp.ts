@@ -1,4 +1,4 @@
-/** One span of OpenTelemetry. Times are milliseconds of the wall clock. */
+/** One span of OpenTelemetry. Times are in milliseconds of the wall clock. */
 export interface Span {
   readonly trace: string;
   readonly span: string;
@@ -12,13 +12,13 @@ export interface Span {
   readonly failed?: string | undefined;
 }
 
-/** By name; null values are omitted. */
+/** By name. Null values are omitted. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | null>>;
 
 const kinds = { internal: 1, server: 2, client: 3, producer: 4 } as const;
 const failedCode = 2;
 
-/** The body of an export of spans as OTLP/HTTP accepts it in JSON (opentelemetry-proto, ExportTraceServiceRequest). */
+/** The body of an OTLP/HTTP export of spans in JSON (opentelemetry-proto, ExportTraceServiceRequest). */
 export function buildOtlpDocument(
   spans: readonly Span[],
   resource: SpanAttributes,
@@ -43,7 +43,7 @@ const toOtlpSpan = ({ trace, span, parent, name, kind, start, end, attributes, f
   ...(failed !== undefined && { status: { code: failedCode, message: failed } }),
 });
 
-/** 64 bits are strings in JSON of protocol buffers. */
+/** The JSON form of protocol buffers encodes 64-bit integers as strings. */
 const toNanoseconds = (ms: number): string => `${BigInt(Math.round(ms * 1_000)) * 1_000n}`;
 
 const toKeyValues = (attributes: SpanAttributes) =>

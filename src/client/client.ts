@@ -9,12 +9,12 @@ import { buildRequest, type HttpRequest, isIdempotent } from "./request.ts";
 import { type ApiResponse, getReadMode, type HttpResponse, readResponse, requireValidValue } from "./response.ts";
 import type { Transport } from "./transport.ts";
 
-/** Called with every exchange; default: none. */
+/** Called after every exchange; default: none. */
 export interface ExchangeObserver {
   readonly onRequest?: (request: HttpRequest) => void;
   readonly onResponse?: (request: HttpRequest, response: HttpResponse, durationMs: number) => void;
   readonly onRetry?: (request: HttpRequest, retry: Retry) => void;
-  /** A success that differs from its declaration, and how. */
+  /** Called for a success that differs from its declaration. */
   readonly onDrift?: (operationId: string, drift: readonly string[]) => void;
 }
 
@@ -23,19 +23,25 @@ export interface ClientOptions extends Omit<PublishedOptions, "maxAnswerBytes"> 
   readonly transport: Transport;
   readonly wall?: WallClock;
   readonly observer?: ExchangeObserver;
-  /** Let `call` throw InvalidResponseError if a declared field is unreadable; omitted: values stay as they came. */
+  /**
+   * Makes `call` throw InvalidResponseError if a declared field is unreadable. By default values are returned
+   * unchanged.
+   */
   readonly readable?: boolean;
-  /** Headers of the trace that all calls belong to (W3C Trace Context); not sent to signed URLs, which are of others. */
+  /**
+   * Headers of the trace that all calls belong to (W3C Trace Context). They are not sent to signed URLs of other
+   * services.
+   */
   readonly tracing?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface SendOptions extends CallOptions {
   /**
-   * Loads the declaration that a success with these headers is compared with, where the call was made without its schemas;
-   * undefined: it is not compared.
+   * Loads the declaration that a success with these headers is compared with, if the call has no schemas; undefined: it
+   * is not compared.
    */
   readonly declaration?: ((headers: HttpResponse["headers"]) => Promise<CallableOperation> | undefined) | undefined;
-  /** Keep numbers that a double would change as ExactNumber: for what is only printed. */
+  /** Keeps numbers that a double would change as ExactNumber, for values that are only printed. */
   readonly exactNumbers?: boolean | undefined;
 }
 
@@ -46,11 +52,14 @@ type Parameters<O extends Operation> =
 
 /** Calls declared operations. One client per set of base URLs and credentials; close it when done. */
 export interface Client {
-  /** The value of a success; everything else is thrown (src/client/errors.ts). */
+  /** The value of a success. Everything else is thrown (src/client/errors.ts). */
   call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
-  /** The same with status, headers and drift. */
+  /** The same, with status, headers and drift. */
   send(call: CheckedCall, options?: SendOptions): Promise<ApiResponse>;
-  /** Sends a request as it is, with retries, and checks nothing. Without `chooseReadMode` the response is read whole. */
+  /**
+   * Sends a request unchanged, with retries and without checks. Without `chooseReadMode` the response is held in
+   * memory.
+   */
   exchange(
     request: HttpRequest,
     options?: CallOptions,
@@ -99,7 +108,7 @@ export function createClient(options: ClientOptions): Client {
       observer.onResponse?.(request, response, wall.monotonicNow() - startedAt);
       return response;
     };
-    // A stream can be read once only.
+    // A stream can be read only once.
     const retries = isReadOnce(request.body) ? 0 : (call.retries ?? rule.retries);
     return withRetries(sendOnce, { ...rule, retries }, pauses, {
       signal: call.signal,
@@ -113,7 +122,7 @@ export function createClient(options: ClientOptions): Client {
     const built = buildRequest(call, baseUrls, credentials, how);
     const request = operation.service.name === "storage" ? built : addTraceHeaders(built);
     const chooseReadMode = (status: number) => getReadMode(operation, status);
-    const timeoutMs = how.timeoutMs ?? options.timeoutMs ?? operation.longestMs;
+    const timeoutMs = how.timeoutMs ?? options.timeoutMs ?? operation.maxDurationMs;
     const response = await exchange(request, { ...how, timeoutMs }, chooseReadMode);
     const repeatable = isRepeatable(request.method, how);
     const declaration = response.status < 400 ? await how.declaration?.(response.headers) : undefined;
@@ -141,10 +150,10 @@ const isRepeatable = (method: string, { repeatable }: CallOptions): boolean =>
 
 const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "object" && !ArrayBuffer.isView(body);
 
-/** Each name that there is. */
+/** Each option name. */
 export type AllKeys<T> = Readonly<Record<keyof T, true>>;
 
-/** Rejects a misspelt name, which would have no effect. Throws a TypeError that names the nearest. */
+/** Rejects a misspelled name, which would have no effect. Throws a TypeError that names the nearest one. */
 export function checkNames<T extends object>(given: T | undefined, known: AllKeys<T>, place: string): void {
   const names = Object.keys(known);
   const wrong = Object.keys(given ?? {}).find((name) => !names.includes(name));
@@ -152,7 +161,7 @@ export function checkNames<T extends object>(given: T | undefined, known: AllKey
     throw new TypeError(`${place}: unknown option "${wrong}". ${formatSuggestion(wrong, names)}`);
 }
 
-/** Rejects base URLs of which none says where a service is. Throws a TypeError. */
+/** Rejects base URLs that do not include any service. Throws a TypeError. */
 export function checkUrls(given: Readonly<Record<string, unknown>>, place: string, names: readonly string[]): void {
   const urls = Object.entries(given).filter(([, url]) => url !== undefined);
   if (urls.length === 0) throw new TypeError(`${place}: at least one of ${names.join(", ")} is required`);

@@ -3,8 +3,8 @@ import { MissingCredentialsError } from "./errors.ts";
 import type { Credentials } from "./published.d.ts";
 
 /**
- * The headers that identify the caller of one operation. A missing cluster key is omitted, since the routing service
- * may accept that (DECISIONS.md, R6); everything else that is missing throws MissingCredentialsError.
+ * The headers that authenticate a call of an operation. A missing cluster key is omitted, because the routing service
+ * may accept that (DECISIONS.md, R6). Any other missing credential throws MissingCredentialsError.
  */
 export function buildCredentialHeaders(
   operation: Pick<CallableOperation, "auth" | "service">,
@@ -28,9 +28,9 @@ export function buildCredentialHeaders(
     case "cluster-key":
     case "cluster-key-or-bearer": {
       const { clusterKeys = {}, clusterKey } = credentials;
-      const own = clusterId && Object.hasOwn(clusterKeys, clusterId) ? clusterKeys[clusterId] : undefined;
-      const key = own || clusterKey;
-      // Its optional header `authorization` is declared without saying what for.
+      const namedKey = clusterId && Object.hasOwn(clusterKeys, clusterId) ? clusterKeys[clusterId] : undefined;
+      const key = namedKey || clusterKey;
+      // The specification declares its optional header `authorization` without a purpose.
       const { bearer } = operation.auth === "cluster-key-or-bearer" ? credentials : { bearer: undefined };
       return {
         ...(key ? { "x-cluster-key": key } : {}),

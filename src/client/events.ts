@@ -3,15 +3,17 @@ import { formatSize } from "../base/size.ts";
 import { parseJson } from "./body.ts";
 import { InvalidResponseError } from "./errors.ts";
 
-/** A stream may continue forever, its stored part may not: the request log's entries are some kilobytes. */
+/**
+ * A stream may continue forever, but its buffered part is limited: the entries of the request log take a few kilobytes.
+ */
 const eventMaxBytes = 16 * 2 ** 20;
 
-/** Called when events were omitted because they were read too slowly, with their number if the service sends it. */
+/** Called when events were skipped because they were read too slowly, with their number if the service reports it. */
 export type MissedEventsHandler = (count: number | undefined) => void;
 
 /**
- * The documents of a stream of server-sent events (WHATWG HTML, 9.2); an event `resync` is reported and not one of
- * them. Throws InvalidResponseError.
+ * The documents of a stream of server-sent events (WHATWG HTML, 9.2). An event `resync` is reported separately. Throws
+ * InvalidResponseError.
  */
 export async function* parseServerSentEvents(
   body: AsyncIterable<Uint8Array>,
@@ -35,7 +37,7 @@ export async function* parseServerSentEvents(
   }
 }
 
-/** Lines end with CR LF, LF or CR. A line in pieces is put together once, when its end has come. */
+/** Lines end with CR LF, LF or CR. The pieces of a line are joined once, at its end. */
 async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pieces: string[] = [];
@@ -43,7 +45,7 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   let afterReturn = false;
   for await (const chunk of body) {
     let text = decoder.decode(chunk, { stream: true });
-    // The line feed of a line end that was cut in two.
+    // The line feed of a line end that was split between two chunks.
     if (afterReturn && text.startsWith("\n")) text = text.slice(1);
     if (text === "") continue;
     afterReturn = text.endsWith("\r");

@@ -16,15 +16,18 @@ import { createTransport } from "./transport.ts";
 /** The ids of all operations, in the order of the specification. */
 export const operationIds: readonly OperationId[] = (registry as readonly AnyOperation[]).map(({ id }) => id);
 
-/** Calls operations by their ids: the door for programs, whose published types need no schema library. */
+/**
+ * Calls operations by their ids. It is the public interface for programs, and its published types need no schema
+ * library.
+ */
 export interface NamedClient {
-  /** The value of a success; everything else is thrown. */
+  /** The value of a success. Everything else is thrown. */
   call<Id extends OperationId>(
     id: Id,
     args?: ArgumentsOf<OperationById<Id>>,
     options?: CallOptions,
   ): Promise<ResultOf<OperationById<Id>>>;
-  /** The same with status, headers, and where the response differs from the declaration. */
+  /** The same, with status, headers and the differences from the declaration. */
   send<Id extends OperationId>(
     id: Id,
     args?: ArgumentsOf<OperationById<Id>>,
@@ -66,8 +69,8 @@ const callNames: AllKeys<CallOptions> = {
 };
 
 /**
- * A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for an option that is misspelt
- * or missing.
+ * A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for an option that is
+ * misspelled or missing.
  */
 export function createClient(options: ClientOptions): NamedClient {
   checkNames(options, optionNames, "createClient");
@@ -109,7 +112,7 @@ export function createClient(options: ClientOptions): NamedClient {
   };
 }
 
-/** Undeclared arguments would be skipped. Throws InvalidArgumentsError. */
+/** Undeclared arguments would be ignored. Throws InvalidArgumentsError. */
 function refuseWithoutPlace({ id, request }: Operation, args: CallArguments = {}): void {
   const parts = Object.keys(argumentNames) as (keyof CallArguments)[];
   const problems = parts

@@ -3,7 +3,7 @@ import type { Problem } from "./published.d.ts";
 
 const toNonEmptyText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
-/** Reads any declared form of failure body; `body` is parsed JSON, or text. */
+/** Reads any declared form of error body; `body` is parsed JSON, or text. */
 export function parseProblem(status: number, body: unknown): Problem {
   const createProblem = (message: string, rest: Partial<Problem> = {}): Problem => ({
     code: undefined,

@@ -11,20 +11,20 @@ export interface HttpRequest {
   readonly method: Method;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A function opens a stream again for each attempt; an open stream can be sent once. */
+  /** A function opens a stream again for each attempt. An open stream can only be sent once. */
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>) | undefined;
 }
 
 const idempotentMethods: ReadonlySet<string> = new Set(["GET", "PUT", "DELETE"]);
 
-/** Whether a method may be sent again without doing its work twice (RFC 9110, 9.2.2). */
+/** Whether a method may be sent again without repeating its effect (RFC 9110, 9.2.2). */
 export const isIdempotent = (method: string): boolean => idempotentMethods.has(method);
 
 export type RequestOptions = Pick<CallOptions, "url" | "contentType" | "contentLength">;
 
 /**
- * The HTTP request of one call. Pure: it reads nothing but its arguments. Without `credentials` none are in it; where
- * they lack what the operation needs it throws MissingCredentialsError.
+ * Builds the HTTP request of a call from its arguments only. Without `credentials` none are added. If they lack what
+ * the operation needs, MissingCredentialsError is thrown.
  */
 export function buildRequest(
   { operation, args }: CheckedCall,
@@ -71,7 +71,7 @@ function buildPath(operation: CallableOperation, args: CallArguments): string {
   return query.size > 0 ? `${path}?${query}` : path;
 }
 
-/** The cluster that a call names, in its path or in its body: decides which cluster key is sent. */
+/** The cluster that a call names in its path or body, which decides which cluster key is sent. */
 function findNamedCluster(args: CallArguments): string | undefined {
   const named = args.params?.cluster_id ?? toFields(args.body).cluster_id;
   return typeof named === "string" ? named : undefined;

@@ -13,7 +13,7 @@ import { type HttpRequest, isIdempotent } from "./request.ts";
 
 export interface HttpResponse {
   readonly status: number;
-  /** Lower-case names; repeated ones joined by a comma. */
+  /** Lower-case names. Repeated ones are joined by a comma. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
 }
@@ -22,29 +22,26 @@ export interface HttpResponse {
 export interface ApiResponse<Value = unknown> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The service's own value, undeclared fields included. */
+  /** The service's own value, including undeclared fields. */
   readonly value: Value;
   /**
    * Differences of status or body from the declaration: `status 200 instead of 201`, `items.0.colour: not declared`.
    */
   readonly drift: readonly string[];
-  /**
-   * The reason why the value cannot be read by its declaration (src/client/checked-call.ts); undefined if it can, or
-   * was not checked.
-   */
+  /** Why the value cannot be read as declared (src/client/checked-call.ts); undefined if it can, or was not checked. */
   readonly shapeProblem: string | undefined;
 }
 
-/** The value of a response whose fields are about to be read. Throws InvalidResponseError if they are not there. */
+/** The value of a response, for code that reads its fields. Throws InvalidResponseError if they are missing. */
 export function requireValidValue<Value>({ status, value, shapeProblem }: ApiResponse<Value>): Value {
   if (shapeProblem === undefined) return value;
   throw new InvalidResponseError(status, `The service responded ${status} with an undeclared body: ${shapeProblem}.`);
 }
 
-/** How a response of that status is read: bytes and events are handed on as they come. */
+/** How to read a response with that status: bytes and events are streamed. */
 export function getReadMode(operation: CallableOperation, status: number): ReadMode {
   const kind = findDeclaredBody(operation, status)?.kind;
-  // The one document of ours that grows with all the data.
+  // The only document of the emulator that grows with its data.
   if (operation.id === "state.export" && kind === "json") return "export";
   return kind === "bytes" ? "stream" : kind === "events" ? "events" : "whole";
 }
@@ -52,15 +49,15 @@ export function getReadMode(operation: CallableOperation, status: number): ReadM
 /** Options for reading a response. */
 export interface ResponseReadOptions {
   readonly onMissed?: MissedEventsHandler | undefined;
-  /** Whether sending the request again would change nothing more. Default: by its method. */
+  /** Whether sending the request again has no further effect. Default: by its method. */
   readonly repeatable?: boolean | undefined;
-  /** Numbers that a double would change are stored as ExactNumber: for what is only printed. */
+  /** Numbers that a double would change are returned as ExactNumber, for values that are only printed. */
   readonly exactNumbers?: boolean | undefined;
 }
 
 /**
- * Checks a response: its value, or a thrown ServiceError, InvalidResponseError or MisroutedRequestError. The specification names few
- * statuses of success, so every 2xx is one, and what differs from the declaration is drift.
+ * Checks a response: returns its value, or throws ServiceError, InvalidResponseError or MisroutedRequestError. The
+ * specification names few success statuses, so every 2xx counts as one, and differences from the declaration are drift.
  */
 export async function readResponse(
   operation: CallableOperation,
@@ -80,10 +77,10 @@ export async function readResponse(
       `${request.method} ${operation.path}`,
     );
   }
-  // A server that ends answers what it would answer otherwise, but for the body.
+  // A server that shuts down sends the usual response without a body.
   const declared = status >= 400 && headers["content-length"] === "0" ? undefined : findDeclaredBody(operation, status);
   if (declared === undefined) {
-    // Sign-ins and proxies answer with a page, or send on to one.
+    // Sign-ins and proxies respond with a page, or redirect to one.
     if (status < 400 && isPage(response)) throw createUnexpectedError(formatExpectedStatuses(operation), response);
     const body = parseBody(await readBodyText(response.body));
     throw new ServiceError({
@@ -105,18 +102,18 @@ export async function readResponse(
   return { status, headers, ...result, drift: [...ofStatus, ...drift] };
 }
 
-/** The path that was asked for, without the secrets in it. */
+/** The requested path, without its secrets. */
 export const formatRequestPath = ({ url }: Pick<HttpRequest, "url">): string => redactUrl(new URL(url).pathname);
 
 const formatExpectedStatuses = ({ responses }: CallableOperation): string =>
   `status ${Object.keys(responses).join(" or ")}`;
 
-/** Operations at the path of the catch-all, which never serves them. */
+/** Operations under the path of the catch-all, which it never serves. */
 const routedServices: ReadonlySet<string> = new Set<CallableOperation["service"]["name"]>(["router", "emulator"]);
 
 const isCatchAll = (operation: CallableOperation): boolean => Array.isArray(operation.method);
 
-/** The kind of body that a success of that status is read as. */
+/** How the body of a success with that status is read. */
 export const getBodyKind = (operation: CallableOperation, status: number): DeclaredBody["kind"] | undefined =>
   findDeclaredBody(operation, status)?.kind;
 
@@ -125,7 +122,7 @@ function findDeclaredBody({ responses }: CallableOperation, status: number): Dec
   const exact = responses[status];
   if (exact || status >= 400) return exact;
   const all = Object.values(responses);
-  // A cluster may answer any success of its own where its response passes unchecked.
+  // A forwarded response may have any success status of its cluster.
   const passing = all.find(({ kind }) => kind === "passthrough");
   if (passing) return passing;
   if (status < 300) return Object.entries(responses).find(([declared]) => Number(declared) < 300)?.[1] ?? all[0];
@@ -161,14 +158,14 @@ async function read(
     case "empty": {
       const text = await readBodyText(response.body);
       if (text.trim() === "") return createResult(undefined);
-      // A page is what proxies and sign-ins answer instead of the service.
+      // Proxies and sign-ins respond with a page instead of the service.
       if (isMarkup(text)) throw createUnexpectedError("nothing", response, "HTML");
       return { ...createResult(parseAsText(text)), drift: ["a body instead of none"] };
     }
     case "html":
       return createResult(await readBodyText(response.body));
     case "bytes": {
-      // A page instead of a document; uploaded octets may be anything.
+      // A page instead of a document. Uploaded bytes may be anything.
       if (declared.mediaType === "application/octet-stream") return createResult(response.body);
       if (isPage(response)) throw createUnexpectedError(`a document (${declared.mediaType})`, response);
       const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(parseMediaType);
@@ -216,7 +213,7 @@ function createUnexpectedError(what: string, response: HttpResponse, received?: 
   );
 }
 
-/** Unknown keys and other differences; the value is handed over all the same (DECISIONS.md, E10). */
+/** Unknown keys and other differences. The value is returned nevertheless (DECISIONS.md, E10). */
 function compareBody(schema: z.ZodType, value: unknown): Pick<ApiResponse, "drift" | "shapeProblem"> {
   const issues = findIssues(schema, value);
   const drift = issues.flatMap((issue) => {
@@ -243,7 +240,7 @@ function parseBody(text: string): unknown {
   }
 }
 
-/** The document; undefined for plain text. What was cut short, and a page, is neither. */
+/** Undefined for plain text. Truncated JSON and pages are invalid. */
 function parseResponseJson(response: HttpResponse, text: string): unknown {
   try {
     return parseJson(text);

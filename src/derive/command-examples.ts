@@ -3,10 +3,7 @@ import { isObject, lookupTable } from "../base/object.ts";
 import { findPlaceholders } from "../base/urls.ts";
 import type { CommandExample, FlagSpec } from "./command-spec.ts";
 
-/**
- * One declared example as a person would type it: flags, then `--set` for nested fields, or the body from standard
- * input.
- */
+/** One declared example as a command line: flags, then `--set` for nested fields, or the body from standard input. */
 export function buildCommandExample(
   words: readonly string[],
   operation: Operation,
@@ -65,11 +62,11 @@ const fileNames = lookupTable<string>({
   "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "contract.docx",
 });
 
-/** The file that a request names next to its bytes. */
+/** The file name in a request, next to its bytes. */
 const findFileName = (values: Readonly<Record<string, unknown>> | undefined): string =>
   String(Object.values(values ?? {}).find((value) => /^[\w-]+\.[a-z]+$/.test(String(value))) ?? "FILE");
 
-/** The flag for a whole body: one of raw bytes always, others if it is large. */
+/** The flag for a whole body: for raw bytes always, for others if they are large. */
 function findPipedFlag(declared: RequestBody | undefined, body: unknown, leaves: number): string | undefined {
   if (declared?.kind === "raw" || declared?.kind === "stream") return "--file";
   return leaves > maxAssignments || !isObject(body) ? "--data" : undefined;

@@ -4,8 +4,8 @@ import type { FlagSpec, Paging, PositionalSpec, ValueType } from "./command-spec
 import { derivePaging, listScalarFields, type ScalarField, toInputSchema } from "./fields.ts";
 
 /**
- * Flags with a meaning of their own: the global ones and those of a kind of request or answer. A field of the same
- * name is reached by a longer flag: `--body-data`, `--query-file`.
+ * Reserved flags: the global ones, and those of a kind of request or response. A field of the same name gets a longer
+ * flag: `--body-data`, `--query-file`.
  */
 const reservedFlags: ReadonlySet<string> = new Set([
   "base-url",
@@ -38,7 +38,7 @@ const reservedFlags: ReadonlySet<string> = new Set([
   "version",
 ]);
 
-/** The flags of the command of an operation: those of its fields, and those that its kinds of body and answer bring. */
+/** The flags of an operation's command: those of its fields, and those for its kinds of body and response. */
 export function deriveFlags(operation: Operation): FlagSpec[] {
   const paged = derivePaging(operation);
   const { query, headers, body } = operation.request;
@@ -78,7 +78,7 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
 /** Token grants of OAuth (RFC 6749, 4.1.3 and 6; RFC 8628, 3.4). */
 const oauthSecrets: ReadonlySet<string> = new Set(["client-secret", "refresh-token", "code", "device-code"]);
 
-/** A flag for each of these secrets of a command, for the file that holds it. */
+/** For each of these secrets of a command, a flag for the file that contains it. */
 const deriveSecretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
   [...oauthSecrets]
     .filter((flag) => taken.has(flag))
@@ -90,7 +90,7 @@ const deriveSecretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
       holds: flag,
     }));
 
-/** Fields that commands call by a word of their own: one thing, one word, whatever the services say. */
+/** Fields that the command line renames, so that one thing has one name in all services. */
 const flagWords = lookupTable<string>({ cluster_id: "cluster" });
 
 /** `filter_priority[$eq]` → `filter-priority-eq` */
@@ -100,7 +100,7 @@ const toKebabCase = (name: string): string =>
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
 
-/** The flags that a kind of body, answer or method brings. */
+/** The flags for a kind of body, response or method. */
 function deriveWholeBodyFlags({ service, request, responses, method, cli }: Operation): FlagSpec[] {
   const flags: FlagSpec[] = [];
   if (service.name === "emulator") {
@@ -163,7 +163,7 @@ function deriveWholeBodyFlags({ service, request, responses, method, cli }: Oper
   return flags;
 }
 
-/** `--all`, of a list that answers in parts. */
+/** `--all`, for a paged list. */
 const createAllFlag = ({ by, most }: Paging): FlagSpec => ({
   flag: "all",
   type: "switch",
@@ -185,10 +185,10 @@ type OneOf<Spec extends { readonly type: ValueType | "switch" }> = Spec extends 
   ? Choice
   : ValueOf<Spec["type"]>;
 
-/** The part of a flag's declaration that its type follows from. */
+/** The part of a flag's declaration that determines its type. */
 export type TypedFlag = Pick<FlagSpec, "flag" | "type" | "repeatable" | "optionalValue" | "choices">;
 
-/** The values of declared flags, by their names. Any may be missing: a default is for help alone. */
+/** The values of declared flags, by name. Any may be missing, because defaults only appear in help. */
 export type FlagValues<Flags extends readonly TypedFlag[]> = {
   readonly [Spec in Flags[number] as Spec["flag"]]?: Spec extends { readonly repeatable: true }
     ? readonly OneOf<Spec>[]
@@ -197,7 +197,7 @@ export type FlagValues<Flags extends readonly TypedFlag[]> = {
       : OneOf<Spec>;
 };
 
-/** The same of a positional. */
+/** The same for a positional. */
 export type TypedPositional = Pick<PositionalSpec, "name" | "optional" | "variadic" | "choices">;
 
 type WordOf<Spec extends TypedPositional> = Spec extends { readonly variadic: true }
@@ -206,7 +206,7 @@ type WordOf<Spec extends TypedPositional> = Spec extends { readonly variadic: tr
     ? Choice
     : string;
 
-/** The values of declared positionals, by their names. Who does not call one optional gets it, or is not run. */
+/** The values of declared positionals, by name. A command does not run without its required positionals. */
 export type PositionalValues<Positionals extends readonly TypedPositional[]> = {
   readonly [Spec in Positionals[number] as Spec["name"]]:
     | WordOf<Spec>

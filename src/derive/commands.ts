@@ -13,13 +13,13 @@ import {
   toOutputSchema,
 } from "./fields.ts";
 
-/** The commands of all operations as plain data (DECISIONS.md, E9). Total: every kind of input and answer has its place. */
+/** The commands of all operations as plain data (DECISIONS.md, E9). Every kind of input and response is supported. */
 export const deriveCommands = (byResource: ReadonlyMap<ResourceName, readonly Operation[]>): CommandSpec[] =>
   [...byResource].flatMap(([resource, operations]) =>
     operations.map((operation) => deriveCommand(operation, resource)),
   );
 
-/** The command of one operation. A hand-written one that replaces it may build on this. */
+/** The command of one operation. A hand-written command that replaces it may build on this. */
 export function deriveCommand(operation: Operation, resource: ResourceName): CommandSpec {
   const { request, service, method, path } = operation;
   const isByHand = "by" in operation.cli;
@@ -45,7 +45,7 @@ export function deriveCommand(operation: Operation, resource: ResourceName): Com
     answers: Object.fromEntries(
       Object.entries(operation.responses).map(([status, answer]) => [status, omitSchema(answer)]),
     ),
-    ...(operation.longestMs === undefined ? {} : { longestMs: operation.longestMs }),
+    ...(operation.maxDurationMs === undefined ? {} : { maxDurationMs: operation.maxDurationMs }),
     output: success.kind,
     needsSchema: deriveNeedsSchema(operation, flags),
     fields:

@@ -12,7 +12,7 @@ import {
 } from "./openapi/operations.ts";
 import { createSchemaWriter, failureShapes, type Json, type SchemaNames } from "./openapi/schemas.ts";
 
-/** The services that have a document; the signed storage has none (DECISIONS.md, E9). */
+/** The services with a document. The signed storage has none (DECISIONS.md, E9). */
 export const documentedServices = ["router", "contracts", "emulator"] as const;
 export type DocumentedService = (typeof documentedServices)[number];
 
@@ -31,8 +31,8 @@ export interface Server {
 }
 
 /**
- * The OpenAPI 3.1 document of one service. Takes the module `src/api/registry.ts` as it is. Without `servers` it names
- * the address that an emulator has by default.
+ * The OpenAPI 3.1 document of one service. `source` is the module `src/api/registry.ts`. Without `servers`, the default
+ * address of an emulator is listed.
  */
 export function buildOpenApi(
   name: DocumentedService,
@@ -73,7 +73,7 @@ export function buildOpenApi(
   };
 }
 
-/** Components that nothing refers to would only puzzle a reader. */
+/** Unreferenced components would only confuse readers. */
 const pick = (parts: Json, isWanted: (name: string) => boolean): Json =>
   Object.fromEntries(Object.entries(parts).filter(([name]) => isWanted(name)));
 

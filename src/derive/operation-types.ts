@@ -14,7 +14,7 @@ export const renderOperationTypes = (operations: readonly Operation[]): string =
 
 function renderEntry(operation: Operation): string {
   const { id, summary, method, path, request, responses, service } = operation;
-  // A signed URL, which is an option of the call, holds them.
+  // The signed URL, which is an option of the call, contains them.
   const { params, query } = service.name === "storage" ? {} : request;
   const args = [
     renderPart("params", params && renderType(toInputSchema(params))),
@@ -34,14 +34,14 @@ function renderEntry(operation: Operation): string {
   ].join("\n");
 }
 
-/** Unused parts are named, too: a type without names accepts anything. */
+/** Unused parts are declared, too, because a type without fields accepts anything. */
 const renderPart = (name: string, type: string | undefined, mayBeLeftOut = false): string =>
   type === undefined ? `readonly ${name}?: undefined;` : `readonly ${name}${mayBeLeftOut ? "?" : ""}: ${type};`;
 
-/** A query whose every field may be omitted may be omitted itself. */
+/** A query may be omitted if all its fields may. */
 const isOptional = (schema: z.ZodType | undefined): boolean => schema?.safeParse({}).success ?? false;
 
-/** If a query accepts more than its fields, those are filters with an operator: `filter__created_at[$gt]`. */
+/** A query that accepts more than its fields has filters with an operator: `filter__created_at[$gt]`. */
 function renderQuery(query: z.ZodObject): string {
   const { additionalProperties, ...closed } = toInputSchema(query);
   const filters = Object.keys(query.shape).filter((name) => name.startsWith("filter__"));
@@ -78,7 +78,7 @@ function renderResult(response: ResponseBody): string {
 
 const indent = (text: string, levels: number): string => text.replaceAll("\n", `\n${"  ".repeat(levels)}`);
 
-/** The bodies that receivers get, by their activities, as TypeScript declarations for programs that use the package. */
+/** The bodies of webhooks by activity, as TypeScript declarations for programs that use the package. */
 export const renderPayloadTypes = (payloads: ReadonlyMap<string, z.ZodType>): string =>
   [
     "/** Webhook payload of each activity. Written by `npm run build` from the declarations. */",
@@ -91,7 +91,7 @@ export const renderPayloadTypes = (payloads: ReadonlyMap<string, z.ZodType>): st
     "",
   ].join("\n");
 
-/** Without what may come next to: it would let a program read a misspelt field. */
+/** Without the index signature, which would let a program read a misspelled field. */
 function toStandaloneSchema({ additionalProperties, ...schema }: JsonSchema): JsonSchema {
   if (schema.properties === undefined) return { additionalProperties, ...schema };
   const properties = Object.entries(schema.properties as Record<string, JsonSchema>);
@@ -102,15 +102,15 @@ function toStandaloneSchema({ additionalProperties, ...schema }: JsonSchema): Js
 }
 
 /**
- * A JSON Schema as the text of a TypeScript type, for published declarations that need no schema library. By hand:
- * generators write whole files, but one type has to be among others.
+ * A JSON Schema as the text of a TypeScript type, for published declarations without a schema library. By hand:
+ * generators write whole files, while these types are embedded in one.
  */
 const renderType = (schema: JsonSchema): string => renderSchema(schema, { root: schema, depth: 0, open: [] });
 
 interface RenderPosition {
   readonly root: JsonSchema;
   readonly depth: number;
-  /** References that are being written: one that holds itself ends as unknown. */
+  /** References that are being written. A recursive one ends as unknown. */
   readonly open: readonly string[];
 }
 
@@ -148,7 +148,7 @@ function renderSchema(schema: JsonSchema, at: RenderPosition): string {
   }
 }
 
-/** Alternatives with a shape; the others only require fields together, which our types do not express. */
+/** Alternatives with a shape. The others only require combinations of fields, which the types do not express. */
 const listShapes = (list: unknown): readonly JsonSchema[] => (Array.isArray(list) ? list.filter(hasShape) : []);
 
 const hasShape = (schema: JsonSchema): boolean =>

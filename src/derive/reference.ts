@@ -82,7 +82,7 @@ const renderFailureSection = (observed: ObservedClaims): string =>
     ),
   );
 
-/** The public routes that are known by name alone, with the missing facts of each. */
+/** Public routes of which only the name is known, with the missing facts. */
 const renderUnemulatedSection = (): string =>
   joinBlocks(
     "## Public routes that are not emulated",
@@ -144,7 +144,7 @@ const ends = lookupTable<string>({ "=": "(stays)", held: "(the status before the
 function renderArrows(): string[] {
   const lines = moves.flatMap((move) => {
     if ("refusedAs" in move || move.to === "=") return [];
-    // A hold can lead back to many states; the diagram shows only the way out.
+    // A hold can return to many states. The diagram only shows the way out.
     const to = move.to === "held" ? "REDLINING" : renderNode(move.to);
     return move.from.map((from) => `    ${renderNode(from)} --> ${to}: ${move.trigger}`);
   });
@@ -201,9 +201,9 @@ function renderOperationSection(
 const formatUsage = ({ words, positionals, flags }: CommandDeclaration): string =>
   ["svc", ...words, ...positionals.map(formatPlaceholder), ...(flags.length > 0 ? ["[flags]"] : [])].join(" ");
 
-/** Help text above its flags; if an operation has the command, only the part that the operation lacks. */
-const describeCommand = ({ summary, description }: CommandDeclaration, said: readonly string[] = []): string[] =>
-  [`${summary}.`, ...(description?.split(/\n{2,}/) ?? [])].filter((part) => !said.includes(part));
+/** Help text above the flags. For the command of an operation, only what the operation does not say. */
+const describeCommand = ({ summary, description }: CommandDeclaration, details: readonly string[] = []): string[] =>
+  [`${summary}.`, ...(description?.split(/\n{2,}/) ?? [])].filter((part) => !details.includes(part));
 
 function formatPlaceholder({ name, optional, variadic }: PositionalSpec): string {
   const shown = `${name.toUpperCase()}${variadic ? "…" : ""}`;
@@ -229,14 +229,14 @@ const describeFlag = ({ description, required, repeatable, default: preset }: Fl
     .filter((part) => part !== "")
     .join("; ");
 
-/** `specified`, `public`, or `assumed: <reason>`; for an observation: how often, when last, and the differences. */
+/** `specified`, `public`, or `assumed: <reason>`. For an observation: how often, when last, and the differences. */
 function describeBasis(basis: Basis, seen?: ObservedClaim): string {
   if (!seen) return typeof basis === "string" ? basis : `assumed: ${basis.assumed}`;
   const differs = seen.differs.length === 0 ? "" : `; differs: ${seen.differs.join(", ")}`;
   return `observed ${pluralize(seen.count, "time")}, last at ${seen.at}${differs}`;
 }
 
-/** A table; cells are escaped, and an empty table is nothing at all. */
+/** A table with escaped cells, or nothing if it has no rows. */
 function renderMarkdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   if (rows.length === 0) return [];
   const renderLine = (cells: readonly string[]) => `| ${cells.map(escapeCell).join(" | ")} |`;
@@ -249,7 +249,7 @@ const formatCode = (text: string): string => `\`${text}\``;
 
 const formatCodes = (texts: readonly string[]): string => texts.map(formatCode).join(", ");
 
-/** Blocks with one empty line between them; empty ones leave no gap. */
+/** Blocks separated by one empty line, without empty blocks. */
 const joinBlocks = (...parts: readonly (string | readonly string[])[]): string =>
   parts
     .map((part) => (typeof part === "string" ? part : part.join("\n")))

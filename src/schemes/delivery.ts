@@ -6,8 +6,8 @@ import { createInvalidVerdict, type Verdict } from "./verdict.ts";
 import { contentHashHeader, verifyContentHash } from "./webhook.ts";
 
 /**
- * Verifies a received delivery: its raw bytes and its headers. Throws a TypeError if one of the three is missing, if
- * the key is not padded standard base64, or if the body was parsed already: only raw bytes can be verified.
+ * Verifies a received delivery by its raw bytes and headers. Throws a TypeError if an argument is missing, if the key
+ * is not padded standard base64, or if the body was parsed already: only raw bytes can be verified.
  */
 export function verifyDelivery(delivery: {
   readonly body: string | ArrayBufferView | ArrayBufferLike;
@@ -24,7 +24,7 @@ export function verifyDelivery(delivery: {
   return given === undefined ? createInvalidVerdict("missing") : verifyContentHash(hmacKey, bytes, given);
 }
 
-/** Undefined: they are none. Test environments have classes of their own for bytes, so that none is asked for by name. */
+/** Undefined if the body is not bytes. Test environments have their own byte classes, so `instanceof` is not used. */
 function toBytes(body: string | ArrayBufferView | ArrayBufferLike): Bytes | undefined {
   if (typeof body === "string") return body;
   if (ArrayBuffer.isView(body)) return Buffer.from(body.buffer, body.byteOffset, body.byteLength);

@@ -1,6 +1,6 @@
 import { isObject, tryParseJson } from "../base/object.ts";
 
-/** The claims of a JWT, decoded and not verified; undefined if it is not one. */
+/** The claims of a JWT, decoded without verification; undefined if it is not one. */
 export function readJwtClaims(token: string): Readonly<Record<string, unknown>> | undefined {
   const parts = token.split(".");
   if (parts.length !== 3) return undefined;
@@ -8,7 +8,7 @@ export function readJwtClaims(token: string): Readonly<Record<string, unknown>> 
   return isObject(claims) ? { ...claims } : undefined;
 }
 
-/** The `cluster` claim of an access token; a string, or nothing. */
+/** The `cluster` claim of an access token, if it is a string. */
 export function readClusterClaim(token: string): string | undefined {
   const claim = readJwtClaims(token)?.cluster;
   return typeof claim === "string" ? claim : undefined;

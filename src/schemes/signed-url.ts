@@ -1,16 +1,16 @@
 import { toIsoSeconds } from "../base/clock.ts";
 import { type Bytes, computeHmac, isEqualInConstantTime } from "../base/hmac.ts";
 
-/** Signed parts of a URL. `url` is absolute; escapes in its path count as the characters they encode. */
+/** Signed parts of a URL. `url` is absolute. Escapes in its path count as the characters that they encode. */
 interface UrlGrant {
   readonly key: Bytes;
   readonly method: "GET" | "PUT";
   readonly url: string;
-  /** Exactly this media type must be sent; undefined leaves it open. */
+  /** The required media type; undefined allows any. */
   readonly contentType?: string | undefined;
 }
 
-/** The verdict on a signed URL; with the values for an `expired` response. */
+/** The verdict on a signed URL, with the data of an `expired` response. */
 export type SignedUrlVerdict =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: "mismatch" }
@@ -32,8 +32,8 @@ export interface SignedUrl {
 }
 
 /**
- * A URL that is valid for one method until `expiresSeconds` after the second of `nowMs`, virtual time: it names its
- * expiry in seconds, so it is signed in seconds, too.
+ * A URL that is valid for one method until `expiresSeconds` after `nowMs` (virtual time). Its expiry is in seconds, so
+ * the signing time is rounded down to seconds.
  */
 export function signUrl(grant: UrlGrant & { readonly nowMs: number; readonly expiresSeconds: number }): SignedUrl {
   const { origin, path, query } = split(grant.url);
@@ -51,8 +51,8 @@ export function signUrl(grant: UrlGrant & { readonly nowMs: number; readonly exp
 }
 
 /**
- * Verifies a URL that `signUrl` made. `url` is the absolute URL of the request, `contentType` its header. A URL is
- * valid until the instant that it names. The signature is checked first, so only a genuine URL is ever called expired.
+ * Verifies a URL from `signUrl`. `url` is the absolute URL of the request, `contentType` its header. A URL is valid
+ * until its expiry time, inclusive of it. The signature is checked first, so only a genuine URL is reported as expired.
  */
 export function verifySignedUrl(request: UrlGrant & { readonly nowMs: number }): SignedUrlVerdict {
   const { query } = split(request.url);
@@ -70,7 +70,7 @@ export function verifySignedUrl(request: UrlGrant & { readonly nowMs: number }):
   return request.nowMs >= expiresAtMs ? { ok: false, reason: "expired", expiresAtMs, expiresSeconds } : { ok: true };
 }
 
-/** HMAC-SHA256 over method, host, path, the other parameters in the order of their names, and the media type. */
+/** HMAC-SHA256 over method, host, path, the other parameters sorted by name, and the media type. */
 function computeSignature({ key, method, url, contentType }: UrlGrant, query: readonly QueryParameter[]): string {
   const { host, path } = split(url);
   const sorted = new URLSearchParams([...query]);
@@ -80,8 +80,8 @@ function computeSignature({ key, method, url, contentType }: UrlGrant, query: re
 }
 
 /**
- * A path as it reads: some clients send a letter that others escape, and both ask for the same (RFC 3986, 6.2.2). A slash
- * that is escaped stays so, for it divides nothing.
+ * The decoded path: clients may or may not escape a character, and both forms are equal (RFC 3986, 6.2.2). An escaped
+ * slash stays escaped, because it is not a separator.
  */
 const decodePath = (path: string): string => path.replace(/(?:%(?!2f)[0-9a-f]{2})+/gi, tryDecode);
 
@@ -95,7 +95,7 @@ function tryDecode(escapes: string): string {
 
 type QueryParameter = [name: string, value: string];
 
-/** Cuts by hand, because `new URL` would normalise the path. */
+/** Does not use `new URL`, which would normalize the path. */
 function split(url: string): { origin: string; host: string; path: string; query: QueryParameter[] } {
   const [, origin = "", host = "", path = "", search = ""] =
     /^(https?:\/\/([^/?#]*))([^?#]*)\??([^#]*)/i.exec(url) ?? [];

@@ -3,27 +3,27 @@ import { decodeKey } from "./key-text.ts";
 import type { StandardWebhookHeaders } from "./published.d.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 
-/** How far a timestamp may be from now, either way (DECISIONS.md, P20). */
+/** Maximum difference of a timestamp from the current time, in either direction (DECISIONS.md, P20). */
 export const standardWebhookToleranceSeconds = 300;
 
 interface StandardWebhook {
-  /** Base64 of the key, with or without `whsec_` before it. */
+  /** The key in base64, with or without the prefix `whsec_`. */
   readonly secret: string;
-  /** Stays the same over all attempts. */
+  /** The same for all attempts. */
   readonly id: string;
-  /** Seconds since the epoch, of the attempt. */
+  /** Time of the attempt in seconds since the epoch. */
   readonly timestamp: string;
   readonly body: Bytes;
 }
 
-/** The three headers of Standard Webhooks. Throws a TypeError when the secret is not padded standard base64. */
+/** The three headers of Standard Webhooks. Throws a TypeError if the secret is not padded standard base64. */
 export const standardWebhookHeaders = (message: StandardWebhook): StandardWebhookHeaders => ({
   "webhook-id": message.id,
   "webhook-timestamp": message.timestamp,
   "webhook-signature": computeSignature(message),
 });
 
-/** Verifies the three headers; one `v1` signature of the list must hold, others (`v1a`) are skipped. */
+/** Verifies the three headers. One `v1` signature of the list must match. Others (`v1a`) are skipped. */
 export function verifyStandardWebhook(
   received: Partial<StandardWebhookHeaders> & Pick<StandardWebhook, "secret" | "body"> & { readonly nowMs: number },
 ): Verdict<"missing" | "stale" | "mismatch"> {

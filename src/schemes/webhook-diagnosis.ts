@@ -18,8 +18,8 @@ interface SignedDelivery {
 }
 
 /**
- * Looks for the mistake that leads to a signature: every usual mistake with key, body, algorithm and encoding, alone
- * and together, those with the fewest mistakes first. Pure; the body is held in memory.
+ * Looks for the mistake that leads to a signature: every common mistake with key, body, algorithm and encoding, alone
+ * and combined, fewest mistakes first. Pure; the body is held in memory.
  */
 export function diagnose({ key, body, signature }: SignedDelivery): Diagnosis {
   const digests = listSignatureVariants(signature);

@@ -6,7 +6,7 @@ import { unwrapBody, wrapBody } from "./wrapped-body.ts";
 
 export type Deviation = Diagnosis["deviations"][number];
 
-/** One way to treat an input; without deviations it is the right one. */
+/** One way to process an input. Without deviations it is the correct one. */
 export interface Variant<Value> {
   readonly value: Value;
   readonly deviations: readonly Deviation[];
@@ -18,7 +18,7 @@ function createDeviation<Value>(value: Value, about: Deviation["about"], code: s
 
 const createExactVariant = <Value>(value: Value): Variant<Value> => ({ value, deviations: [] });
 
-/** Encodings of the header's bytes; the right one is 128 lower-case hexadecimal digits. */
+/** Decodings of the header. The correct one is 128 lower-case hexadecimal digits. */
 export function listSignatureVariants(text: string): Variant<Buffer>[] {
   const bare = text
     .trim()
@@ -40,24 +40,24 @@ export function listSignatureVariants(text: string): Variant<Buffer>[] {
   const inner = bytes.toString("latin1");
   return [
     createDeviation(bytes, "encoding", "base64-signature", words),
-    // Some encode the hexadecimal text instead of the bytes.
+    // Some programs encode the hexadecimal string instead of the bytes.
     ...(isHex.test(inner)
       ? [createDeviation(Buffer.from(inner, "hex"), "encoding", "base64-of-hex", `${words} It was encoded twice.`)]
       : []),
   ];
 }
 
-/** Ways in which the key's text may become the key; the right one is to decode it as base64. */
+/** Ways to turn the key's string into the key. The correct one is to decode it as base64. */
 export function listKeyVariants(text: string): Variant<Buffer>[] {
   const bare = text.trim();
   const bytes = decodeBase64(bare);
-  const lenient = decodeAnyBase64(bare);
+  const decoded = decodeAnyBase64(bare);
   const plain = "The key was used without decoding. Decode it as base64 first.";
   const right: Variant<Buffer>[] = bytes ? [createExactVariant(bytes)] : [];
   return [
     ...right,
-    ...(lenient && !bytes
-      ? [createDeviation(lenient, "key", "key-not-standard-base64", "The key is not padded standard base64.")]
+    ...(decoded && !bytes
+      ? [createDeviation(decoded, "key", "key-not-standard-base64", "The key is not padded standard base64.")]
       : []),
     createDeviation(Buffer.from(bare), "key", "key-not-decoded", plain),
     createDeviation(
@@ -96,7 +96,7 @@ export function listKeyVariants(text: string): Variant<Buffer>[] {
   ];
 }
 
-/** Ways in which the raw bytes may have been changed before they were signed or verified. */
+/** Ways in which the raw bytes may have been changed before signing or verification. */
 export function listBodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
   const text = Buffer.from(body).toString("utf8");
   const createChangedVariants = (code: string, value: string, words: string): Variant<Uint8Array>[] =>
@@ -114,7 +114,7 @@ export function listBodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
       `${text}\r\n`,
       "A trailing CRLF was signed, but this body has none.",
     ),
-    // Before the next one, to which it is a blank.
+    // Comes before the next one, which treats it as whitespace.
     ...createChangedVariants(
       "byte-order-mark",
       text.replace(/^\ufeff/, ""),
@@ -136,10 +136,10 @@ export function listBodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
   ];
 }
 
-/** This many wrappings are taken off: the base64 of a gzip of a JSON string. */
+/** Maximum number of wrappings to remove: the base64 of a gzip of a JSON string. */
 const maxWrappings = 3;
 
-/** The wrapped body, and the one inside that; also without the newline of a text editor. */
+/** The wrapped body, and its contents, also without the trailing newline of a text editor. */
 function listUnwrappedVariants(body: Uint8Array, before: readonly Deviation[] = []): Variant<Uint8Array>[] {
   if (before.length === maxWrappings) return [];
   return unwrapBody(body).flatMap(({ code, text, body: inner }) => {
@@ -193,15 +193,15 @@ export const algorithms: readonly Variant<SignFunction>[] = [
   ),
 ];
 
-/** A JSON document as something else would write it. */
+/** A JSON document in the style of another serializer. */
 interface RewrittenJson {
   readonly code: string;
-  /** For people: `compact, with sorted keys`. */
+  /** A description: `compact, with sorted keys`. */
   readonly how: string;
   readonly text: string;
 }
 
-/** The same document in the styles of usual JSON writers; none if the text is not JSON. */
+/** The same document in the styles of common serializers; none if it is not JSON. */
 function rewriteJson(text: string): readonly RewrittenJson[] {
   const document = tryParseJson(text);
   if (document === undefined) return [];

@@ -5,18 +5,18 @@ import { isObject, tryParseJson } from "../base/object.ts";
 /** A body in another form: its source, or its result. */
 export interface BodyForm {
   readonly code: string;
-  /** For people: how this body relates to what was signed. */
+  /** Describes how this body relates to the signed one. */
   readonly text: string;
   readonly body: Uint8Array;
 }
 
-/** The body inside one that was encoded, compressed or wrapped before it was saved. */
+/** The original of a body that was encoded, compressed or wrapped before it was saved. */
 export function unwrapBody(body: Uint8Array): readonly BodyForm[] {
   const text = Buffer.from(body).toString("utf8");
   return [...decompressBody(body), ...decodeUtf16(body), ...unwrapBase64(text), ...unwrapJson(tryParseJson(text))];
 }
 
-/** Forms in which a body is sometimes signed instead of the received bytes. */
+/** Forms of a body that are sometimes signed instead of the received bytes. */
 export function wrapBody(body: Uint8Array): readonly BodyForm[] {
   const bytes = Buffer.from(body);
   const utf16 = Buffer.from(bytes.toString("utf8"), "utf16le");
@@ -43,7 +43,7 @@ function decompressBody(body: Uint8Array): BodyForm[] {
     const text = "This body is compressed (gzip or deflate). The signature is that of the decompressed bytes.";
     return [{ code: "gzip", text, body: unzipSync(body, { maxOutputLength: maxInflatedBytes }) }];
   } catch {
-    // Text that begins with x, or too large.
+    // Either text that starts with x, or too large.
     return [];
   }
 }
@@ -60,11 +60,11 @@ function decodeUtf16(body: Uint8Array): BodyForm[] {
 
 const swapBytes = (bytes: Uint8Array): Buffer => Buffer.from(bytes).swap16();
 
-/** A word may be base64 by chance. */
+/** A word may be valid base64 by chance. */
 const minBase64Length = 16;
 
 function unwrapBase64(text: string): BodyForm[] {
-  // Some programs break its lines.
+  // Some programs insert line breaks.
   const bare = text.replace(/\s+/g, "");
   const bytes = bare.length < minBase64Length ? undefined : decodeAnyBase64(bare);
   if (!bytes) return [];

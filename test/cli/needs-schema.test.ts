@@ -101,7 +101,7 @@ function problemsIn(operation: Operation, args: CallArguments): readonly Argumen
 describe("the outline of a command's operation", () => {
   it("is its declaration without schemas, for every operation", () => {
     for (const spec of specs) {
-      const { id, service, method, path, auth, request, responses, longestMs } = operationOf(spec);
+      const { id, service, method, path, auth, request, responses, maxDurationMs } = operationOf(spec);
       assert.deepEqual(toOperationOutline(spec), {
         id,
         service: { name: service.name },
@@ -115,7 +115,7 @@ describe("the outline of a command's operation", () => {
             return [status, rest];
           }),
         ),
-        ...(longestMs !== undefined && { longestMs }),
+        ...(maxDurationMs !== undefined && { maxDurationMs }),
       });
     }
   });

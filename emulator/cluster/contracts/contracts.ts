@@ -18,16 +18,16 @@ import { type Contract, requireContract, requireContractNumber, type Signatory }
 export const contractHandlers = {
   "contracts.create": ({ body }, { store, clock, settings, cluster, caller, fail, finding }) =>
     store.transaction("contracts.create", async (tx) => {
-      const world = { clock, settings };
+      const context = { clock, settings };
       const by = toPerformer(caller);
-      const { draft, news } = await draftFromTemplate(tx, caller, body, clock.now(), { fail, finding });
-      await emitCounterpartyChanges(tx, { clock, caller }, news);
-      const created = await createByTransition(tx, world, draft, "create-from-template", { by });
+      const { draft, changes } = await draftFromTemplate(tx, caller, body, clock.now(), { fail, finding });
+      await emitCounterpartyChanges(tx, { clock, caller }, changes);
+      const created = await createByTransition(tx, context, draft, "create-from-template", { by });
       const options = body.send_to_counterparty_config;
-      // Nothing but missing signatories can be in the way of a draft that has just been made.
+      // Only missing signatories can prevent sending a new draft.
       const refuse = fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
       const row = body.workflow_config?.auto_send_to_counterparty
-        ? await transition(tx, world, created, "send", { by, addressees: getAddressees(options) }, refuse)
+        ? await transition(tx, context, created, "send", { by, addressees: getAddressees(options) }, refuse)
         : created;
       return toCreatedContract(tx, { cluster }, row);
     }),
@@ -77,7 +77,7 @@ interface SendOptions {
 
 const getAddressees = (options: SendOptions | null | undefined) => ({ to: options?.to_emails, cc: options?.cc_emails });
 
-/** The rows of the recipients answer: DECISIONS.md, F13. */
+/** The response for recipients has their rows (DECISIONS.md, F13). */
 export function listRecipients(view: View, contract: Contract): Promise<z.input<typeof Recipient>[]> {
   return Promise.all(contract.signatories.map((signatory, i) => toRecipient(view, contract, signatory, i + 1)));
 }

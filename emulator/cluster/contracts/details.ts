@@ -68,7 +68,7 @@ export const contractDetailHandlers = {
       const related = await requireContractNumber(tx, caller, body.related_contract_id, () =>
         fail("invalid-fields", { related_contract_id: [formatRowNotFound(body.related_contract_id)] }),
       );
-      // PARENT refers to the other contract; the rest to the one that depends on this one.
+      // PARENT points to the other contract. The other kinds point to the contract that depends on this one.
       const [parent, child] = body.relation_type === "PARENT" ? [related, row] : [row, related];
       if (await isDescendant(tx, parent, child.id)) return fail("circular-relation");
       const relation = { contract_id: parent.id, relation_type: body.relation_type };
@@ -83,14 +83,16 @@ export const contractDetailHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** A contract has one note, which is empty at first; its id is the contract's number. */
+/** A contract has one note, which is empty at first. Its id is the contract's number. */
 const noteOf = ({ id, note }: Contract) => ({
   id,
   text: note?.text ?? "",
   ...(note?.note_tag != null && { note_tag: note.note_tag }),
 });
 
-/** Whether a contract is another one, or hangs on it over any number of steps. Each contract on the way is read once. */
+/**
+ * Whether a contract is the ancestor or a direct or indirect descendant of it. Each contract on the path is read once.
+ */
 async function isDescendant(view: View, row: Contract, ancestorId: number): Promise<boolean> {
   const seen = new Set([row.id]);
   const waiting = [row];
@@ -106,7 +108,7 @@ async function isDescendant(view: View, row: Contract, ancestorId: number): Prom
   return false;
 }
 
-/** How far a contract has come (DECISIONS.md, F22). */
+/** The progress of a contract (DECISIONS.md, F22). */
 const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => ({
   contract_status: row.status,
   type_of_workflow: row.kind === "TEMPLATE_CONTRACT" ? "TEMPLATE_WORKFLOW" : "UPLOAD_WORKFLOW",
@@ -122,16 +124,16 @@ const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => (
   contract_turns: { no_of_turns: row.reviews.filter((review) => review.by === "counterparty").length },
 });
 
-/** Whether that response of a contract is another one (DECISIONS.md, C23). */
+/** Whether that response differs between two versions of a contract (DECISIONS.md, C23). */
 export const haveMetricsChanged = (before: Contract, after: Contract): boolean =>
   JSON.stringify(processMetrics(before)) !== JSON.stringify(processMetrics(after));
 
 const formatTime = (at: number | null): string | null => (at === null ? null : toIsoSeconds(at));
 
 /** DECISIONS.md, F6 */
-const foundAtMost = 50;
+const maxFound = 50;
 
-/** Keys of the contract in systems that are not ours (DECISIONS.md, C13 and F14). */
+/** Keys of the contract in external systems (DECISIONS.md, C13 and F14). */
 export const externalMetadataHandlers = {
   "external-metadata.put": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("external-metadata.put", async (tx) => {
@@ -155,19 +157,19 @@ export const externalMetadataHandlers = {
   "external-metadata.find": ({ params }, { store, cluster, caller }) =>
     store.read(async (view) => {
       const equals = toWorkspaceKey(caller.workspace.id, params.external_metadata_id);
-      const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: foundAtMost });
+      const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: maxFound });
       return Promise.all(found.map((row) => toCreatedContract(view, { cluster }, row)));
     }),
 } satisfies ClusterHandlers;
 
-/** Metadata without keys: it changes nothing and emits nothing (DECISIONS.md, C13). */
+/** Metadata without keys changes nothing and emits nothing (DECISIONS.md, C13). */
 const isEmpty = (metadata: ExternalMetadata): boolean => Object.keys(metadata).length === 0;
 
 /** Stored parts of a new contract's metadata. */
 export const normalizeMetadata = (metadata: ExternalMetadata | null | undefined): ExternalMetadata | null =>
   metadata == null || isEmpty(metadata) ? null : metadata;
 
-/** No emulated workspace has object configurations, so whatever is named is unknown (DECISIONS.md, F5). */
+/** Emulated workspaces have no object configurations, so every name is unknown (DECISIONS.md, F5). */
 export function requireKnownConfiguration(
   metadata: ExternalMetadata | null | undefined,
   fail: Fail<"unknown-object-configuration">,
@@ -203,10 +205,10 @@ export const intakeFormHandlers = {
       const template = query.questionnaire_type === "TEMPLATE";
       const answers = template ? row.contract_data : row.intake_form?.data;
       const created = template ? row.created_at : row.intake_form?.created_at;
-      const respondent = { created_by: creator.name, org_name: caller.workspace.name };
+      const response = { created_by: creator.name, org_name: caller.workspace.name };
       return {
         questionnaire_response_data: answers ?? {},
-        respondents: created === undefined ? [] : [{ created_at: toIsoSeconds(created), ...respondent }],
+        respondents: created === undefined ? [] : [{ created_at: toIsoSeconds(created), ...response }],
       };
     }),
 } satisfies ClusterHandlers;

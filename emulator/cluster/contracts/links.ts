@@ -8,9 +8,9 @@ import { type Contract, formatCompositeId } from "./rows.ts";
 export const buildContractPath = (contract: Contract): string => `/contracts/${formatCompositeId(contract)}`;
 
 /**
- * Page on which a person reads a contract and acts on it. The link is the authority, since there is no sign-in: its key
- * is derived from the contract, the address and the cluster's own key, so that it is stored nowhere and outlives
- * restarts (DECISIONS.md, C25).
+ * Page on which a person reads a contract and acts on it. The link is the credential, because there is no sign-in. Its
+ * key is derived from the contract, the address and the cluster's key, so it is not stored and survives restarts
+ * (DECISIONS.md, C25).
  */
 export async function buildPersonPath(view: View, contract: Contract, email: string): Promise<string> {
   return (await createPersonPathBuilder(view, contract))(email);
@@ -22,15 +22,15 @@ export async function createPersonPathBuilder(view: View, contract: Contract): P
   return (email) => `${buildContractPath(contract)}?${buildQuery(email, keyFor)}`;
 }
 
-/** Data about the person in such a link, for other pages about the same. */
+/** The query of such a link, for other pages about the same person. */
 export const buildPersonQuery = async (view: View, contract: Contract, email: string): Promise<string> =>
   buildQuery(email, await createKeyMaker(view, contract));
 
-/** Whether that is the key of this person's links. */
+/** Whether that is the key in this person's links. */
 export const isPersonsKey = async (view: View, contract: Contract, email: string, given: string): Promise<boolean> =>
   isEqualInConstantTime(given, (await createKeyMaker(view, contract))("link", toAddressKey(email)));
 
-/** Binds a form of a person's page to the state that the page showed them. */
+/** Binds a form of a person's page to the state that the page showed. */
 export const createRecipientCsrfToken = async (
   view: View,
   contract: Contract,
@@ -45,7 +45,7 @@ function buildQuery(email: string, keyFor: KeyMaker): string {
   return String(new URLSearchParams({ person, key: keyFor("link", person) }));
 }
 
-/** The time of creation distinguishes contracts that got one number, before a reset and after it. */
+/** The creation time distinguishes contracts with the same number, before and after a reset. */
 async function createKeyMaker(view: View, { id, cluster_id, created_at }: Contract): Promise<KeyMaker> {
   const cluster = await view.get(clusterRows, cluster_id);
   if (!cluster) throw new Error(`A contract refers to cluster ${cluster_id}, which does not exist`);

@@ -64,13 +64,13 @@ export const contractListHandlers = {
 } satisfies ClusterHandlers;
 
 /**
- * The smallest set of contracts that holds what the filters let through. A filter without an index, and a string, look
- * at every contract of it.
+ * The smallest set of contracts that contains every match of the filters. A filter without an index, or with a string,
+ * has to read all of it.
  */
 async function findNarrowestSlice(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {
-  const whole = { slices: [selectWorkspace(workspaceId)], covers: 0 };
+  const fullSlice = { slices: [selectWorkspace(workspaceId)], covers: 0 };
   const sized = await Promise.all(
-    [...sets, whole].map(async (candidates) => {
+    [...sets, fullSlice].map(async (candidates) => {
       const counts = await Promise.all(candidates.slices.map((slice) => view.count(contracts, slice)));
       return { candidates, size: counts.reduce((sum, count) => sum + count, 0) };
     }),
@@ -78,10 +78,10 @@ async function findNarrowestSlice(view: View, workspaceId: number, sets: readonl
   return sized.reduce((least, each) => (each.size < least.size ? each : least)).candidates;
 }
 
-/** Whether a slice is in the order of the list: one value, or a range of numbers of contracts. */
+/** Whether a slice is in the order of the list: one value, or a range of contract numbers. */
 const isInOrder = ({ by, equals }: ContractSlice): boolean => by === "number" || equals !== undefined;
 
-/** Whether contract, entity or party is called so, or a party has such an address (DECISIONS.md, F18). */
+/** Whether a contract, entity or party has that name, or a party has that address (DECISIONS.md, F18). */
 function matchesText(row: Contract, { entities }: NameLookup, text: string | undefined): boolean {
   if (text === undefined) return true;
   const parties = row.counterparties.flatMap(({ name, poc }) => [name, poc?.email ?? ""]);
@@ -98,13 +98,13 @@ interface NameLookup {
 }
 
 async function readNames(view: View, { id }: Workspace): Promise<NameLookup> {
-  const own = { by: "workspace", equals: id } as const;
+  const ofWorkspace = { by: "workspace", equals: id } as const;
   const toNameMap = (rows: readonly { readonly id: number; readonly name: string }[]) =>
     new Map(rows.map((row) => [row.id, row.name]));
   return {
-    types: toNameMap(await view.list(contractTypes, own)),
-    entities: toNameMap(await view.list(entities, own)),
-    tags: new Map((await view.list(templates, own)).map((template) => [template.id, template.tags])),
+    types: toNameMap(await view.list(contractTypes, ofWorkspace)),
+    entities: toNameMap(await view.list(entities, ofWorkspace)),
+    tags: new Map((await view.list(templates, ofWorkspace)).map((template) => [template.id, template.tags])),
   };
 }
 
@@ -113,7 +113,7 @@ type ValueReader = (row: Contract, names: NameLookup) => readonly FilterValue[];
 const listSignatoryNames = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
   row.signatories.filter(({ action }) => which(action)).map(({ email }) => email);
 
-/** The compared values of each filter. A field that the emulator does not store has no values: nothing equals it. */
+/** The compared values of each filter. A field that the emulator does not store has no values, so nothing equals it. */
 const values: Readonly<Record<ContractFilter, ValueReader>> = {
   approvals_pending: (row) => [String(row.approvals.some(({ status }) => status === "PENDING"))],
   assigned_to: (row) => row.reviews.flatMap((review) => review.reviewer_user_id ?? []),
@@ -143,14 +143,14 @@ const values: Readonly<Record<ContractFilter, ValueReader>> = {
   tags: (row, { tags }) => tags.get(row.template_id ?? 0) ?? [],
 };
 
-/** A filter of the query: its condition, and whether the field's values fulfil it. */
+/** A filter of the query: its condition, and whether the field's values satisfy it. */
 interface Filter extends FilterBounds {
   readonly matches: (found: readonly FilterValue[]) => boolean;
 }
 
 const dates: ReadonlySet<ContractFilter> = new Set(["created_at", "execution_date", "expiring_at", "last_updated_on"]);
 
-/** The filters of the query. Unknown ones and unreadable values are noted. */
+/** The filters of the query. Unknown ones and invalid values are reported. */
 function parseFilters(query: Readonly<Record<string, unknown>>, problems: Problems): readonly Filter[] {
   const filters: Filter[] = [];
   for (const [key, given] of Object.entries(query)) {
@@ -167,7 +167,7 @@ function parseFilters(query: Readonly<Record<string, unknown>>, problems: Proble
   return filters;
 }
 
-/** Whether a row passes all filters. */
+/** Whether a row matches all filters. */
 export const matchesFilters = (filters: readonly Filter[], row: Contract, names: NameLookup): boolean =>
   filters.every(({ field, matches }) => matches(values[field](row, names)));
 
@@ -202,7 +202,7 @@ function createEqualFilter(field: ContractFilter, equals: readonly string[]): Fi
   return { field, equals, matches: (found) => found.some(isWanted) };
 }
 
-/** Ids and times are whole numbers, so that every range has a first and a last one. */
+/** Ids and times are integers, so every range has a first and a last value. */
 const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) => Pick<FilterBounds, "from" | "to">>> =
   {
     $gt: (bound) => ({ from: Math.floor(bound) + 1 }),
@@ -222,7 +222,9 @@ interface FilterBounds {
   readonly to?: number;
 }
 
-/** Slices of indexes that hold every contract which some of the filters let through, and no other; one in several. */
+/**
+ * Index slices that contain exactly the contracts that match some of the filters. A contract may be in several slices.
+ */
 interface Candidates {
   readonly slices: readonly ContractSlice[];
   /** Number of filters that the slices cover. */
@@ -254,11 +256,11 @@ const slicesRanges: Partial<Readonly<Record<ContractFilter, ContractIndex>>> = {
   last_updated_on: "updated",
 };
 
-/** Candidates from the indexes: a set for each filter, or range of a field, that has an index. */
+/** Candidates from the indexes: a set for each indexed filter, or for each indexed range of a field. */
 function findCandidates(workspaceId: number, filters: readonly FilterBounds[]): readonly Candidates[] {
   const toValue = (of: string | number) => toWorkspaceKey(workspaceId, of);
 
-  const equal = filters.flatMap(({ field, equals }) => {
+  const equalityBounds = filters.flatMap(({ field, equals }) => {
     const lookup = lookups[field];
     if (!equals || !lookup) return [];
     const found = equals.flatMap((text) => {
@@ -276,5 +278,5 @@ function findCandidates(workspaceId: number, filters: readonly FilterBounds[]): 
     const slices = to < from ? [] : [{ by, from: toValue(toSortableString(from)), to: toValue(toSortableString(to)) }];
     return [{ covers: bounds.length, slices }];
   });
-  return [...equal, ...within];
+  return [...equalityBounds, ...within];
 }

@@ -11,7 +11,7 @@ import { type Contract, formatCompositeId, formatReferenceId } from "./rows.ts";
 
 type RecordContext = Pick<ClusterContext, "cluster">;
 
-/** The record of creation and of the look-up by external metadata: DECISIONS.md, F10. */
+/** The record for creation and for the look-up by external metadata (DECISIONS.md, F10). */
 export async function toCreatedContract(
   view: View,
   where: RecordContext,
@@ -21,7 +21,7 @@ export async function toCreatedContract(
   return { ...(await toContractRecord(view, where, row)), contract_id: row.id, created_by: creator.email };
 }
 
-/** The record of lists, uploads and the executed import. */
+/** The record for lists, uploads and the executed import. */
 export async function toListedContract(
   view: View,
   where: RecordContext,
@@ -36,7 +36,7 @@ export async function toListedContract(
   };
 }
 
-/** The record of the list of version 1. */
+/** The record for the list in version 1. */
 export async function toNumberedContract(
   view: View,
   where: RecordContext,
@@ -64,7 +64,7 @@ async function toContractRecord(view: View, { cluster }: RecordContext, row: Con
   };
 }
 
-/** The contract in webhook payloads, as it is in `row` (DECISIONS.md, F21). */
+/** The contract in webhook payloads (DECISIONS.md, F21). */
 export async function readContractFacts(view: View, row: Contract): Promise<ContractFacts> {
   const type = await view.get(contractTypes, row.contract_type_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
@@ -103,13 +103,13 @@ export async function readContractFacts(view: View, row: Contract): Promise<Cont
   };
 }
 
-/** Name and address of a user, as payloads name people. */
+/** Name and address of a user, in the format of payloads. */
 async function getPerson(view: View, userId: number): Promise<Performer> {
   const user = await view.get(users, userId);
   return user ? { name: user.name, email: user.email } : { name: "" };
 }
 
-/** Name of a contact, some of whom have no last name. */
+/** Name of a contact, who may have no last name. */
 export const formatFullName = ({
   first_name,
   last_name,
@@ -118,7 +118,7 @@ export const formatFullName = ({
   readonly last_name: string;
 }): string => `${first_name} ${last_name}`.trim();
 
-/** The party that has to act next (DECISIONS.md, F9); undefined when none has to. */
+/** The party that must act next (DECISIONS.md, F9); undefined if there is none. */
 export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PARTY" | "BOTH" | undefined {
   switch (row.status) {
     case "DRAFT":
@@ -129,14 +129,14 @@ export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PART
     }
     case "SIGN": {
       const waiting = row.signatories.filter((signatory) => signatory.action === null);
-      const theirs = waiting.some((signatory) => signatory.is_counterparty);
-      const ours = waiting.some((signatory) => !signatory.is_counterparty);
-      return theirs && ours ? "BOTH" : theirs ? "COUNTER_PARTY" : "CREATOR_PARTY";
+      const awaitsCounterparty = waiting.some((signatory) => signatory.is_counterparty);
+      const awaitsOwnSide = waiting.some((signatory) => !signatory.is_counterparty);
+      return awaitsCounterparty && awaitsOwnSide ? "BOTH" : awaitsCounterparty ? "COUNTER_PARTY" : "CREATOR_PARTY";
     }
     default:
       return undefined;
   }
 }
 
-/** The caller, in the form of a payload's performer. */
+/** The caller, in the format of a payload's performer. */
 export const toPerformer = ({ user }: AuthenticatedMember): Performer => ({ name: user.name, email: user.email });

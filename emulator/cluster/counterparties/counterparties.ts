@@ -27,15 +27,15 @@ export const counterpartyHandlers = {
       return { ...page, results: page.results.map(toCounterpartyRecord) };
     }),
 
-  "counterparties.create": ({ body }, world) => {
-    const problems = findProblems(body, world.caller.workspace);
-    if (problems) return world.fail("invalid-fields", problems);
-    return world.store.transaction("counterparties.create", async (tx) => {
+  "counterparties.create": ({ body }, context) => {
+    const problems = findProblems(body, context.caller.workspace);
+    if (problems) return context.fail("invalid-fields", problems);
+    return context.store.transaction("counterparties.create", async (tx) => {
       const { contact_name, contact_email, primary_address } = body;
       const hasContact = contact_name !== undefined && contact_email !== undefined;
       const row: Counterparty = {
         id: tx.next("counterparty"),
-        workspace_id: world.caller.workspace.id,
+        workspace_id: context.caller.workspace.id,
         name: (body.is_individual ? contact_name : body.organization_name) ?? "",
         is_individual: body.is_individual,
         organization_type: body.organization_type ?? null,
@@ -46,10 +46,10 @@ export const counterpartyHandlers = {
         addresses: primary_address ? [createAddress(tx, primary_address, true)] : [],
         custom_fields: body.custom_fields ?? {},
         status: "ACTIVE",
-        created_at: world.clock.now(),
+        created_at: context.clock.now(),
       };
       tx.put(counterparties, row);
-      await emitNewCounterpartyEvents(tx, world, row, [
+      await emitNewCounterpartyEvents(tx, context, row, [
         ...row.contacts.map(({ id }) => ({ contact_id: id })),
         ...row.addresses.map(({ id }) => ({ address_id: id })),
       ]);
@@ -60,9 +60,9 @@ export const counterpartyHandlers = {
   "counterparties.show": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => toCounterpartyRecord(await requireCounterparty(view, caller, params, fail))),
 
-  "counterparties.update": ({ params, body }, world) =>
-    world.store.transaction("counterparties.update", async (tx) => {
-      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+  "counterparties.update": ({ params, body }, context) =>
+    context.store.transaction("counterparties.update", async (tx) => {
+      const row = await requireCounterparty(tx, context.caller, params, context.fail);
       const after: Counterparty = {
         ...row,
         ...(body.name !== undefined && { name: body.name }),
@@ -71,8 +71,8 @@ export const counterpartyHandlers = {
       };
       if (isDeepStrictEqual(after, row)) return toCounterpartyRecord(row);
       tx.put(counterparties, after);
-      await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_UPDATED", after);
-      await renameParty(tx, { clock: world.clock, by: toPerformer(world.caller) }, after);
+      await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_UPDATED", after);
+      await renameParty(tx, { clock: context.clock, by: toPerformer(context.caller) }, after);
       return toCounterpartyRecord(after);
     }),
 } satisfies ClusterHandlers;
@@ -91,13 +91,13 @@ function toCounterpartyRecord(row: Counterparty): ResultOf<typeof showCounterpar
   };
 }
 
-/** Fields that are required only together with others, and the label that only the workspace knows. */
+/** Fields that require each other, and the label, which depends on the workspace. */
 function findProblems(body: InputOf<typeof createCounterparty>["body"], { organization_types }: Workspace) {
   const contact = ["contact_name", "contact_email"] as const;
-  const someContact = contact.some((name) => body[name] !== undefined);
+  const hasContactField = contact.some((name) => body[name] !== undefined);
   const required = [
     ...(body.is_individual ? [] : ["organization_name" as const]),
-    ...(body.is_individual || someContact ? contact : []),
+    ...(body.is_individual || hasContactField ? contact : []),
   ];
   const problems: [string, string[]][] = required
     .filter((name) => body[name] === undefined)
@@ -111,7 +111,7 @@ function findProblems(body: InputOf<typeof createCounterparty>["body"], { organi
 
 const customFilter = "filter_custom__";
 
-/** Which rows the query wants; undefined: all. */
+/** The rows that match the query; undefined: all. */
 function toFilter(query: Readonly<Record<string, unknown>>): ((row: Counterparty) => boolean) | undefined {
   const email = query.filter__client_email_address;
   const custom = Object.entries(query).filter(([name]) => name.startsWith(customFilter));

@@ -3,7 +3,7 @@ import type { Transaction } from "../../store/port.ts";
 import { createAddress, type NewAddress } from "./contacts.ts";
 import { type Contact, type Counterparty, type CounterpartyChange, counterparties, toNameKey } from "./rows.ts";
 
-/** A party of the other side as a contract names it. */
+/** A counterparty in a contract. */
 export interface CounterpartyInput {
   readonly name: string;
   readonly is_individual: boolean;
@@ -13,15 +13,15 @@ export interface CounterpartyInput {
 }
 
 /**
- * The ids of the counterparties that a contract names, in its order: those in the workspace's list, else new ones, with
- * their address; and their new contacts. `news` is emitted before the contract (DECISIONS.md, C8 to C10). However often
- * a party is named, its row is looked up and written once.
+ * The ids of the counterparties of a contract, in its order. Unknown ones are created with their addresses, and new
+ * contacts are added. `changes` are emitted before the contract (DECISIONS.md, C8 to C10). A party that is named
+ * repeatedly is looked up and written once.
  */
 export async function resolveCounterparties(
   tx: Transaction,
   parties: readonly CounterpartyInput[],
   { workspaceId, at }: { readonly workspaceId: number; readonly at: number },
-): Promise<{ readonly ids: readonly number[]; readonly news: readonly CounterpartyChange[] }> {
+): Promise<{ readonly ids: readonly number[]; readonly changes: readonly CounterpartyChange[] }> {
   const rows = new Map<string, CounterpartyBuilder>();
   const ids: number[] = [];
   for (const party of parties) {
@@ -41,10 +41,10 @@ export async function resolveCounterparties(
     if (party.contact) row.add(party.contact);
     ids.push(row.id);
   }
-  return { ids, news: [...rows.values()].flatMap((row) => row.store() ?? []) };
+  return { ids, changes: [...rows.values()].flatMap((row) => row.store() ?? []) };
 }
 
-/** A counterparty to which contacts are added, one by one. */
+/** A counterparty to which contacts are added. */
 class CounterpartyBuilder {
   readonly #tx: Transaction;
   readonly #row: Counterparty;
@@ -63,7 +63,7 @@ class CounterpartyBuilder {
     return this.#row.id;
   }
 
-  /** Does nothing if it has a contact of that address. */
+  /** Does nothing if it already has a contact with that address. */
   add(contact: NonNullable<CounterpartyInput["contact"]>): void {
     const address = toAddressKey(contact.email);
     if (this.#addresses.has(address)) return;
@@ -72,7 +72,7 @@ class CounterpartyBuilder {
     this.#added.push({ id: this.#tx.next("counterparty_contact"), ...contact, is_primary });
   }
 
-  /** Undefined if nothing is new. */
+  /** Undefined if nothing has changed. */
   store(): CounterpartyChange | undefined {
     if (!this.#isNew && this.#added.length === 0) return undefined;
     const row = { ...this.#row, contacts: [...this.#row.contacts, ...this.#added] };

@@ -31,7 +31,7 @@ import {
 } from "./contract-pdf.ts";
 import { createVersion, pdfType, storeFile } from "./inline-file.ts";
 
-/** The text of a version, or of the PDF that is made of a template contract (DECISIONS.md, F19). */
+/** The text of a version, or of the PDF that is generated for a template contract (DECISIONS.md, F19). */
 const respondWithContent: Handlers<"documents.content", ClusterContext, AuthenticatedMember>["documents.content"] =
   async ({ params, query, headers }, { store, blobs, pdfs, caller, fail, finding }) => {
     const { row, sheet } = await store.read(async (view) => {
@@ -48,7 +48,7 @@ const respondWithContent: Handlers<"documents.content", ClusterContext, Authenti
     const reading = await readPdfText(await concatBody(await readDocument(blobs, document)), pdfs);
     if (reading === busy) return { ...about, extraction_status: "pending" as const };
     if (reading.problem !== undefined) {
-      // The service has no words for it; the request log has.
+      // The service does not report this. The request log does.
       finding("unreadable-pdf", reading.problem);
       return { ...about, extraction_status: "failed" as const };
     }
@@ -130,14 +130,14 @@ export const documentHandlers = {
         blob,
         is_executed_version: body.is_executed_version,
       });
-      const world = { clock, settings };
+      const context = { clock, settings };
       const by = toPerformer(caller);
       const patch = (moved: Contract) => ({ ...moved, versions: [...moved.versions, version] });
       if (!body.is_executed_version) {
-        await transition(tx, world, row, "upload-version", { by, patch }, fail);
+        await transition(tx, context, row, "upload-version", { by, patch }, fail);
       } else {
-        const after = await transition(tx, world, row, "upload-executed-version", { by, patch }, fail);
-        await transition(tx, world, after, "executed-outside", { by }, fail);
+        const after = await transition(tx, context, row, "upload-executed-version", { by, patch }, fail);
+        await transition(tx, context, after, "executed-outside", { by }, fail);
       }
       return reply(201, undefined);
     });
@@ -173,7 +173,7 @@ type DocumentCall = ClusterContext & {
   readonly finding: ReportFinding;
 };
 
-/** The document of a contract in a format. Created outside any transaction, since writing a PDF takes its time. */
+/** The document of a contract in a format. Created outside of transactions, because generating a PDF is slow. */
 async function getDocument(
   composite: string,
   format: DownloadFormat,
@@ -190,13 +190,13 @@ async function getDocument(
   return document ? { row, document } : fail("no-document", { format: "PDF" });
 }
 
-/** A version's bytes, checked. */
+/** A version's bytes, after a check. */
 interface Upload {
   readonly file: Buffer;
   readonly content_type: string;
 }
 
-/** A new version is a PDF or a DOCX, by its name and by its bytes (DECISIONS.md, F6). */
+/** A new version must be a PDF or a DOCX by its name and by its bytes (DECISIONS.md, F6). */
 async function getUpload(
   name: string,
   base64: string,
@@ -212,7 +212,7 @@ async function getUpload(
     return fail("invalid-fields", { document_name: ["Value should be a file name that ends in .pdf or .docx"] });
   }
   const file = decodeFileBase64(base64);
-  // A DOCX is a ZIP archive; whether it opens is for a word processor to say.
+  // A DOCX is a ZIP archive. Only a word processor can tell whether it opens.
   const zipped = file?.subarray(0, 4).equals(Buffer.from("PK\x03\x04", "latin1"));
   if (!file || !zipped) return fail("invalid-fields", { document_base_64: ["Input should be a valid DOCX"] });
   return { file, content_type: docxType };

@@ -23,13 +23,13 @@ import {
 } from "./rows.ts";
 
 export const intakeHandlers = {
-  // The order of the checks is that of DECISIONS.md, C7: fields, published, INTAKE_WORKFLOW, files.
+  // The checks are in this order (DECISIONS.md, C7): fields, published, INTAKE_WORKFLOW, files.
   "intake.create": ({ body }, { store, clock, ids, caller, fail, finding }) =>
     store.transaction("intake.create", async (tx) => {
       const { workspace } = caller;
       const assignees = await requireAssignees(tx, workspace, body.assignees, fail);
       const workflow = await tx.get(workflows, body.workflow_id);
-      // An unknown workflow is rejected like an unpublished one, so that rows of other workspaces stay hidden.
+      // An unknown workflow is rejected like an unpublished one, which hides the rows of other workspaces.
       if (!workflow?.frozen_version || workflow.workspace_id !== workspace.id) return fail("unpublished-workflow");
       if (workflow.type !== "INTAKE_WORKFLOW") return fail("not-an-intake-workflow");
       const files = await requireFiles(tx, workspace, body.file_ids ?? [], fail);
@@ -95,7 +95,7 @@ export const intakeHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** The intake of an id; an unknown, deleted or foreign one is 403, not 404 (DECISIONS.md, F3). */
+/** The intake with an id. An unknown, deleted or foreign one is 403, not 404 (DECISIONS.md, F3). */
 async function requireIntake(
   view: View,
   workspace: Workspace,
@@ -148,17 +148,17 @@ async function toIntakeDetail(view: View, row: Intake, now: number): Promise<z.i
 type IntakeQuery = InputOf<typeof listIntakes>["query"];
 type IntakeOrder = (a: Intake, b: Intake) => number;
 
-const urgency = { LOW: 0, MEDIUM: 1, HIGH: 2 } as const;
+const priorityRank = { LOW: 0, MEDIUM: 1, HIGH: 2 } as const;
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const orders = lookupTable<IntakeOrder>({
   created_at: (a, b) => a.created_at - b.created_at || a.id - b.id,
-  priority: (a, b) => urgency[a.priority] - urgency[b.priority],
+  priority: (a, b) => priorityRank[a.priority] - priorityRank[b.priority],
   status: (a, b) => compareText(a.status, b.status),
   title: (a, b) => compareText(a.title.toLowerCase(), b.title.toLowerCase()),
 });
 
-/** A page of the workspace's intakes, newest first unless sorted (DECISIONS.md, F8). */
+/** A page of the workspace's intakes, newest first by default (DECISIONS.md, F8). */
 async function listIntakePage(
   view: View,
   workspace: Workspace,
@@ -194,7 +194,7 @@ const sortRows = (rows: Intake[], order: IntakeOrder | undefined): Intake[] => (
 
 function parseOrder(sort: string | undefined, fail: Fail<"invalid-sort">): IntakeOrder | undefined {
   if (sort === undefined) return undefined;
-  // A plus in a query string is a blank, so an unescaped leading + arrives as one.
+  // A plus in a query string means a space, so an unescaped leading + arrives as one.
   const [, sign, name] = /^([-+ ]?)(.*)$/.exec(sort)!;
   const order = (Object.hasOwn(orders, name!) ? orders[name!] : undefined) ?? fail("invalid-sort");
   return sign === "-" ? (a, b) => order(b, a) : order;
@@ -202,17 +202,17 @@ function parseOrder(sort: string | undefined, fail: Fail<"invalid-sort">): Intak
 
 function matches(row: Intake, query: IntakeQuery): boolean {
   const text = query.query?.toLowerCase();
-  const inText = [row.title, row.description ?? "", formatIntakeReference(row)].some(
+  const matchesText = [row.title, row.description ?? "", formatIntakeReference(row)].some(
     (value) => text === undefined || value.toLowerCase().includes(text),
   );
   return (
-    inText &&
+    matchesText &&
     matchesFilter(row.priority, query, "filter__priority") &&
     matchesFilter(row.status, query, "filter__status")
   );
 }
 
-/** The four spellings of a filter; all that are given must hold. */
+/** The four spellings of a filter. All that are present must match. */
 function matchesFilter(value: string, query: IntakeQuery, field: "filter__priority" | "filter__status"): boolean {
   const wanted = query[field] ?? value;
   const equals = query[`${field}[$eq]`] ?? value;

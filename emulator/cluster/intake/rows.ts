@@ -35,12 +35,12 @@ export const Intake = z.strictObject({
   created_by: z.int(),
   created_at: storedTime(z.number()),
   modified_at: storedTime(z.number()),
-  /** Deleted intakes are stored, and are answered like unknown ones. */
+  /** Deleted intakes are stored, but treated as unknown. */
   deleted_at: storedTime(z.number()).nullable(),
 });
 export type Intake = z.infer<typeof Intake>;
 
-/** Deleted intakes are in no index. */
+/** Deleted intakes are not in any index. */
 export const intakes = rows<Intake, "workspace">({
   name: "intakes",
   schema: Intake,
@@ -49,7 +49,7 @@ export const intakes = rows<Intake, "workspace">({
   indexes: { workspace: (row) => (row.deleted_at === null ? row.workspace_id : undefined) },
 });
 
-/** The intake of an id; undefined for an unknown, deleted or foreign one. */
+/** The intake with an id; undefined for an unknown, deleted or foreign one. */
 export async function findIntake(view: View, workspace: Workspace, id: number): Promise<Intake | undefined> {
   const row = await view.get(intakes, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
@@ -58,7 +58,7 @@ export async function findIntake(view: View, workspace: Workspace, id: number): 
 /** `I-0081` (DECISIONS.md, F8). */
 export const formatIntakeReference = ({ id }: Pick<Intake, "id">): string => `I-${String(id).padStart(4, "0")}`;
 
-/** An intake as the list shows it. */
+/** An intake in the format of the list. */
 export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<typeof IntakeRecord>> {
   const workflow = await view.get(workflows, row.workflow_id);
   if (!workflow) throw new Error(`Intake ${row.id} is of workflow ${row.workflow_id}, which does not exist`);
@@ -164,7 +164,7 @@ export const userTasks = rows<UserTask, "intake">({
   indexes: { intake: (row) => row.intake_ids },
 });
 
-/** A task as intakes show it; no public route completes one. */
+/** A task in the format of intakes. No public route completes one. */
 export function toTaskRecord(row: UserTask, now: number): z.infer<typeof Task> {
   const due = row.due_at === null ? null : toIsoSeconds(row.due_at);
   return {
@@ -172,7 +172,7 @@ export function toTaskRecord(row: UserTask, now: number): z.infer<typeof Task> {
     title: row.title,
     notes: row.notes,
     absolute_due_date: due,
-    // By the date as it is shown.
+    // By the date in its shown format.
     status: due === null ? "NO_DATE" : Date.parse(due) < now ? "OVERDUE" : "UPCOMING",
     priority: row.priority,
     intake_task_status: "PENDING",

@@ -13,18 +13,18 @@ const userInvite = /^\/organization\/user-invite\/by_token\/([^/]+)$/;
 const inviteInfo = "/auth/v3/invite_info/";
 
 /**
- * Answers the invitation behind a token that this cluster issued, and 404 for any other, so that a broadcast finds the
- * right cluster (DECISIONS.md, R34); undefined for a request that asks for no invitation.
+ * Responds with the invitation of a token that this cluster issued, and with 404 for any other token, so that a
+ * broadcast finds the right cluster (DECISIONS.md, R34). Undefined for other requests.
  */
 export async function respondToInvitation(
   { method, target }: Pick<ReceivedRequest, "method" | "target">,
   { store, cluster }: Pick<ClusterContext, "store" | "cluster">,
 ): Promise<Passthrough | undefined> {
-  const asked = method === "GET" ? parseInvitationQuery(target) : undefined;
-  if (!asked) return undefined;
+  const query = method === "GET" ? parseInvitationQuery(target) : undefined;
+  if (!query) return undefined;
   const found = await store.read(async (view) => {
-    const invitation = await findInvitation(view, cluster.id, asked.token);
-    return invitation && (asked.kind ?? invitation.kind) === invitation.kind
+    const invitation = await findInvitation(view, cluster.id, query.token);
+    return invitation && (query.kind ?? invitation.kind) === invitation.kind
       ? toInvitationRecord(view, invitation)
       : undefined;
   });

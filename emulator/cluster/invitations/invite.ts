@@ -10,10 +10,7 @@ import type { Contract } from "../contracts/rows.ts";
 import { scheduleReport } from "../reports/report.ts";
 import { createPersonId } from "../workspace/users.ts";
 
-/**
- * Makes a user a member of a workspace, inactive until they accept the invitation that is sent to them (DECISIONS.md,
- * R24).
- */
+/** Makes a user a member of a workspace, who is inactive until they accept the invitation (DECISIONS.md, R24). */
 export async function inviteMember(
   tx: Transaction,
   { clock, ids }: Pick<ClusterContext, "clock" | "ids">,
@@ -33,12 +30,12 @@ export async function inviteMember(
   return row;
 }
 
-/** A recipient of a contract on the other side. */
+/** A counterparty who receives a contract. */
 type InvitedPerson = Pick<Invitation, "email" | "name">;
 
 /**
- * Invites people to a contract, each once; gives their tokens by address, and whether there is a new one, which the
- * cluster is to report (DECISIONS.md, R34).
+ * Invites people to a contract, each once. Returns their tokens by address, and whether there is a new one for the
+ * cluster to report (DECISIONS.md, R34).
  */
 export async function inviteCounterparties(
   tx: Transaction,
@@ -51,7 +48,7 @@ export async function inviteCounterparties(
   if (people.length === 0) return { tokens, isNew };
   const workspace = await tx.get(workspaces, workspace_id);
   for (const { email, name } of people) {
-    // The same person is invited to the same contract by the same token, which cannot be forged.
+    // A person gets the same token for the same contract every time, and it cannot be forged.
     const mark = computeHmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${toAddressKey(email)}`);
     const token = `counterparty-${mark.slice(0, 24)}`;
     tokens.set(email, token);
@@ -72,14 +69,14 @@ export async function endInvitations(tx: Transaction, { id }: Contract, at: numb
   if (open.length > 0) scheduleReport(tx, "report-invitations", id, at);
 }
 
-/** An invitation that a cluster issued, or one of the seed: those have neither a name nor a time. */
+/** An invitation that a cluster issued, or one from the seed, which has neither a name nor a time. */
 export interface AnyInvitation extends Omit<Invitation, "user_id" | "email" | "name" | "issued_at"> {
   readonly email: string | null;
   readonly name: string | null;
   readonly issued_at: number | null;
 }
 
-/** The description of an invitation for the person who has its token, and for the control plane. */
+/** The fields of an invitation for the person with its token, and for the control plane. */
 export const pickSharedFields = ({ token, kind, state, email, name, cluster_id }: AnyInvitation) => ({
   token,
   kind,
@@ -89,7 +86,7 @@ export const pickSharedFields = ({ token, kind, state, email, name, cluster_id }
   cluster_id,
 });
 
-/** The tokens that a seed gives to a workspace, as the invitations that they are. */
+/** The invite tokens that a seed defines for a workspace, as invitations. */
 export const listSeededInvitations = (workspace: Workspace): readonly AnyInvitation[] => [
   ...workspace.creator_tokens.map((token) => createSeeded("creator", token, workspace)),
   ...workspace.counterparty_tokens.map((token) => createSeeded("counterparty", token, workspace)),
@@ -107,7 +104,7 @@ const createSeeded = (kind: Invitation["kind"], token: string, { id, cluster_id 
   issued_at: null,
 });
 
-/** A token that a cluster issued to one person, and what became of the invitation (DECISIONS.md, R34). */
+/** A token that a cluster issued to one person, and the state of the invitation (DECISIONS.md, R34). */
 const Invitation = z.strictObject({
   token: z.string(),
   kind: z.enum(invitationKinds),
@@ -131,7 +128,7 @@ export const invitations = rows<Invitation, "open" | "user" | "contract" | "emai
   schema: Invitation,
   key: (row) => row.token,
   indexes: {
-    /** Those that are pending, by workspace. */
+    /** The pending ones, by workspace. */
     open: (row) => (row.state === "PENDING" ? row.workspace_id : undefined),
     user: (row) => row.user_id ?? undefined,
     contract: (row) => row.contract_id ?? undefined,
@@ -140,7 +137,7 @@ export const invitations = rows<Invitation, "open" | "user" | "contract" | "emai
   },
 });
 
-/** A member accepts the invitation: from here on they are active. Undefined for an invitation of a counterparty. */
+/** A member accepts the invitation and becomes active. Undefined for an invitation of a counterparty. */
 export async function acceptInvitation(tx: Transaction, invitation: Invitation, at: number): Promise<User | undefined> {
   const user = invitation.user_id === null ? undefined : await tx.get(users, invitation.user_id);
   if (!user) return undefined;

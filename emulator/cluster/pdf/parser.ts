@@ -8,7 +8,7 @@ import type { PdfReadResult, PdfTask } from "./reading.ts";
 
 restoreConsole();
 
-/** Parses a PDF and reads its first page, or all text; pictures of text have none. Never rejects. */
+/** Parses a PDF and reads its first page, or all text. Images have no text. Never rejects. */
 export async function readPdf({ goal, file }: PdfTask): Promise<PdfReadResult> {
   beginBudget();
   try {
@@ -19,7 +19,7 @@ export async function readPdf({ goal, file }: PdfTask): Promise<PdfReadResult> {
   }
 }
 
-/** Why a file cannot be read, by what the parser threw. */
+/** The reason why a file cannot be read, from the parser's error. */
 export function formatParseError(error: unknown): string {
   if (isOverBudget()) return memoryLimitMessage;
   if (!(error instanceof Error)) return parseFailureMessage;
@@ -49,7 +49,7 @@ async function readText(document: PDFDocumentProxy): Promise<PdfReadResult> {
 /** Undefined: it is longer than that. */
 async function readPageText(page: PDFPageProxy, maxLength: number): Promise<string | undefined> {
   let text = "";
-  // In pieces as they come, so that no more is read than is needed.
+  // In chunks as they arrive, so that no more is read than needed.
   const pieces = page.streamTextContent().getReader();
   for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
     for (const item of piece.value.items) if ("str" in item) text += item.hasEOL ? `${item.str}\n` : item.str;
@@ -63,7 +63,7 @@ async function openDocument(
   read: (document: PDFDocumentProxy) => Promise<PdfReadResult>,
 ): Promise<PdfReadResult> {
   const task = getDocument({
-    // The library needs a plain array, and takes over its memory.
+    // The library needs a plain Uint8Array, and transfers its memory.
     data: new Uint8Array(file),
     verbosity: VerbosityLevel.ERRORS,
     stopAtErrors: true,

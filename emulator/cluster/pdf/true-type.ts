@@ -1,11 +1,11 @@
-/** A glyph of a font, as the writer of PDFs knows it. */
+/** A glyph of a font, in the form that the PDF library expects. */
 interface Glyph {
   readonly id: number;
   readonly codePoints: number[];
   readonly advanceWidth: number;
 }
 
-/** Blocks of Unicode whose characters documents can show: Latin, Greek, Cyrillic, and the signs between them. */
+/** Unicode blocks with characters that documents can show: Latin, Greek, Cyrillic, and punctuation. */
 const covered: readonly (readonly [first: number, last: number])[] = [
   [0x0020, 0x007e],
   [0x00a0, 0x024f],
@@ -20,8 +20,8 @@ const isCovered = (codePoint: number): boolean =>
   covered.some(([first, last]) => codePoint >= first && codePoint <= last);
 
 /**
- * A TrueType font (ISO/IEC 14496-22) as pdf-lib reads one: characters, widths, and a subset of its glyphs.
- * By hand: libraries for fonts are as large as the rest of the emulator, since they shape scripts that are not shown here.
+ * A TrueType font (ISO/IEC 14496-22) in the interface of pdf-lib: characters, widths, and subsets. By hand: font
+ * libraries are as large as the rest of the emulator, because they shape scripts that are not shown here.
  */
 export class TrueTypeFont {
   readonly #bytes: Buffer;
@@ -74,7 +74,9 @@ export class TrueTypeFont {
     return this.#glyphs.get(codePoint) ?? null;
   }
 
-  /** One glyph for each character, from left to right; characters that the font lacks must be replaced before. */
+  /**
+   * One glyph for each character, from left to right. Characters that the font does not have must be replaced before.
+   */
   layout(text: string): { glyphs: Glyph[] } {
     return { glyphs: [...text].map((character) => this.#glyphs.get(character.codePointAt(0)!)!) };
   }
@@ -87,7 +89,7 @@ export class TrueTypeFont {
     return this.#tables.get(tag) ?? Buffer.alloc(0);
   }
 
-  /** The outline of a glyph; empty for a blank. */
+  /** The outline of a glyph; empty for a space. */
   getOutline(id: number): Buffer {
     const loca = this.getTable("loca");
     const isLong = this.getTable("head").readInt16BE(50) === 1;
@@ -95,7 +97,7 @@ export class TrueTypeFont {
     return this.getTable("glyf").subarray(readOffset(id), readOffset(id + 1));
   }
 
-  /** Width and side bearing of a glyph, as `hmtx` holds them. */
+  /** Width and side bearing of a glyph, from `hmtx`. */
   getMetrics(id: number): Buffer {
     const [count, hmtx] = [this.getTable("hhea").readUInt16BE(34), this.getTable("hmtx")];
     if (id < count) return hmtx.subarray(4 * id, 4 * id + 4);
@@ -108,7 +110,7 @@ export class TrueTypeFont {
   }
 }
 
-/** Characters and their glyphs, of the first table for Unicode: in segments (format 4), as in every font of today. */
+/** Characters and their glyphs from the first Unicode table, in segments (format 4), which all current fonts have. */
 function* listGlyphIds(cmap: Buffer): Generator<[codePoint: number, id: number]> {
   const tables = Array.from({ length: cmap.readUInt16BE(2) }, (_, at) => cmap.subarray(cmap.readUInt32BE(8 + 8 * at)));
   const table = tables.find((each) => each.readUInt16BE(0) === 4);
@@ -129,10 +131,10 @@ function* listGlyphIds(cmap: Buffer): Generator<[codePoint: number, id: number]>
   }
 }
 
-/** A font with the glyphs of a document alone. */
+/** A font with only the glyphs of a document. */
 export class FontSubset {
   readonly #font: TrueTypeFont;
-  /** The glyphs of the font, in the order of their new ids; the first replaces missing characters. */
+  /** The glyphs of the font in the order of their new ids. The first replaces missing characters. */
   readonly #ids = [0];
   readonly #newIds = new Map([[0, 0]]);
 
@@ -149,7 +151,7 @@ export class FontSubset {
     return this.#ids.push(id) - 1;
   }
 
-  /** `cmap`: maps characters to glyphs, if the part is to be read as a font again. */
+  /** `cmap` maps characters to glyphs, if the subset must be readable as a font. */
   encode(cmap?: Buffer): Uint8Array {
     const outlines: Buffer[] = [];
     // Grows by the parts of composite glyphs.
@@ -171,13 +173,13 @@ export class FontSubset {
     hhea.writeUInt16BE(count, 34);
     maxp.writeUInt16BE(count, 4);
     const hmtx = Buffer.concat(this.#ids.map((id) => this.#font.getMetrics(id)));
-    const kept = ["cvt ", "fpgm", "prep"].map((tag) => [tag, this.#font.getTable(tag)] as const);
+    const copiedTables = ["cvt ", "fpgm", "prep"].map((tag) => [tag, this.#font.getTable(tag)] as const);
     const glyf = Buffer.concat(outlines);
-    const all = { ...Object.fromEntries(kept), ...(cmap && { cmap }), glyf, head, hhea, hmtx, loca, maxp };
+    const all = { ...Object.fromEntries(copiedTables), ...(cmap && { cmap }), glyf, head, hhea, hmtx, loca, maxp };
     return buildFontFile(all);
   }
 
-  /** An outline, of an even length; a composite one with the new ids of the glyphs that it is made of. */
+  /** An outline, padded to an even length. Composite ones have the new ids of their parts. */
   #withNewParts(outline: Buffer): Buffer {
     const copy = Buffer.alloc(outline.length + (outline.length & 1));
     outline.copy(copy);
@@ -192,7 +194,7 @@ export class FontSubset {
   }
 }
 
-/** The tables of a font, one behind the other; the font names where each begins. */
+/** The concatenated tables of a font, after a directory of their offsets. */
 function buildFontFile(tables: Readonly<Record<string, Buffer>>): Buffer {
   const named = Object.entries(tables)
     .filter(([, table]) => table.length > 0)
@@ -221,7 +223,7 @@ function buildFontFile(tables: Readonly<Record<string, Buffer>>): Buffer {
   return Buffer.concat(parts);
 }
 
-/** The font with the glyphs of the covered blocks alone: a third of a megabyte less for each that ships. */
+/** The font with only the glyphs of the covered blocks, which saves a third of a megabyte per font. */
 export function reduceFont(bytes: Uint8Array): Uint8Array {
   const font = new TrueTypeFont(bytes);
   const subset = font.createSubset();
@@ -230,7 +232,7 @@ export function reduceFont(bytes: Uint8Array): Uint8Array {
   return subset.encode(buildCharacterMap(characters, ids));
 }
 
-/** A character map with a segment for each character (format 4): simple, and read once. */
+/** A character map with one segment for each character (format 4), which is simple and only read once. */
 function buildCharacterMap(characters: readonly number[], ids: readonly number[]): Buffer {
   const count = characters.length + 1;
   const map = Buffer.alloc(12 + 16 + 8 * count);

@@ -19,7 +19,7 @@ ${renderSignatories(about)}`;
   return createPageResponse(200, createPage(about.contract.name, content, allowFraming));
 }
 
-/** The page of a person, with their past actions and open ones; `done`: the last form. */
+/** The page of a person, with their past and open actions; `done`: the last form. */
 export function renderPersonPage(
   about: ContractView,
   to: RecipientView,
@@ -27,24 +27,24 @@ export function renderPersonPage(
   typed: OAuthParameters | undefined,
   done: string | null,
 ): Passthrough {
-  const hasTurn = to.mine.length > 0;
-  const did = problem ? undefined : describeCompletedAction(about.contract, to.person, hasTurn, done);
+  const hasTurn = to.actions.length > 0;
+  const confirmation = problem ? undefined : describeCompletedAction(about.contract, to.person, hasTurn, done);
   const turn = hasTurn ? html`It is your turn to ${joinAsList(listWorks(to), "and")}` : "It is not your turn";
   const content = html`<p>You are <strong>${isolateName(to.person.name)}</strong>.</p>
-${errorBanner(problem?.words)}${did && html`<p role="status">${did}</p>`}
-${renderFacts(about, hasTurn || did ? describePendingActions(about) : undefined)}
-${hasTurn || !did ? html`<h2>${turn}</h2>` : undefined}
-${hasTurn || did ? undefined : html`<p>${describePendingActions(about)}</p>`}
+${errorBanner(problem?.words)}${confirmation && html`<p role="status">${confirmation}</p>`}
+${renderFacts(about, hasTurn || confirmation ? describePendingActions(about) : undefined)}
+${hasTurn || !confirmation ? html`<h2>${turn}</h2>` : undefined}
+${hasTurn || confirmation ? undefined : html`<p>${describePendingActions(about)}</p>`}
 ${renderForms(to, typed)}
 ${to.comments.length === 0 ? undefined : html`<h2>Your comments</h2><ul>${to.comments.map(renderComment)}</ul>`}
 ${renderSignatories(about)}`;
   return createPageResponse(problem?.status ?? 200, createPage(about.contract.name, content, allowFraming));
 }
 
-const listWorks = ({ mine }: RecipientView): Html[] =>
-  [...new Set(mine.map(({ work }) => work))].map((work) => html`${work}`);
+const listWorks = ({ actions }: RecipientView): Html[] =>
+  [...new Set(actions.map(({ work }) => work))].map((work) => html`${work}`);
 
-/** A page that says why there is nothing else to see. */
+/** A page that explains why nothing can be shown. */
 export function renderProblemPage(status: number, title: string, words: string, headers: readonly string[] = []) {
   const { rawHeaders, body } = createPageResponse(status, createPage(title, html`<p>${words}</p>`, allowFraming));
   return new Passthrough(status, [...rawHeaders, ...headers], body);
@@ -66,7 +66,7 @@ const renderDocumentLink = ({ path, format }: NonNullable<ContractView["document
 
 const renderComment = (text: string): Html => html`<li class="as-typed">${text}</li>`;
 
-/** In the order in which they sign. */
+/** In signing order. */
 const renderSignatories = ({ contract }: ContractView): Html => html`<h2>Signatories</h2>
 ${
   contract.signatories.length === 0
@@ -82,16 +82,16 @@ const renderSignatory = (each: Signatory, contract: Contract): Html => {
   return html`<li>${isolateName(each.name)}<br><small>${joinHtml(about, ", ")}</small><br>${renderState(each, contract)}</li>`;
 };
 
-/** The last requested action; a declined contract keeps it until signature begins again. */
+/** The last requested action. A declined contract keeps it until signing starts again. */
 function renderState({ action, sent_at }: Signatory, { status }: Contract): Html {
   if (action) return html`${action.is_success ? "Signed" : "Declined"} ${formatTime(action.at)}`;
   if (sent_at !== null && status === "SIGN") return html`Asked to sign ${formatTime(sent_at)}`;
   return html`${status === "SIGN" ? "Signs after others" : "Has not signed"}`;
 }
 
-/** Forms for a person whose turn it is: one for each kind of work, and one for a comment. */
-export function renderForms({ mine, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
-  const works = new Set(mine.map(({ work }) => work));
+/** Forms for a person whose turn it is: one for each kind of action, and one for a comment. */
+export function renderForms({ actions, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
+  const works = new Set(actions.map(({ work }) => work));
   const hidden = hiddenFields({ form_token: token });
   const getTypedText = (act: string) => (typed.act === act ? typed.text : undefined);
   const renderForm = (content: Html): Html => html`<form method="post">${hidden}${content}</form>`;
@@ -112,7 +112,7 @@ export function renderForms({ mine, token }: RecipientView, typed: OAuthParamete
 const renderSignForm = (text: string | undefined): Html => html`${renderField("Note (optional)", text)}
 <p><button name="act" value="sign">Sign</button></p>`;
 
-/** It cannot be undone, so it is not the next button to press. Without a script, a part that opens is the question. */
+/** It cannot be undone, so it is hidden in a disclosure, which serves as a confirmation without a script. */
 const renderDeclining = (isOpen: boolean, form: Html): Html =>
   html`<details${new Html(isOpen ? " open" : "")}><summary>Decline</summary>
 <p>The contract goes back to its owner. It cannot be signed until it is sent again.</p>
@@ -129,12 +129,12 @@ const renderApproveForm = (
 const renderCommentForm = (text: string | undefined): Html => html`${renderField("Comment", text, "required")}
 <p><button name="act" value="comment" class="other">Add the comment</button></p>`;
 
-/** A textarea drops one line break at its beginning, so that one is given. */
+/** A textarea drops a leading line break, so an extra one is inserted. */
 const renderField = (label: string, text: string | undefined, required?: "required"): Html =>
   html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxTextLength}" ${required}>
 ${text}</textarea></label></p>`;
 
-/** The present document of a contract; a PDF is shown, others are downloaded. Undefined if there is none. */
+/** The current document of a contract. A PDF is shown, others are downloaded. Undefined if there is none. */
 export async function createDocumentResponse(
   contract: Contract,
   { store, blobs }: Pick<ClusterContext, "store" | "blobs">,
@@ -154,7 +154,7 @@ export async function createDocumentResponse(
   return new Passthrough(200, Object.entries(headers).flat(), await readDocument(blobs, document));
 }
 
-/** A status as people say it. */
+/** A status in words. */
 const statusWords: Readonly<Record<ContractStatus, string>> = {
   DRAFT: "Draft",
   REDLINING: "Under review",
@@ -164,10 +164,10 @@ const statusWords: Readonly<Record<ContractStatus, string>> = {
   VOIDED: "Void",
 };
 
-/** A name has its own direction of writing, and so does the sentence around it. */
+/** Isolates a name, whose writing direction may differ from the sentence around it. */
 const isolateName = (text: string): Html => html`<bdi>${text}</bdi>`;
 
-/** Whose turn it is, as a sentence. */
+/** Whose turn it is, in a sentence. */
 function describePendingActions({ contract, turns, owner }: ContractView): Html {
   if (turns.length > 0) return html`Waiting for ${joinHtml(groupActions(turns).map(describeActions), ", and for ")}.`;
   const again = contract.signatories.some(({ action }) => action?.is_success === false) ? " again" : "";
@@ -183,10 +183,10 @@ function describePendingActions({ contract, turns, owner }: ContractView): Html 
   }
 }
 
-/** More names than these are counted. */
+/** More names than these are only counted. */
 const named = 5;
 
-/** Turns that belong together: every approval waits by itself. */
+/** Groups actions. Approvals are separate from each other. */
 function groupActions(turns: readonly PendingAction[]): PendingAction[][] {
   const found = new Map<string, PendingAction[]>();
   for (const turn of turns) {
@@ -196,7 +196,7 @@ function groupActions(turns: readonly PendingAction[]): PendingAction[][] {
   return [...found.values()];
 }
 
-/** All requested signatories must sign; one reviewer or approver is enough. */
+/** All invited signatories must sign, while one reviewer or approver is enough. */
 function describeActions(turns: readonly PendingAction[]): Html {
   const { work } = turns[0]!;
   const people = dropDuplicates(turns);

@@ -16,13 +16,13 @@ import type { Recipient } from "./open-link.ts";
 import { createContractView, createRecipientView } from "./page-model.ts";
 import { formatTime, type PendingAction } from "./pending-actions.ts";
 
-/** Why a form was not carried out, in words for the person who sent it. */
+/** Why a form was rejected, in words for the person who submitted it. */
 export interface FormProblem {
   readonly status: number;
   readonly words: string;
 }
 
-/** More than anyone writes into such a field. */
+/** Nobody writes more into such a field. */
 export const maxTextLength = 5_000;
 
 interface ActionContext {
@@ -34,7 +34,7 @@ interface ActionContext {
   readonly text: string | undefined;
 }
 
-/** Actions of the forms' buttons, and the turn that each requires; undefined: any person with one. */
+/** Actions of the forms' buttons, and the turn that each requires; undefined: any person with a turn. */
 const acts = lookupTable<{
   readonly for?: PendingAction["work"];
   readonly act: (acting: ActionContext) => Promise<unknown>;
@@ -67,7 +67,7 @@ const acts = lookupTable<{
   },
 });
 
-/** Checks that do not depend on the contract: undefined if the form is one of the page's. */
+/** Checks that do not depend on the contract. Undefined if the form does not belong to the page. */
 export function validateForm({ act = "", text }: OAuthParameters): FormProblem | undefined {
   if (acts[act] === undefined) return { status: 400, words: "The form is not from this page." };
   if (act === "comment" && !text?.trim()) return { status: 400, words: "The comment is empty." };
@@ -78,19 +78,19 @@ export function validateForm({ act = "", text }: OAuthParameters): FormProblem |
 }
 
 /**
- * Does what a form says, in the transaction of the caller, if it is that person's turn and the contract is as the page
- * showed it. Throws a Refusal where the move itself is rejected.
+ * Performs the action of a form in the caller's transaction, if it is that person's turn and the contract is still as
+ * the page showed it. Throws if the move itself is rejected.
  */
 export async function perform(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   person: Recipient,
   { act = "", text, form_token = "" }: OAuthParameters,
 ): Promise<FormProblem | undefined> {
-  const { mine, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
+  const { actions, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
   const { for: work, act: carryOut } = acts[act]!;
-  const turn = mine.find((each) => work === undefined || each.work === work);
+  const turn = actions.find((each) => work === undefined || each.work === work);
   if (!turn) return { status: 409, words: "It is not your turn for this action." };
   if (!isEqualInConstantTime(form_token, token)) {
     return {
@@ -99,18 +99,18 @@ export async function perform(
         "The contract has changed since the page was loaded, or the form was already sent. Review the contract again.",
     };
   }
-  await carryOut({ tx, world, contract, person, turn, text: text || undefined });
+  await carryOut({ tx, world: context, contract, person, turn, text: text || undefined });
   return undefined;
 }
 
-/** The words of a move that was rejected, as the contract API says them. */
+/** The message of a rejected move, as in the contract API. */
 export function toFormProblem(error: unknown): FormProblem {
   if (!(error instanceof DeclaredFailureError)) throw error;
   const { status, body } = failures[error.code] as Failure<unknown>;
   return { status, words: (body(error.data) as { readonly detail: string }).detail };
 }
 
-/** The form that led to the page, from its URL. */
+/** The completed form, from the page's URL. */
 const words = lookupTable<string>({
   sign: "You signed this contract.",
   decline: "You declined to sign this contract.",
@@ -119,7 +119,7 @@ const words = lookupTable<string>({
   comment: "Your comment was added.",
 });
 
-/** The address of the page once a form of it was carried out. */
+/** The address of the page after a form was completed. */
 export function buildCompletedPath(target: string, act: string): string {
   const [path = "", query = ""] = target.split("?", 2);
   const parameters = new URLSearchParams(query);
@@ -127,7 +127,7 @@ export function buildCompletedPath(target: string, act: string): string {
   return `${path}?${parameters}`;
 }
 
-/** A person's last action; if none is open any more, their last one on a signature. */
+/** The confirmation of a person's last action, or of their signature if nothing is open. */
 export function describeCompletedAction(
   contract: Contract,
   { email }: Recipient,

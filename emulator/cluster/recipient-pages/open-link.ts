@@ -6,23 +6,23 @@ import { formatFullName } from "../contracts/records.ts";
 import { type Contract, contracts, formatCompositeId } from "../contracts/rows.ts";
 import { findMemberByEmail } from "../workspace/users.ts";
 
-/** A person who came by a link of their own. */
+/** A person who opened their own link. */
 export interface Recipient {
   readonly name: string;
   readonly email: string;
 }
 
-/** A contract whose page was asked for, and by whom. */
+/** A contract whose page was requested, and by whom. */
 export interface OpenedContract {
   readonly contract: Contract;
   /** Undefined: anyone. */
   readonly person: Recipient | undefined;
 }
 
-/** Why a link opens nothing. */
+/** Why a link is invalid. */
 export type LinkProblem = "no-contract" | "not-theirs";
 
-/** The cluster that is asked, and what path and query say. */
+/** The requested cluster, and the parameters of the path and the query. */
 export interface ContractLink {
   readonly cluster: string;
   readonly composite: string;
@@ -45,7 +45,7 @@ export async function openLink(
   return { contract, person: { name: findNameOnContract(contract, email, member), email: toAddressKey(email) } };
 }
 
-/** The person's name in the contract, else in the workspace. */
+/** The person's name in the contract, or otherwise in the workspace. */
 function findNameOnContract(
   { signatories, counterparties }: Contract,
   email: string,

@@ -19,12 +19,12 @@ export interface ContractView {
   readonly document: { readonly path: string; readonly format: "PDF" | "DOCX" } | undefined;
 }
 
-/** Further contents for the person whose link was opened. */
+/** Additional contents for the person whose link was opened. */
 export interface RecipientView {
   readonly person: Recipient;
-  readonly mine: readonly PendingAction[];
+  readonly actions: readonly PendingAction[];
   readonly comments: readonly string[];
-  /** Stands in the forms, and fits as long as the contract is as it was shown. */
+  /** The token in the forms, which is valid while the contract is as the page showed it. */
   readonly token: string;
 }
 
@@ -57,7 +57,7 @@ export async function createRecipientView(
   const id = await findPersonId(view, contract.workspace_id, person.email);
   return {
     person,
-    mine: filterActionsFor(turns, person.email),
+    actions: filterActionsFor(turns, person.email),
     comments: all.filter(({ created_by }) => created_by === id).map(({ comment }) => comment),
     token: await createRecipientCsrfToken(view, contract, person.email, JSON.stringify([contract, all.length])),
   };

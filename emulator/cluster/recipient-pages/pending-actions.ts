@@ -13,11 +13,11 @@ interface NamedPerson {
   readonly email: string;
 }
 
-/** An open action of a contract: everybody named may do it, and one is enough to review or approve. */
+/** An open action of a contract. Everyone listed may perform it; one is enough for a review or an approval. */
 export type PendingAction = NamedPerson &
   ({ readonly work: "sign" | "review" } | { readonly work: "approve"; readonly approval: number });
 
-/** Whose turn it is on a contract, and for which action (DECISIONS.md, C11, C22); none if no action is open. */
+/** Whose turn it is on a contract, and for which action (DECISIONS.md, C11, C22); empty if no action is open. */
 export async function listPendingActions(view: View, contract: Contract): Promise<readonly PendingAction[]> {
   switch (contract.status) {
     case "SIGN":
@@ -36,7 +36,7 @@ export async function listPendingActions(view: View, contract: Contract): Promis
   }
 }
 
-/** Turns of one person. */
+/** The open actions of one person. */
 export const filterActionsFor = (turns: readonly PendingAction[], email: string): readonly PendingAction[] =>
   turns.filter((turn) => toAddressKey(turn.email) === toAddressKey(email));
 
@@ -50,7 +50,7 @@ async function listApprovalTurns(view: View, contract: Contract): Promise<Pendin
   return turns;
 }
 
-/** A review of ours without a reviewer is the owner's. */
+/** An internal review without a reviewer belongs to the owner. */
 export async function listReviewers(view: View, contract: Contract, review: Review): Promise<readonly NamedPerson[]> {
   if (review.by === "counterparty") return listCounterpartyContacts(view, contract);
   const { reviewer_user_id, reviewer_role_id } = review;
@@ -58,7 +58,7 @@ export async function listReviewers(view: View, contract: Contract, review: Revi
   return findMembers(view, contract, owner, reviewer_role_id);
 }
 
-/** People of the other side: their contacts, and other recipients of the contract's review. */
+/** People of the counterparty: their contacts, and other recipients of the contract's review. */
 export async function listCounterpartyContacts(view: View, contract: Contract): Promise<readonly NamedPerson[]> {
   const contacts = contract.counterparties.flatMap(({ poc }) =>
     poc ? { name: formatFullName(poc), email: poc.email } : [],
@@ -70,7 +70,7 @@ export async function listCounterpartyContacts(view: View, contract: Contract): 
   return dropDuplicates([...contacts, ...addressees]);
 }
 
-/** The active member of the workspace with that number, or all that have the role. */
+/** The active member of the workspace with that number, or all members with the role. */
 export async function findMembers(
   view: View,
   { workspace_id }: Contract,
@@ -85,7 +85,7 @@ export async function findMembers(
   return members.filter((user) => isOne(user) && user.roles.includes(roleId));
 }
 
-/** Everybody once, under the name that comes first. */
+/** Each person once, with the name that comes first. */
 export function dropDuplicates<Person extends NamedPerson>(people: readonly Person[]): readonly Person[] {
   const known = new Map<string, Person>();
   for (const person of people) {
@@ -94,7 +94,7 @@ export function dropDuplicates<Person extends NamedPerson>(people: readonly Pers
   return [...known.values()];
 }
 
-/** NamedPerson who has a part in a contract. */
+/** Someone who is involved in a contract. */
 interface Participant {
   readonly name: string;
   readonly email: string;
@@ -102,16 +102,16 @@ interface Participant {
   readonly path: string;
   /** Their open actions. */
   readonly turn: readonly PendingAction["work"][];
-  /** When they signed, in the round of signatures that is the present one. */
+  /** When they signed in the current round of signatures. */
   readonly signedAt: number | null;
 }
 
 function findSigningTime({ signatories }: Contract, email: string): number | null {
-  const own = signatories.find((each) => toAddressKey(each.email) === toAddressKey(email));
-  return own?.action?.is_success ? own.action.at : null;
+  const ownSignature = signatories.find((each) => toAddressKey(each.email) === toAddressKey(email));
+  return ownSignature?.action?.is_success ? ownSignature.action.at : null;
 }
 
-/** All who sign, review or approve a contract, or speak for the other side, once each, with their links. */
+/** Everyone who signs, reviews or approves a contract, or represents the counterparty, once each, with their links. */
 export async function listParticipants(view: View, contract: Contract): Promise<readonly Participant[]> {
   const { signatories, reviews, approvals } = contract;
   const found = [
@@ -134,7 +134,7 @@ export async function listParticipants(view: View, contract: Contract): Promise<
   );
 }
 
-/** To the minute, and in UTC, as the emulator's clock is set. */
+/** To the minute in UTC, like the emulator's clock. */
 export function formatTime(at: number): Html {
   const iso = new Date(at).toISOString();
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace("T", " at ")} UTC</time>`;

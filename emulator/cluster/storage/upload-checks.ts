@@ -7,7 +7,7 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 type Headers = ReceivedRequest["headers"];
 type UploadRejecter = Fail<"storage-bad-digest" | "storage-invalid-digest" | "storage-incomplete-body">;
 
-/** A checksum that a header, or a trailer that is still to come, gives for the bytes. */
+/** A checksum of the bytes, from a header or an announced trailer. */
 interface ChecksumClaim {
   readonly name: string;
   readonly checksum: Checksum;
@@ -20,8 +20,8 @@ const prefix = "x-amz-checksum-";
 const isChecksum = (name: string): boolean => name.startsWith(prefix) && name !== `${prefix}type`;
 
 /**
- * The bytes of an upload, decoded where the body is aws-chunked. Reading them fails at their end where their checksum is
- * not that of `Content-MD5`, `x-amz-checksum-…` or `x-amz-content-sha256` (DECISIONS.md, C5).
+ * The bytes of an upload, decoded if the body is aws-chunked. Reading them fails at the end if they do not match
+ * `Content-MD5`, `x-amz-checksum-…` or `x-amz-content-sha256` (DECISIONS.md, C5).
  */
 export function verifyUpload(
   headers: Headers,
@@ -69,7 +69,7 @@ export function verifyUpload(
   }
 }
 
-/** The header that a signed request has for it says so, or the encoding alone. */
+/** Signed requests have a header for it. Otherwise only the encoding tells. */
 const isChunked = (headers: Headers): boolean =>
   headers["x-amz-content-sha256"]?.startsWith("STREAMING-") === true ||
   parseList(headers["content-encoding"]).includes("aws-chunked");
@@ -86,7 +86,7 @@ function readMd5Claim(headers: Headers, invalid: InvalidRejecter): ChecksumClaim
   return [{ name: "content-md5", checksum: createHash("md5"), value, encoding: "base64", mismatch }];
 }
 
-/** At most one, in a header or, of a chunked body, in a trailer that a header announces. */
+/** At most one, in a header, or in an announced trailer of a chunked body. */
 function readChecksumClaim(headers: Headers, invalid: InvalidRejecter): ChecksumClaim[] {
   const names = [...Object.keys(headers), ...parseList(headers["x-amz-trailer"])].filter(isChecksum);
   const [name] = names;
@@ -103,7 +103,7 @@ function readChecksumClaim(headers: Headers, invalid: InvalidRejecter): Checksum
   return [{ name, checksum: checksums[known](), value, encoding: "base64", mismatch: { code: "BadDigest", message } }];
 }
 
-/** Other values of this header say that nothing is claimed, or that the body is chunked. */
+/** Other values mean that there is no checksum, or that the body is chunked. */
 function readSha256Claim(headers: Headers): ChecksumClaim[] {
   const value = headers["x-amz-content-sha256"]?.toLowerCase();
   if (value === undefined || !/^[0-9a-f]{64}$/.test(value)) return [];
@@ -126,7 +126,9 @@ const checksums: Readonly<Record<(typeof checksumAlgorithms)[number], () => Chec
   sha256: () => createHash("sha256"),
 };
 
-/** A CRC of 4 or 8 bytes, by its reflected polynomial in two halves: bigints would take thirty times as long. */
+/**
+ * A CRC of 4 or 8 bytes by its reflected polynomial, in two halves, because bigints would take thirty times as long.
+ */
 class Crc implements Checksum {
   readonly #width: 4 | 8;
   readonly #highs = new Uint32Array(256);
@@ -169,7 +171,7 @@ class Crc implements Checksum {
   }
 }
 
-/** Bytes that are no aws-chunked body, or end before it does. */
+/** The body is not valid aws-chunked, or ends early. */
 class ChunkedBodyError extends Error {
   override readonly name = "ChunkedBodyError";
 }
@@ -178,8 +180,8 @@ class ChunkedBodyError extends Error {
 const maxLineBytes = 4096;
 
 /**
- * The bytes that an aws-chunked body carries: `length;chunk-signature=…`, the bytes, and so on until an empty chunk,
- * after which trailers may follow. The URL authorizes the upload, so signatures of chunks are not checked.
+ * The bytes in an aws-chunked body: `length;chunk-signature=…` and the bytes, repeated until an empty chunk, and
+ * optional trailers. The URL authorizes the upload, so chunk signatures are not checked.
  */
 async function* decodeChunked(
   body: AsyncIterable<Uint8Array>,
@@ -211,7 +213,7 @@ class ByteReader {
     this.#pieces = body[Symbol.asyncIterator]();
   }
 
-  /** Up to the next CRLF; at the end of the stream the rest of it. */
+  /** Up to the next CRLF, or to the end of the stream. */
   async readLine(): Promise<string> {
     for (;;) {
       const end = this.#rest.indexOf("\r\n");
@@ -232,9 +234,9 @@ class ByteReader {
   }
 
   #take(count: number, skipped: number): Buffer {
-    const taken = this.#rest.subarray(0, count);
+    const chunk = this.#rest.subarray(0, count);
     this.#rest = this.#rest.subarray(count + skipped);
-    return taken;
+    return chunk;
   }
 
   async #readMore(): Promise<boolean> {

@@ -4,12 +4,12 @@ import type { ReportFinding } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
 import type { Question } from "../../world/workspaces.ts";
 
-/** The problems, by variable, in the words of shape C. */
+/** The problems by variable, in the messages of shape C. */
 export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
 
 /**
  * Checks answers to the attributes of a template or to the questions of an intake form (DECISIONS.md, F11). Unknown
- * keys are accepted; `partial` omits the question whether required ones are there. Undefined: all is well.
+ * keys are accepted. With `partial`, required answers may be missing. Undefined: all are valid.
  */
 export function validateAnswers(
   questions: readonly Question[],
@@ -31,10 +31,10 @@ export function validateAnswers(
   return problems.size > 0 ? Object.fromEntries(problems) : undefined;
 }
 
-/** Limit per document; further ones add nothing new. */
+/** Limit per document. More would add nothing new. */
 const maxFindings = 10;
 
-/** Notes responses without a question: they are stored, and the real service may reject them. */
+/** Reports answers without a question. They are stored, but the real service may reject them. */
 export function noteUnknownAnswers(
   finding: ReportFinding,
   place: string,
@@ -48,7 +48,7 @@ export function noteUnknownAnswers(
   }
 }
 
-/** The answers with the default of each question that has one and is not answered. */
+/** The answers, with the defaults of unanswered questions. */
 export function withDefaults(
   questions: readonly Question[],
   answers: Readonly<Record<string, unknown>>,
@@ -97,7 +97,7 @@ const isCurrency = (value: unknown): boolean =>
 const isDuration = (value: unknown): boolean =>
   isObject(value) && typeof value.days === "number" && ["DAYS", "MONTHS", "YEARS"].includes(String(value.type));
 
-/** `2031-05-07`, or a date and time in ISO 8601, of a day that exists. */
+/** `2031-05-07`, or a date and time in ISO 8601, on a valid calendar day. */
 function isDate(value: unknown): boolean {
   const day =
     typeof value === "string" ? /^(\d{4}-\d{2}-\d{2})(T[\d:.]+(Z|[+-]\d{2}:\d{2})?)?$/.exec(value)?.[1] : undefined;

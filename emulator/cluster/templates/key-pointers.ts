@@ -24,7 +24,7 @@ const KeyPointer = z.strictObject({
 });
 type KeyPointer = z.infer<typeof KeyPointer>;
 
-/** Data that is recorded on a contract next to its text. */
+/** Data that is recorded on a contract in addition to its text. */
 export const keyPointers = rows<KeyPointer, "contract">({
   name: "key_pointers",
   schema: KeyPointer,
@@ -53,14 +53,14 @@ export const keyPointerHandlers = {
       return (await listKeyPointers(view, contract)).map(toKeyPointerRecord);
     }),
 
-  "key-pointers.set": ({ params, body }, world) =>
-    world.store.transaction("key-pointers.set", async (tx) => {
-      const contract = await requireContract(tx, world.caller, params.composite_id, world.fail);
+  "key-pointers.set": ({ params, body }, context) =>
+    context.store.transaction("key-pointers.set", async (tx) => {
+      const contract = await requireContract(tx, context.caller, params.composite_id, context.fail);
       const type = await typeOf(tx, contract);
       const known = await listKeyPointers(tx, contract);
       const wanted = body.key_pointers.map((row) => matchInput(row, type, known));
       const problems = wanted.flatMap((match, index) => ("problem" in match ? [[index, match.problem]] : []));
-      if (problems.length > 0) world.fail("invalid-fields", { key_pointers: Object.fromEntries(problems) });
+      if (problems.length > 0) context.fail("invalid-fields", { key_pointers: Object.fromEntries(problems) });
 
       const written = new Map<string, KeyPointer>(known.map((row) => [row.field_name, row]));
       const touched = new Set<string>();
@@ -80,7 +80,7 @@ export const keyPointerHandlers = {
         written.set(field_name, row);
         await tell(
           tx,
-          world,
+          context,
           before ? "CONTRACT_KEY_POINTER_UPDATION" : "CONTRACT_KEY_POINTER_CREATION",
           contract,
           row,
@@ -89,18 +89,18 @@ export const keyPointerHandlers = {
       return [...touched].map((name) => toKeyPointerRecord(written.get(name)!));
     }),
 
-  "key-pointers.update": ({ params, body }, world) =>
-    world.store.transaction("key-pointers.update", async (tx) => {
-      const contract = await requireContract(tx, world.caller, params.composite_id, world.fail);
+  "key-pointers.update": ({ params, body }, context) =>
+    context.store.transaction("key-pointers.update", async (tx) => {
+      const contract = await requireContract(tx, context.caller, params.composite_id, context.fail);
       const known = await listKeyPointers(tx, contract);
-      const before = known.find(({ id }) => id === params.key_pointer_id) ?? world.fail("not-found");
+      const before = known.find(({ id }) => id === params.key_pointer_id) ?? context.fail("not-found");
       const value = body.value ?? null;
       const problem = findProblem(before.field_name, value, await typeOf(tx, contract));
-      if (problem) world.fail("invalid-fields", { value: problem });
+      if (problem) context.fail("invalid-fields", { value: problem });
       const row = { ...before, value };
       if (isDeepStrictEqual(row, before)) return toKeyPointerRecord(row);
       tx.put(keyPointers, row);
-      await tell(tx, world, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
+      await tell(tx, context, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
       return toKeyPointerRecord(row);
     }),
 } satisfies ClusterHandlers;
@@ -147,7 +147,7 @@ function matchInput(given: PointerInput, type: ContractType, known: readonly Key
   return { target: { field_name: variable, label: display_label, data_type }, value };
 }
 
-/** The problem of a value; null, which clears it, is always valid. */
+/** The problem of a value. Null is always valid and clears it. */
 function findProblem(fieldName: string, value: unknown, type: ContractType): readonly string[] | undefined {
   const definition = findKeyPointer(type, fieldName);
   if (!definition || value === null) return undefined;
@@ -165,7 +165,7 @@ const tell = (
     key_pointer: { id, field_name, value },
   });
 
-/** The key pointers that every contract type has. Which ones the real service has is not public; these are ours. */
+/** The key pointers of every contract type. Those of the real service are not public; these are assumed. */
 const system: readonly Question[] = (
   [
     ["effective_date", "Effective date", "date"],
@@ -194,7 +194,7 @@ const buildSections = (
   },
 ];
 
-/** The definition of a field name; undefined when contracts of the type have no such key pointer. */
+/** The definition of a field name; undefined if contracts of the type do not have such a key pointer. */
 const findKeyPointer = (type: ContractType, fieldName: string): Question | undefined =>
   buildSections(type)
     .flatMap(({ descriptors }) => descriptors)

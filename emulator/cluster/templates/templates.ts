@@ -53,10 +53,10 @@ const toTemplateRecord = ({ id, name, contract_type_id, tags }: Template) => ({ 
 
 type TemplateQuery = InputOf<typeof listTemplates>["query"];
 
-// Every template here is for two parties, so exclude_multi_party leaves none out.
+// Every template here has two parties, so exclude_multi_party excludes none.
 function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, include_archived }: TemplateQuery): boolean {
-  const own = new Set(row.tags);
-  const has = (tag: string) => own.has(tag);
+  const tagSet = new Set(row.tags);
+  const has = (tag: string) => tagSet.has(tag);
   const acceptsKind = (kind: string) => row.counter_party_kind === "Both" || row.counter_party_kind === kind;
   return (
     (include_archived || !row.archived) &&
@@ -66,7 +66,7 @@ function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, inclu
   );
 }
 
-/** A question as templates and intake forms show it: absent fields are omitted. */
+/** A question in templates and intake forms. Undefined fields are omitted. */
 export const toAttributeRecord = (question: Question): z.input<typeof Attribute> => ({
   display_label: question.display_label,
   variable: question.variable,
@@ -84,7 +84,7 @@ export const contractTypeHandlers = {
       return all.map(({ id, name }) => ({ id, name }));
     }),
 
-  // An emulated workspace lets each of its entities sign each type.
+  // In an emulated workspace each entity may sign each type.
   "contract-types.entities": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
       await requireContractType(view, caller, params.contract_type_id, fail);

@@ -10,15 +10,15 @@ import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 type Headers = ReceivedRequest["headers"];
 
 /**
- * Returns the caller in the headers client-id, client-secret and user-email, or rejects (DECISIONS.md, C2 and C4). One
- * authenticator belongs to one listener: it has the count of the rate limit.
+ * Authenticates the caller by the headers client-id, client-secret and user-email, or rejects (DECISIONS.md, C2 and
+ * C4). Each listener has one authenticator, with the counts of the rate limit.
  */
 export function createApiKeyAuthenticator(
-  world: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
+  context: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
 ): (request: Pick<ReceivedRequest, "headers">) => Promise<AuthenticatedMember> {
-  const limit = createRateLimit(world.settings.rateLimit, world.wall);
+  const limit = createRateLimit(context.settings.rateLimit, context.wall);
   return async ({ headers }) => {
-    const member = await world.store.read((view) => authenticateMember(view, world.cluster.id, headers));
+    const member = await context.store.read((view) => authenticateMember(view, context.cluster.id, headers));
     if (member.workspace.is_suspended) fail("workspace-suspended");
     limit(member.workspace.id, fail);
     return member;
@@ -28,13 +28,13 @@ export function createApiKeyAuthenticator(
 async function authenticateMember(view: View, clusterId: string, headers: Headers): Promise<AuthenticatedMember> {
   const clientId = headers["client-id"];
   const secret = headers["client-secret"];
-  // A bearer token alone is rejected like no credentials at all.
+  // A bearer token alone is rejected like missing credentials.
   if (!clientId || !secret) return fail("no-credentials");
 
   const found = await view.list(workspaces, { by: "client", equals: clientId, limit: 1 });
-  // A key opens the cluster of its workspace alone.
+  // A key is only valid at the cluster of its workspace.
   const workspace = found.find((row) => row.cluster_id === clusterId);
-  // Compared even without a counterpart, so that the time does not reveal which ids exist.
+  // Compared even if there is no such id, so that the time does not reveal which ids exist.
   const matches = isEqualInConstantTime(secret, workspace?.client_secret ?? "");
   if (!workspace || !matches) return fail("wrong-credentials");
 
@@ -54,7 +54,7 @@ async function findActingUser(view: View, workspace: Workspace): Promise<User> {
   return user;
 }
 
-/** Rejects a key from which Developer Settings was taken in the seed (DECISIONS.md, F3). */
+/** Rejects a key without Developer Settings in the seed (DECISIONS.md, F3). */
 export function requireDeveloperSettings(
   { workspace }: AuthenticatedMember,
   refuse: Fail<"developer-settings-required">,
@@ -65,8 +65,9 @@ export function requireDeveloperSettings(
 const windowMs = 1_000;
 
 /**
- * Counts requests per workspace over the last second of wall-clock time; `perSecond` 0 is not a limit. Like the real
- * framework's throttle, a rejected request does not count, and `retry-after` is when the oldest one leaves the window.
+ * Counts requests per workspace over the last second of wall-clock time; 0 for `perSecond` means no limit. As in the
+ * real framework's throttle, a rejected request does not count, and `retry-after` is when the oldest one leaves the
+ * window.
  */
 export function createRateLimit(
   perSecond: number,

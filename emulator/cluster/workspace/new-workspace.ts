@@ -5,14 +5,14 @@ import { freeId } from "./free-id.ts";
 import { addStandardSet } from "./standard-set.ts";
 import { createPersonId } from "./users.ts";
 
-/** Whose it is, and what for. */
+/** The owner and the purpose. */
 export interface WorkspaceSpec extends Pick<Workspace, "name" | "industry" | "use_case"> {
   readonly owner: Pick<User, "name" | "email" | "designation">;
 }
 
 /**
- * Makes a workspace in which one can work at once: an API key that acts as its owner, the standard set, and an entity
- * of its name (DECISIONS.md, R24).
+ * Creates a usable workspace: an API key that acts for its owner, the standard set, and an entity with its name
+ * (DECISIONS.md, R24).
  */
 export async function addWorkspace(
   tx: Transaction,

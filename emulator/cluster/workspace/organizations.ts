@@ -14,7 +14,7 @@ export const organizationHandlers = {
     if (code !== undefined && !only) return fail("unknown-jurisdiction", { code });
     return (
       workspace.organization_types
-        // A type without a jurisdiction is one of every jurisdiction.
+        // A type without a jurisdiction applies to every jurisdiction.
         .filter(
           (type) => !only || type.jurisdiction === undefined || findJurisdiction(workspace, type.jurisdiction) === only,
         )
@@ -38,7 +38,7 @@ function toEntityRecord(entity: Entity, workspace: Workspace) {
     organization_type: { id: type?.id ?? unlistedId, name: entity.type },
     ...(address && {
       primary_address: {
-        // An entity of the seed has one address, so its own number serves.
+        // An entity of the seed has one address, so its id is the entity's.
         id,
         line_one: address.line_one,
         city_name: address.city,
@@ -54,7 +54,7 @@ function toEntityRecord(entity: Entity, workspace: Workspace) {
 /** Id of a label that a seed uses without listing it. */
 const unlistedId = 0;
 
-/** A jurisdiction of the workspace by its code or its name, both of which seeds use. */
+/** A jurisdiction of the workspace by code or name. Seeds use both. */
 const findJurisdiction = ({ jurisdictions }: Workspace, text: string) =>
   jurisdictions.find(({ name, iso_code }) => name === text || iso_code === text.toUpperCase());
 

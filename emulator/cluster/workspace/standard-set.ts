@@ -12,7 +12,7 @@ import {
 } from "../../world/workspaces.ts";
 import { freeId } from "./free-id.ts";
 
-/** Contents of every new workspace. Rows refer to each other by their ids here; the copies get ids of their own. */
+/** Contents of every new workspace. Rows refer to each other by their ids here; the copies get new ids. */
 export interface StandardSet extends Pick<Workspace, "organization_types" | "jurisdictions"> {
   readonly roles: readonly Role[];
   readonly contract_types: readonly ContractType[];
@@ -20,7 +20,7 @@ export interface StandardSet extends Pick<Workspace, "organization_types" | "jur
   readonly workflows: readonly Workflow[];
 }
 
-/** Returns a workspace its roles, contract types, templates and workflows. */
+/** Adds the roles, contract types, templates and workflows of a workspace. */
 export async function addStandardSet(tx: Transaction, set: StandardSet, workspace_id: number): Promise<void> {
   const roleIds = await assignIds(tx, roles, "role", set.roles);
   const typeIds = await assignIds(tx, contractTypes, "contract_type", set.contract_types);
@@ -42,7 +42,7 @@ export async function addStandardSet(tx: Transaction, set: StandardSet, workspac
   }
 }
 
-/** Numbered as those of the demo seed are. */
+/** Numbered as in the demo seed. */
 const getFirstVersion = (workflowId: number): number => workflowId * 10;
 
 async function assignIds<Row extends { readonly id: number }>(

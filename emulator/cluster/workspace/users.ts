@@ -42,7 +42,7 @@ const toUserRecord = (user: User, roleNames: ReadonlyMap<number, string>) => ({
   is_active: user.is_active,
 });
 
-/** A user as bodies name one. Rows only refer to users that exist, so a gap is a bug of ours. */
+/** A user in request and response bodies. Rows only refer to existing users, so a missing one is a bug. */
 export async function toOrgUser(view: View, id: number): Promise<z.infer<typeof OrgUser>> {
   const user = await view.get(users, id);
   if (!user) throw new Error(`A row refers to user ${id}, who does not exist`);
@@ -55,10 +55,10 @@ export async function findActiveUser(view: View, workspace: Workspace, id: numbe
   return user?.workspace_id === workspace.id && user.is_active ? user : undefined;
 }
 
-/** How the framework words a reference to a row that the workspace does not have (DECISIONS.md, C1). */
+/** The framework's message for a reference to a row that the workspace does not have (DECISIONS.md, C1). */
 export const formatRowNotFound = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
 
-/** A person who is not a member of the workspace, but whom one of its contracts names. */
+/** A person who is not a member of the workspace, but is named in one of its contracts. */
 const Outsider = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -75,7 +75,9 @@ export const outsiders = rows<z.infer<typeof Outsider>, never, string>({
 
 const toOutsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${toAddressKey(email)}`;
 
-/** The next id of a person: no member has it, whom seeds number as they like, and no outsider (DECISIONS.md, C13). */
+/**
+ * The next id of a person, which no member and no outsider has. Seeds choose the ids of members (DECISIONS.md, C13).
+ */
 export const createPersonId = (tx: Transaction): Promise<number> => freeId(tx, users, "person");
 
 /** The member of a workspace with that address, active or not. */
@@ -84,13 +86,13 @@ export async function findMemberByEmail(view: View, workspaceId: number, email: 
   return named.find((user) => user.workspace_id === workspaceId);
 }
 
-/** The id of a person, member or outsider; undefined for one who was given none so far. */
+/** The id of a person, member or outsider; undefined if they have none yet. */
 export async function findPersonId(view: View, workspaceId: number, email: string): Promise<number | undefined> {
   const member = await findMemberByEmail(view, workspaceId, email);
   return member?.id ?? (await view.get(outsiders, toOutsiderKey(workspaceId, email)))?.id;
 }
 
-/** Gives those an id who are neither members nor have one. */
+/** Assigns ids to people who are not members and have none. */
 export async function assignPersonIds(tx: Transaction, workspaceId: number, emails: Iterable<string>): Promise<void> {
   for (const email of emails) {
     if ((await findPersonId(tx, workspaceId, email)) !== undefined) continue;

@@ -42,7 +42,7 @@ export const webhookHandlers = {
     });
   },
 
-  // One for each workspace, which any of its keys may read (DECISIONS.md, C15 and F3).
+  // One for each workspace, readable with any of its keys (DECISIONS.md, C15 and F3).
   "webhooks.hmac-key": (_, { caller }) => ({ hmac_key: caller.workspace.hmac_key }),
 
   "webhooks.delete": ({ params }, { store, caller, fail }) => {
@@ -50,7 +50,7 @@ export const webhookHandlers = {
     return store.transaction("webhooks.delete", async (tx) => {
       const row = await tx.get(subscriptions, params.webhook_id);
       if (row?.workspace_id !== caller.workspace.id) return fail("webhook-not-found");
-      // Deliveries that wait end as skipped_deleted when their turn comes (DECISIONS.md, C18).
+      // Waiting deliveries become skipped_deleted when they are due (DECISIONS.md, C18).
       tx.delete(subscriptions, row.id);
       return reply(204, undefined);
     });
@@ -81,17 +81,17 @@ async function toSubscriptionRecord(view: View, row: Subscription): Promise<Resu
   };
 }
 
-/** https always registers, http only where deliveries may go (DECISIONS.md, C16). */
+/** https is always accepted, http only for allowed receivers (DECISIONS.md, C16). */
 function isReceiver(text: string, { webhookAllow, strict }: Settings): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
-  // A credential in the URL would be stored and logged with it.
+  // A credential in the URL would be stored and logged.
   if (url.username || url.password) return false;
   if (url.protocol !== "http:") return url.protocol === "https:";
   return !strict.has("receivers") && findForbiddenUrlReason(text, { allow: webhookAllow, strict: false }) === undefined;
 }
 
-/** Prefixes of infrastructure that a subscription may not imitate (DECISIONS.md, F20). */
+/** Prefixes of infrastructure headers that a subscription may not set (DECISIONS.md, F20). */
 const refusedPrefixes = [
   "x-google-",
   "x-goog-",
@@ -134,7 +134,7 @@ function findProblem(name: string, text: string, seen: ReadonlySet<string>): str
   return undefined;
 }
 
-/** Whether a URL is at one of these addresses, by whatever name of this machine. */
+/** Whether a URL points to one of these addresses, by any name of this machine. */
 const leadsToAny = (url: string, addresses: readonly string[]): boolean =>
   addresses.some((address) => locateUrl(address) === locateUrl(url));
 

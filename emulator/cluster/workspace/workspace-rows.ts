@@ -15,8 +15,8 @@ import type { Problems } from "../response.ts";
 import { formatRowNotFound } from "./users.ts";
 
 /**
- * Rows of the workspace that a body names. An unknown or foreign one is noted on its field (DECISIONS.md, C1) and is
- * undefined.
+ * Rows of the workspace that a body names. An unknown or foreign one is reported for its field (DECISIONS.md, C1) and
+ * is undefined.
  */
 export async function findContractType(
   view: View,
@@ -30,7 +30,7 @@ export async function findContractType(
   return undefined;
 }
 
-/** A template that the workspace can use; undefined when it is unknown, foreign or archived. */
+/** A template that the workspace can use; undefined if it is unknown, foreign or archived. */
 export async function findTemplate(view: View, workspace: Workspace, id: number): Promise<Template | undefined> {
   const template = await view.get(templates, id);
   return template?.workspace_id === workspace.id && !template.archived ? template : undefined;
@@ -50,8 +50,8 @@ export async function findEntity(
 }
 
 export async function findPrimaryEntity(view: View, workspace: Workspace): Promise<Entity | undefined> {
-  const own = await view.list(entities, { by: "workspace", equals: workspace.id });
-  return own.find((entity) => entity.is_primary);
+  const workspaceEntities = await view.list(entities, { by: "workspace", equals: workspace.id });
+  return workspaceEntities.find((entity) => entity.is_primary);
 }
 
 /** An active user of the workspace by address. */
@@ -60,5 +60,5 @@ export async function findUser(view: View, workspace: Workspace, email: string):
   return named.find((user) => user.workspace_id === workspace.id && user.is_active);
 }
 
-/** The rejection of a body that names an unknown user. */
+/** The error message for an unknown user in a body. */
 export const formatUserNotFound = (email: string): string => `Object with email=${email} does not exist.`;

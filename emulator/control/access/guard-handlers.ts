@@ -10,8 +10,8 @@ import type { ControlCaller } from "./credentials.ts";
 import { WorkspaceStore } from "./workspace-store.ts";
 
 /**
- * Operations that a token bound to a workspace may request, with a store that contains that workspace alone. All others
- * are about the whole sandbox: its clock, faults, snapshots, console and tokens.
+ * Operations that a token bound to a workspace may use, with a store that only contains that workspace. All others
+ * concern the whole sandbox: its clock, faults, snapshots, console and tokens.
  */
 const ofWorkspaces: ReadonlySet<string> = new Set([
   "emulator.kept",
@@ -45,8 +45,8 @@ const isOfWorkspaces = (id: string): boolean => ofWorkspaces.has(id) || /^emulat
 type ControlCall = ControlContext & Call<never, ControlCaller | undefined>;
 
 /**
- * Handlers of the control plane that heed what else a token says than its role: one that may only read is shown no
- * secrets, and one of a workspace nothing of others (DECISIONS.md, E16). Here, and nowhere else.
+ * Handlers of the control plane that apply the restrictions of a token beyond its role: a read-only token gets no
+ * secrets, and one of a workspace sees nothing of others (DECISIONS.md, E16). They are only applied here.
  */
 export const guardHandlers = <Handlers extends object>(handlers: Handlers): Handlers =>
   Object.fromEntries(
@@ -66,7 +66,7 @@ function guard(id: string, handler: AnyHandler) {
   };
 }
 
-/** A code or a session is the caller's own. */
+/** A code or a session belongs to the caller. */
 const isAboutCaller = (id: string): boolean => id.startsWith("sessions.");
 
 const scopeCall = (call: ControlCall, workspace: number): ControlCall =>
@@ -74,7 +74,10 @@ const scopeCall = (call: ControlCall, workspace: number): ControlCall =>
 
 const hiddenSecret = formatHiddenValue("the role operate");
 
-/** Fields of the control plane that hold secrets, alone or in lists: keys, tokens, codes, and links that act as a person. */
+/**
+ * Fields of the control plane that hold secrets, alone or in lists: keys, tokens, codes, and links that act as a
+ * person.
+ */
 const isSecret = (name: string): boolean =>
   /^(?:token|link|user_code|hmac_key|cluster_key|authorization_url|redirect_url)$|_(?:secret|token|tokens|password|signature)$/.test(
     name,
@@ -83,7 +86,7 @@ const isSecret = (name: string): boolean =>
 /** Operations that return bytes of arbitrary senders. */
 const isRaw = (operation: string): boolean => operation === "clusters.inbox" || operation === "emails.blackhole";
 
-/** The part of an operation's result that a token of the role read sees: all of it but secrets. */
+/** The part of an operation's result that a token with the role read may see: everything except secrets. */
 function maskResult(operation: string, result: unknown): unknown {
   if (result instanceof Reply) return new Reply(result.status, mask(result.body, "", operation), result.headers);
   if (isStream(result)) return maskItems(operation, result);

@@ -5,7 +5,7 @@ import type { Store } from "../../store/port.ts";
 import { type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 
-/** By its id, or by its name in any case, which is unique. */
+/** By its id, or by its name, which is unique and case-insensitive. */
 async function findWorkspaceByName(store: Store, wanted: string, fail: Fail<"no-workspace-named">): Promise<Workspace> {
   const all = await store.read((view) => view.list(workspaces));
   const found = all.find(({ id, name }) => String(id) === wanted || name.toLowerCase() === wanted.toLowerCase());

@@ -8,7 +8,7 @@ import { longRowsOfWorkspace, rowsOfWorkspace } from "../state/remove-workspace.
 type Row = Readonly<Record<string, unknown>>;
 type OwnershipTest = (row: Row, view: View) => boolean | Promise<boolean>;
 
-/** A store that contains one workspace: rows of others are never found. Rows of no workspace are there as always. */
+/** A store that hides the rows of other workspaces. Rows without a workspace are included. */
 export class WorkspaceStore extends CausedStore {
   readonly #belongs: ReadonlyMap<string, OwnershipTest>;
 
@@ -26,7 +26,7 @@ export class WorkspaceStore extends CausedStore {
   }
 }
 
-/** Decides whether the rows of a collection are the workspace's. */
+/** Decides whether the rows of a collection belong to the workspace. */
 function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
   const isOwned = ({ workspace_id }: Row) => workspace_id === workspace;
   const belongsByContract: OwnershipTest = async ({ contract_id }, view) =>
@@ -47,8 +47,8 @@ function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
 function scopeView(view: View, rules: ReadonlyMap<string, OwnershipTest>): View {
   const isOwn = (from: AnyRows, row: object) => rules.get(from.name)?.(row as Row, view) ?? true;
   const filterOwn = async <R extends object>(from: AnyRows, rows: readonly R[]): Promise<readonly R[]> => {
-    const kept = await Promise.all(rows.map((row) => isOwn(from, row)));
-    return rows.filter((_, i) => kept[i]);
+    const isOwnRow = await Promise.all(rows.map((row) => isOwn(from, row)));
+    return rows.filter((_, i) => isOwnRow[i]);
   };
   const list = async <R extends object, Index extends string>(from: Rows<R, Index>, slice: Slice<Index> = {}) => {
     if (!rules.has(from.name)) return view.list(from, slice);
@@ -79,7 +79,7 @@ function scopeTransaction(tx: Transaction, rules: ReadonlyMap<string, OwnershipT
     ...scopeView(tx, rules),
     getSync(from, key) {
       const row = tx.getSync(from, key);
-      // For a collection whose rows name their workspace this is known at once; others are reached through those alone.
+      // Rows that name their workspace are filtered at once. Others are only reached through such rows.
       return row && (rules.get(from.name)?.(row as Row, tx) ?? true) ? row : undefined;
     },
     put: (into, row) => tx.put(into, row),

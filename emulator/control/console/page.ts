@@ -5,7 +5,7 @@ import type { ConsoleBundle } from "./bundle.ts";
 
 import { codeLifeMs, getCookieName, sessionLifeMs } from "./sessions.ts";
 
-/** Assets lie next to the page: it is found wherever a proxy puts the emulator. */
+/** Assets have relative URLs, which work wherever a proxy serves the emulator. */
 const renderPage = ({ script, style, icon }: ConsoleBundle): string =>
   html`<!doctype html>
 <html lang="en">
@@ -19,11 +19,11 @@ const renderPage = ({ script, style, icon }: ConsoleBundle): string =>
 </html>
 `.text;
 
-/** RFC 9110, 12.5.3: named, and not with a weight of zero. */
+/** Listed, and without a weight of zero (RFC 9110, 12.5.3). */
 const acceptsBrotli = (accepted: string | undefined): boolean =>
   (accepted ?? "").split(",").some((coding) => /^\s*br\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(coding));
 
-/** Without a path it is that of the control plane, wherever a proxy puts it. */
+/** Without a path, the cookie has the path of the control plane, wherever a proxy serves it. */
 const setCookie = (origin: string, cookie: string) => ({
   "set-cookie": `${cookie}; HttpOnly; SameSite=Strict${origin.startsWith("https:") ? "; Secure" : ""}`,
 });
@@ -34,10 +34,10 @@ export const consoleHandlers = {
   "console.asset": async ({ params: { name } }, { readConsole, request, fail }) => {
     const { assets } = await readConsole();
     const { type, bytes, compressed } = assets.get(name) ?? fail("no-such-asset", { name });
-    const isTaken = acceptsBrotli(request.headers["accept-encoding"]);
-    return reply(200, isTaken ? compressed : bytes, {
+    const isBrotliAccepted = acceptsBrotli(request.headers["accept-encoding"]);
+    return reply(200, isBrotliAccepted ? compressed : bytes, {
       "content-type": type,
-      ...(isTaken ? { "content-encoding": "br" } : {}),
+      ...(isBrotliAccepted ? { "content-encoding": "br" } : {}),
       vary: "accept-encoding",
       "cache-control": "public, max-age=31536000, immutable",
       "cross-origin-resource-policy": "same-origin",
@@ -69,7 +69,7 @@ export const consoleHandlers = {
   Pick<ControlContext, "readConsole" | "sessions" | "instance" | "store" | "clock" | "wall" | "ids">
 >;
 
-/** Only our own files, which create no markup from strings; no page may embed it in a frame, and it sends no form. */
+/** Only the console's own files, which create no markup from strings. No page may embed it, and it submits no form. */
 const policy = {
   "default-src": "'none'",
   "script-src": "'self'",
@@ -83,7 +83,7 @@ const policy = {
   "trusted-types": "'none'",
 };
 
-/** Headers of the console's page. It is requested again each time: the names of its files are in it. */
+/** Headers of the console page. It is never cached, because it contains the names of its files. */
 const pageHeaders = {
   "cache-control": "no-store",
   "content-security-policy": Object.entries(policy)

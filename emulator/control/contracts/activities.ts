@@ -38,17 +38,17 @@ export const activityHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** The activity to emit, and its contract: a contract is created if none is named and none exists. */
+/** The activity to emit, and its contract. A contract is created if none is named and none exists. */
 async function buildEvent(view: Transaction, body: FireRequest, at: number, fail: Fail<RejectionCode>) {
   const activity = body.activity as Activity;
   const { webhook: id } = body;
   const webhook = id === undefined ? undefined : await view.get(subscriptions, id);
   if (id !== undefined && !webhook) fail("no-such-webhook", { id });
-  const own = webhook?.workspace_id;
+  const workspaceId = webhook?.workspace_id;
   const contract =
-    (await getContract(view, body.contract_id, own, fail)) ??
-    (await createExampleContract(view, activity, own, at, fail));
-  const [usual = {}] = createActivityDataPerPerson(activity, contract, { invited: contract.signatories });
+    (await getContract(view, body.contract_id, workspaceId, fail)) ??
+    (await createExampleContract(view, activity, workspaceId, at, fail));
+  const [defaultData = {}] = createActivityDataPerPerson(activity, contract, { invited: contract.signatories });
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
     activity.includes("EMAIL") && recipient !== undefined ? buildEmailEventData({ recipient, mode: "to" }, at) : {};
@@ -58,7 +58,7 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
     at,
     performed_by: SYSTEM,
     contract: await readContractFacts(view, contract),
-    data: { ...usual, ...email, ...body.data },
+    data: { ...defaultData, ...email, ...body.data },
     amend: (document) =>
       applyAmendments(body.payload ?? document, body, {
         missing: (path, known) => fail("no-such-field", { path, known: known.join(", ") || "nothing" }),
@@ -68,7 +68,7 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
   return { occurrence, about: { activity, contract_id: contract.id, composite_id: formatCompositeId(contract) } };
 }
 
-/** The contract that is named, else the newest: of one workspace, or of all. */
+/** The named contract, or the newest one, in one workspace or in all. */
 async function getContract(
   view: View,
   id: number | string | undefined,
@@ -78,13 +78,13 @@ async function getContract(
   if (id !== undefined) return requireContractById(view, String(id), fail);
   const [last] = await view.list(contracts, { reverse: true, limit: 1 });
   if (last?.deleted_at === null && workspace === undefined) return last;
-  // The index of a workspace knows its newest contract, and leaves the deleted ones out.
-  const own = await Promise.all(
+  // The index of a workspace has its newest contract, without deleted ones.
+  const workspaceContracts = await Promise.all(
     (workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace]).map((one) =>
       view.list(contracts, { ...selectWorkspace(one), reverse: true, limit: 1 }),
     ),
   );
-  const [newest] = own.flat().sort((a, b) => b.id - a.id);
+  const [newest] = workspaceContracts.flat().sort((a, b) => b.id - a.id);
   return newest;
 }
 
@@ -95,18 +95,17 @@ const counterparty = {
 };
 
 /**
- * A draft that an activity can be about if no contract exists yet. Its creation is not emitted. It belongs to the named
- * workspace, or to the one that subscribes to the activity, else to the first one with a template without required
- * fields.
+ * A draft for an activity if no contract exists yet. Its creation is not emitted. It belongs to the named workspace, or
+ * to one that subscribes to the activity, or otherwise to the first one with a template without required fields.
  */
 async function createExampleContract(
   tx: Transaction,
   activity: Activity,
-  own: number | undefined,
+  workspaceId: number | undefined,
   at: number,
   fail: Fail<"no-contract-yet">,
 ): Promise<Contract> {
-  const template = await findTemplate(tx, activity, own);
+  const template = await findTemplate(tx, activity, workspaceId);
   const workspace = template && (await tx.get(workspaces, template.workspace_id));
   const user = workspace && (await tx.get(users, workspace.acting_user_id));
   if (!template || !workspace || !user) return fail("no-contract-yet");
@@ -124,13 +123,17 @@ async function createExampleContract(
   return draft;
 }
 
-async function findTemplate(view: View, activity: Activity, own: number | undefined): Promise<Template | undefined> {
-  const wanting = (await view.list(subscriptions)).filter((one) => one.only_for_activities.includes(activity));
-  const fitting = (await view.list(templates)).filter(
-    (one) => isBlank(one) && (own === undefined || one.workspace_id === own),
+async function findTemplate(
+  view: View,
+  activity: Activity,
+  workspaceId: number | undefined,
+): Promise<Template | undefined> {
+  const subscribed = (await view.list(subscriptions)).filter((one) => one.only_for_activities.includes(activity));
+  const matching = (await view.list(templates)).filter(
+    (one) => isBlank(one) && (workspaceId === undefined || one.workspace_id === workspaceId),
   );
-  const wanted = fitting.find((template) => wanting.some((one) => one.workspace_id === template.workspace_id));
-  return wanted ?? fitting[0];
+  const wanted = matching.find((template) => subscribed.some((one) => one.workspace_id === template.workspace_id));
+  return wanted ?? matching[0];
 }
 
 const isBlank = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: Template) =>
@@ -140,7 +143,7 @@ const isBlank = ({ signature_capable, archived, attributes, creator_slot, counte
   attributes.every(({ required, default_value }) => !required || default_value != null) &&
   !(creator_slot?.required && !creator_slot.signatory);
 
-/** This many of the newest are counted. */
+/** Maximum number of recent events that are counted. */
 const counted = 10_000;
 
 export const activityListHandlers = {

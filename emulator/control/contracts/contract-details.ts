@@ -47,9 +47,9 @@ export const contractDetailHandlers = {
   "emulator-contracts.entity": ({ params, body: { reference_id, email } }, { store, clock, fail }) =>
     store.transaction("emulator-contracts.entity", async (tx) => {
       const row = await requireContractById(tx, params.id, fail);
-      const own = await tx.list(entities, { by: "workspace", equals: row.workspace_id });
-      const known = own.map((each) => each.reference_id).join(", ");
-      const entity = own.find((each) => each.reference_id === reference_id);
+      const workspaceEntities = await tx.list(entities, { by: "workspace", equals: row.workspace_id });
+      const known = workspaceEntities.map((each) => each.reference_id).join(", ");
+      const entity = workspaceEntities.find((each) => each.reference_id === reference_id);
       if (!entity) return fail("no-such-entity", { reference_id, known });
       if (!isOpen(row)) return fail("entity-fixed", { status: row.status });
       const { userId: _, ...by } = await resolvePerson(tx, row, email);
@@ -85,7 +85,7 @@ const listAccessRecords = async (view: View, row: Contract) =>
     })),
   );
 
-/** A user, or a role, by its id. */
+/** A user or a role by id. */
 async function findNames(view: View, userId: number | null, roleId: number | null) {
   const user = userId === null ? undefined : await view.get(users, userId);
   const role = roleId === null ? undefined : await view.get(roles, roleId);

@@ -28,7 +28,7 @@ interface MoveInput {
   readonly body: { readonly email?: string | undefined; readonly note?: string | undefined };
 }
 
-/** Actions of users in the application: each moves the contract by the lifecycle table (DECISIONS.md, E7). */
+/** Actions of users in the application. Each moves the contract by the lifecycle table (DECISIONS.md, E7). */
 export const controlContractHandlers = {
   "emulator-contracts.sign": (input, call) =>
     actAs("sign", input, call, (tx, contract) => sign(tx, call, contract, input.body, call.fail)),
@@ -92,7 +92,7 @@ const createMoveHandler = (
     return move(tx, contract, { by });
   });
 
-/** The contract of a number or of a composite id, whichever workspace it belongs to (DECISIONS.md, C12). */
+/** The contract with a plain or composite id, in any workspace (DECISIONS.md, C12). */
 export async function requireContractById(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {
   const number = /^(?:[TH]-)?([1-9]\d*)$/.exec(id)?.[1];
   const row = number === undefined ? undefined : await view.get(contracts, Number(number));
@@ -100,7 +100,7 @@ export async function requireContractById(view: View, id: string, fail: Fail<"no
   return named && row.deleted_at === null ? row : fail("no-such-contract", { id });
 }
 
-/** The member of the contract's workspace with that address, or a person with only that address. */
+/** The member of the contract's workspace with that address, or a person with only an address. */
 export async function resolvePerson(
   view: View,
   contract: Contract,
@@ -118,11 +118,11 @@ export async function resolvePerson(
 interface PersonInTurn {
   readonly by: Performer;
   readonly approval?: number;
-  /** The member that was named, though it is not their turn. */
+  /** The named member, although it is not their turn. */
   readonly approver?: number | undefined;
 }
 
-/** The named user; otherwise the first of those whose turn it is, else the contract's owner. */
+/** The named user; otherwise the first one whose turn it is, or the contract's owner. */
 async function findPersonInTurn(
   view: View,
   contract: Contract,

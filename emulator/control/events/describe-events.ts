@@ -16,7 +16,7 @@ import { toSnapshotRecord } from "../state/snapshots.ts";
 import type { ActivityItem } from "./sources.ts";
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id"> : never;
-/** An event that has no number yet. */
+/** An event without a number. */
 export type EventDescription = WithoutId<z.input<(typeof followEvents.responses)[200]["schema"]>>;
 
 type DescriptionContext = Pick<
@@ -24,19 +24,22 @@ type DescriptionContext = Pick<
   "store" | "clock" | "runner" | "faults" | "snapshots" | "settings" | "clusters"
 >;
 
-/** The control plane's description of each event, in order; entries about the present state come once, at the end. */
+/**
+ * The control plane's description of each event, in order. Events about the current state are described once, at the
+ * end.
+ */
 export async function describeEvents(
-  world: DescriptionContext,
+  context: DescriptionContext,
   all: readonly ActivityItem[],
 ): Promise<readonly EventDescription[]> {
   const out: EventDescription[] = [];
-  for (const news of all) {
-    if (news === "state") out.push({ at: toIsoMillis(world.clock.now()), event: "state", ref: null });
-    else if (typeof news === "string") continue;
-    else if ("request" in news) out.push(describeRequest(news.request));
-    else out.push(...(await describeRowEvents(world, news.rows, toIsoMillis(news.at))));
+  for (const item of all) {
+    if (item === "state") out.push({ at: toIsoMillis(context.clock.now()), event: "state", ref: null });
+    else if (typeof item === "string") continue;
+    else if ("request" in item) out.push(describeRequest(item.request));
+    else out.push(...(await describeRowEvents(context, item.rows, toIsoMillis(item.at))));
   }
-  return [...out, ...(await describePresentState(world, new Set(all)))];
+  return [...out, ...(await describePresentState(context, new Set(all)))];
 }
 
 const describeRequest = (request: Parameters<typeof toRequestRecord>[0]): EventDescription => ({
@@ -47,22 +50,24 @@ const describeRequest = (request: Parameters<typeof toRequestRecord>[0]): EventD
 });
 
 async function describePresentState(
-  world: DescriptionContext,
-  news: ReadonlySet<ActivityItem>,
+  context: DescriptionContext,
+  items: ReadonlySet<ActivityItem>,
 ): Promise<readonly EventDescription[]> {
-  const at = toIsoMillis(world.clock.now());
+  const at = toIsoMillis(context.clock.now());
   const out: EventDescription[] = [];
-  if (news.has("clock")) out.push({ at, event: "clock", ref: null, clock: toClockRecord(await world.runner.status()) });
-  if (news.has("faults")) out.push({ at, event: "faults", ref: null, faults: world.faults.list().map(toFaultRecord) });
-  if (news.has("snapshots")) {
-    out.push({ at, event: "snapshots", ref: null, snapshots: (await world.snapshots.list()).map(toSnapshotRecord) });
+  if (items.has("clock"))
+    out.push({ at, event: "clock", ref: null, clock: toClockRecord(await context.runner.status()) });
+  if (items.has("faults"))
+    out.push({ at, event: "faults", ref: null, faults: context.faults.list().map(toFaultRecord) });
+  if (items.has("snapshots")) {
+    out.push({ at, event: "snapshots", ref: null, snapshots: (await context.snapshots.list()).map(toSnapshotRecord) });
   }
   return out;
 }
 
-/** Changes of one transaction. Each row is reported once, with its last value; deleted rows are not reported. */
+/** Changes of one transaction. Each row is reported once, with its last value. Deleted rows are not reported. */
 async function describeRowEvents(
-  world: DescriptionContext,
+  context: DescriptionContext,
   changes: readonly RowChange[],
   at: string,
 ): Promise<readonly EventDescription[]> {
@@ -70,12 +75,12 @@ async function describeRowEvents(
   return [
     ...describeContractChanges(changes, at),
     ...(await describeDeliveryChanges(
-      world,
+      context,
       listNewest<Delivery>(changes, deliveries.name, ({ id }) => id),
       made,
       at,
     )),
-    ...(await describeEmailEvents(world, [...listNewest<Email>(changes, emails.name, ({ id }) => id).values()], at)),
+    ...(await describeEmailEvents(context, [...listNewest<Email>(changes, emails.name, ({ id }) => id).values()], at)),
     ...[...listNewest<DeviceGrant>(changes, deviceGrants.name, (row) => row.device_code).values()].map((row) =>
       describeDeviceChange(row, at),
     ),
@@ -83,16 +88,16 @@ async function describeRowEvents(
 }
 
 async function describeEmailEvents(
-  world: DescriptionContext,
+  context: DescriptionContext,
   rows: readonly Email[],
   at: string,
 ): Promise<EventDescription[]> {
   if (rows.length === 0) return [];
-  const records = await world.store.read((view) => toEmailRecords(view, rows, world));
+  const records = await context.store.read((view) => toEmailRecords(view, rows, context));
   return records.map((email) => ({ at, event: "email", ref: `email:${email.id}`, email }));
 }
 
-/** The rows of a collection that are left, as they were left. */
+/** The last values of the remaining rows of a collection. */
 function listNewest<Row>(
   changes: readonly RowChange[],
   collection: string,

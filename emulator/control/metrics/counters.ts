@@ -4,12 +4,12 @@ import type { DeliveryNotifier, DeliveryUpdate } from "../../webhooks/delivery-n
 /** Upper bounds of the buckets, in milliseconds. */
 export const durationBounds = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000] as const;
 
-/** Classes of responses; `none`: the connection ended without one. */
+/** Status classes; `none`: the connection ended without a response. */
 export const statusClasses = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 
-/** How long requests of a service took. */
+/** Durations of the requests of a service. */
 export interface Durations {
-  /** How many took no longer than each bound, and longer than the one before; at the end those beyond all. */
+  /** Number of requests in each bucket, not cumulative. The last bucket has no bound. */
   readonly counts: number[];
   sumMs: number;
 }
@@ -19,14 +19,12 @@ export interface Durations {
  * are.
  */
 export class Counters {
-  /**
-   * By service, then by operation (the empty name: no operation is declared there), a number for each class of status.
-   */
+  /** By service, then by operation (empty for undeclared ones): a number for each status class. */
   readonly requests = new Map<string, Map<string, number[]>>();
   readonly durations = new Map<string, Durations>();
   /** By class of the receiver's response, or `error`. */
   readonly attempts = new Map<string, number>();
-  /** By outcome; coming retries are `retrying` each time. */
+  /** By outcome. Each planned retry counts as `retrying`. */
   readonly outcomes = new Map<string, number>();
 
   constructor(requestLog: RequestLog, deliveries: DeliveryNotifier) {
@@ -57,15 +55,15 @@ export class Counters {
   }
 }
 
-/** Servers of others answer with any three digits. */
+/** External servers may respond with any three digits. */
 const toStatusClass = (status: number): number => Math.min(statusClasses.length - 1, Math.floor(status / 100));
 
 function getOrCreate<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Value): Value {
   const known = all.get(key);
   if (known !== undefined) return known;
-  const begun = begin();
-  all.set(key, begun);
-  return begun;
+  const created = begin();
+  all.set(key, created);
+  return created;
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -76,11 +74,11 @@ export interface MetricSample {
   readonly value: number;
 }
 
-/** Values that belong together. */
+/** A metric with its samples. */
 export type MetricFamily = {
   readonly name: string;
   readonly help: string;
-  /** The last part of its name, if it has one. */
+  /** The suffix of its name, if it has one. */
   readonly unit?: "seconds" | "bytes" | "ratio";
 } & (
   | { readonly type: "counter" | "gauge"; readonly samples: readonly MetricSample[] }
@@ -91,7 +89,7 @@ interface Histogram {
   readonly labels: Labels;
   /** Upper bounds. */
   readonly bounds: readonly number[];
-  /** How many are in each, beyond the one before; the last are beyond all. */
+  /** Number in each bucket, not cumulative. The last one has no bound. */
   readonly counts: readonly number[];
   readonly sum: number;
 }
@@ -100,7 +98,7 @@ interface Histogram {
 export const formatOpenMetrics = (families: readonly MetricFamily[]): string =>
   `${families.flatMap(formatOpenMetricsLines).join("\n")}\n# EOF\n`;
 
-/** Prometheus' text format 0.0.4: it knows no units and no end, and a family by the very name of its samples. */
+/** Prometheus' text format 0.0.4. It has no units and no end marker, and names a family like its samples. */
 export const formatPrometheusText = (families: readonly MetricFamily[]): string =>
   `${families.flatMap(formatPlainLines).join("\n")}\n`;
 
@@ -152,5 +150,5 @@ const escapeText = (text: string): string => text.replaceAll("\\", "\\\\").repla
 
 const escapeLabel = (text: string): string => escapeText(text).replaceAll('"', '\\"');
 
-/** Bounds are floating-point numbers, and are to look so. */
+/** Bounds are formatted as floating-point numbers. */
 const formatDecimal = (bound: number): string => (Number.isInteger(bound) ? `${bound}.0` : String(bound));

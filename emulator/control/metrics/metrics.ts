@@ -16,14 +16,14 @@ import {
 } from "./counters.ts";
 
 export const metricsHandlers = {
-  "emulator.metrics": async (_, world) => {
+  "emulator.metrics": async (_, context) => {
     const families = [
-      ...getCounterFamilies(world.counters),
-      ...(await readStateFamilies(world)),
-      ...getInstanceFamilies(world),
+      ...getCounterFamilies(context.counters),
+      ...(await readStateFamilies(context)),
+      ...getInstanceFamilies(context),
       ...getProcessMetrics(),
     ];
-    const isOpen = acceptsOpenMetrics(world.request.headers.accept);
+    const isOpen = acceptsOpenMetrics(context.request.headers.accept);
     return reply(200, Buffer.from(isOpen ? formatOpenMetrics(families) : formatPrometheusText(families)), {
       "content-type": isOpen ? expositionTypes.openMetrics : expositionTypes.plainText,
       vary: "accept",
@@ -76,7 +76,7 @@ function getCounterFamilies({ requests, durations, attempts, outcomes }: Counter
   ];
 }
 
-/** Present values: the state returns counts, without reading the rows. */
+/** Current values. The state returns counts without reading the rows. */
 async function readStateFamilies({ store, runner, requestLog }: MetricsSource): Promise<MetricFamily[]> {
   const { now, mode, speed, next_due, pending } = await runner.status();
   const unsettled = deliveryOutcomes.filter((outcome) => outcome === "waiting" || outcome === "retrying");
@@ -113,7 +113,7 @@ async function readStateFamilies({ store, runner, requestLog }: MetricsSource): 
   ];
 }
 
-/** Empty if no store is shared. A standby forwards the scrape, so this is always the leader. */
+/** Empty unless a store is shared. A standby forwards the scrape, so this is always the leader. */
 function getInstanceFamilies({ instance }: MetricsSource): MetricFamily[] {
   const { instance_id, role, leader } = instance.getReadiness();
   if (role === undefined || leader === undefined) return [];
@@ -127,7 +127,7 @@ function getInstanceFamilies({ instance }: MetricsSource): MetricFamily[] {
   ];
 }
 
-/** One for all emulators of a process. The first request starts it: without requests it costs nothing. */
+/** One monitor for all emulators of a process. It starts with the first request, so it costs nothing before. */
 let delay: IntervalHistogram | undefined;
 
 function getProcessMetrics(): MetricFamily[] {
@@ -179,9 +179,9 @@ function getProcessMetrics(): MetricFamily[] {
 }
 
 function startDelayMonitor(): IntervalHistogram {
-  const begun = monitorEventLoopDelay({ resolution: 20 });
-  begun.enable();
-  return begun;
+  const monitor = monitorEventLoopDelay({ resolution: 20 });
+  monitor.enable();
+  return monitor;
 }
 
 const createGauge = (name: string, help: string, value: number, unit?: MetricFamily["unit"]): MetricFamily => ({
@@ -201,7 +201,7 @@ const createCounter = (
 const toSamples = (label: string, counts: ReadonlyMap<string, number>): MetricSample[] =>
   [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }));
 
-/** A part of an Accept header: a range of types with its parameters, and how much it is wanted. */
+/** A part of an Accept header: a media range with its parameters and its weight. */
 interface MediaRange {
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;
@@ -209,8 +209,8 @@ interface MediaRange {
 }
 
 /**
- * Whether a scraper prefers OpenMetrics to the text format: by the most specific range that fits each (RFC 9110,
- * 12.5.1). A scraper that accepts everything alike gets the text, as from exporters of others.
+ * Whether a scraper prefers OpenMetrics to the text format, by the most specific matching range of each (RFC 9110,
+ * 12.5.1). A scraper without a preference gets the text format, as from other exporters.
  */
 function acceptsOpenMetrics(accept: string | undefined): boolean {
   const ranges = parseRanges(accept ?? "");
@@ -220,7 +220,7 @@ function acceptsOpenMetrics(accept: string | undefined): boolean {
   return open >= (plain ?? 0);
 }
 
-/** Ranges of the type that accept the version, whether they name it or none. */
+/** Ranges of the type that name the version, or no version. */
 function getWeight(ranges: readonly MediaRange[], type: string, version?: string): number | undefined {
   const weights = ranges
     .filter((range) => range.type === type && [undefined, version].includes(range.parameters.get("version")))

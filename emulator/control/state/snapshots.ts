@@ -25,12 +25,12 @@ export const snapshotHandlers = {
   "snapshots.list": async (_, { snapshots }) => (await snapshots.list()).map(toSnapshotRecord),
 
   "snapshots.show": async ({ params: { name } }, { snapshots, fail }) => {
-    const { store, head, kept } = await snapshots.load(name).catch(rejectSnapshotError(fail));
+    const { store, head, snapshotHead } = await snapshots.load(name).catch(rejectSnapshotError(fail));
     return {
       ...toSnapshotRecord(await snapshots.find(name)),
       written_by: String(head.written_by),
       ...(await countRows(store, snapshots.collections)),
-      faults: kept.beside.faults.faults.length,
+      faults: snapshotHead.beside.faults.faults.length,
     };
   },
 
@@ -80,7 +80,7 @@ interface RewindRequest {
   readonly steps?: number | undefined;
 }
 
-/** Exactly one is given. */
+/** Exactly one is set. */
 function toRewindTarget({ to, before, steps = 0 }: RewindRequest): RewindTarget {
   if (to !== undefined) return { to: Date.parse(to) };
   if (before === undefined) return { steps };
@@ -88,14 +88,14 @@ function toRewindTarget({ to, before, steps = 0 }: RewindRequest): RewindTarget 
   return { before: ref?.by === "cause" ? ref.id : before };
 }
 
-/** The part of the request that is missing in the history. */
+/** What the history does not have for the request. */
 function describeMissing({ to, before, steps }: RewindRequest, counted: number | undefined): string {
   if (to !== undefined) return `to ${to}: the history does not include that time`;
   if (before !== undefined) return `to before ${before}: the history does not include it`;
   return `${pluralize(steps ?? 0, "step")}: the history ${counted ? `has ${counted}` : "is empty"}`;
 }
 
-/** False if it is asked to go back before something that nothing follows from. */
+/** False if the request names a cause without any effects. */
 const isOfCause = ({ before }: RewindRequest): boolean => before === undefined || parseTraceRef(before)?.by === "cause";
 
 interface FailSnapshot {
@@ -103,7 +103,7 @@ interface FailSnapshot {
   (code: "unusable-snapshot", data: { name: string; reason: string }): never;
 }
 
-/** The declared words for a snapshot that is not there or cannot be used. */
+/** The declared failures for a snapshot that is missing or unusable. */
 export const rejectSnapshotError =
   (fail: FailSnapshot) =>
   (error: unknown): never => {

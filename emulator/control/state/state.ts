@@ -12,10 +12,10 @@ export const stateHandlers = {
   "state.export": (_, { store }) => new JsonPieces(store.export()),
 
   "state.import": async ({ body }, { store, blobs, clusters, clock, snapshots, fail }) => {
-    const here = clusters.map((cluster) => cluster.id);
-    const there = findClusterIds(body);
-    if (there && there.join() !== here.join())
-      fail("foreign-clusters", { here: here.join(", "), there: there.join(", ") });
+    const ownIds = clusters.map((cluster) => cluster.id);
+    const importedIds = findClusterIds(body);
+    if (importedIds && importedIds.join() !== ownIds.join())
+      fail("foreign-clusters", { own: ownIds.join(", "), imported: importedIds.join(", ") });
     const lacking = permanentCollections.find((name) => getRows(body, name).length === 0);
     if (Number(body.svc_state) <= formatVersion && lacking) fail("invalid-state", { reason: `it has no ${lacking}` });
     const next = store.beside();
@@ -49,13 +49,13 @@ export const stateHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** Rows that every seed writes, and nothing removes: without these no listener could answer. */
+/** Every seed has these rows and nothing removes them. Without them no listener could respond. */
 const permanentCollections = [clusterRows.name, appRows.name, clockState.name];
 
 const getRows = ({ rows }: Readonly<Record<string, unknown>>, name: string): readonly unknown[] =>
   [(rows as Readonly<Record<string, unknown>> | undefined)?.[name] ?? []].flat();
 
-/** The clusters of an exported state in the order of its seed; undefined when it does not look like one. */
+/** The clusters of an exported state in seed order; undefined if it does not look like a state. */
 function findClusterIds(document: Readonly<Record<string, unknown>>): string[] | undefined {
   const rows = getRows(document, clusterRows.name);
   return rows.length > 0 ? rows.map((row) => String((row as { id?: unknown } | null)?.id)) : undefined;

@@ -9,13 +9,12 @@ import { mappingTables as tables } from "../../router/mapping/tables.ts";
 import type { Mapping, View } from "../../store/port.ts";
 import { users, type Workspace, workspaces } from "../../world/workspaces.ts";
 
-/** The routing data of a workspace, by the table that has it. */
+/** The routing data of a workspace, by table. */
 export type WorkspaceRouting = Readonly<Record<keyof typeof tables | "signatories", string[]>>;
 
 /**
- * Identifiers that lead to a workspace and are mapped to its cluster: of its key, its people, its invitations, its apps
- * and devices, and the signers of its contracts. Identifiers that also lead to another workspace of the cluster are not
- * among them.
+ * Identifiers that map a workspace to its cluster: of its key, its people, its invitations, its apps and devices, and
+ * the signatories of its contracts. Identifiers that another workspace of the cluster also has are excluded.
  */
 export async function readWorkspaceRouting(view: View, workspace: Workspace): Promise<WorkspaceRouting> {
   const { id, cluster_id } = workspace;
@@ -34,10 +33,10 @@ export async function readWorkspaceRouting(view: View, workspace: Workspace): Pr
   const isOwn = (workspaceId: number) => workspaceId === id;
   const isNeighbor = (workspaceId: number) => neighborIds.has(workspaceId);
   const filterMapped = async (table: Mapping, keys: readonly string[], others: readonly string[] = []) => {
-    const kept = new Set(others);
+    const mappedKeys = new Set(others);
     const found: string[] = [];
     for (const key of new Set(keys)) {
-      if (!kept.has(key) && (await view.lookup(table, key)) === cluster_id) found.push(key);
+      if (!mappedKeys.has(key) && (await view.lookup(table, key)) === cluster_id) found.push(key);
     }
     return found;
   };
@@ -68,7 +67,7 @@ export async function readWorkspaceRouting(view: View, workspace: Workspace): Pr
   };
 }
 
-/** Of devices that people of the workspace have approved. */
+/** Devices that people of the workspace have approved. */
 async function listUserCodes(view: View, people: ReadonlySet<number>): Promise<string[]> {
   const codes: string[] = [];
   for (const { device_code, user_id } of await view.list(deviceApprovals)) {
@@ -83,14 +82,15 @@ async function listSignatories(
   cluster: string,
   isOwn: (workspaceId: number) => boolean,
 ): Promise<string[]> {
-  const own = new Set<string>();
+  const ownHashes = new Set<string>();
   const others = new Set<string>();
   for (const contract of await view.list(contracts)) {
     if (contract.cluster_id !== cluster) continue;
-    for (const { email } of contract.signatories) (isOwn(contract.workspace_id) ? own : others).add(hashEmail(email));
+    for (const { email } of contract.signatories)
+      (isOwn(contract.workspace_id) ? ownHashes : others).add(hashEmail(email));
   }
   const found: string[] = [];
-  for (const hash of own) {
+  for (const hash of ownHashes) {
     if (!others.has(hash) && (await view.get(signatories, buildSignatoryKey(cluster, hash)))) found.push(hash);
   }
   return found;

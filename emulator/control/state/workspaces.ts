@@ -13,8 +13,8 @@ export const workspaceHandlers = {
   "emulator.workspaces": (_, { store }) =>
     store.read(async (view) => Promise.all((await view.list(workspaces)).map((row) => toWorkspaceRecord(view, row)))),
 
-  "emulator.create-workspace": async ({ body }, world) => {
-    const { store, clusters, ids, getStandardSet, fail } = world;
+  "emulator.create-workspace": async ({ body }, context) => {
+    const { store, clusters, ids, getStandardSet, fail } = context;
     const { name, template, cluster_id } = body;
     const cluster =
       cluster_id === undefined
@@ -26,10 +26,11 @@ export const workspaceHandlers = {
         known: clusters.map(({ id }) => id),
       });
     if (cluster.external) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
-    const set = template === "demo" ? getStandardSet() : { ...getStandardSet(), ...nothing };
+    const set = template === "demo" ? getStandardSet() : { ...getStandardSet(), ...emptySet };
     const made = await store.transaction("emulator.create-workspace", async (tx) => {
-      const there = (await tx.list(workspaces)).find((one) => one.name.toLowerCase() === name.toLowerCase());
-      if (there) return fail("workspace-there", { name: there.name, id: there.id, cluster: there.cluster_id });
+      const existing = (await tx.list(workspaces)).find((one) => one.name.toLowerCase() === name.toLowerCase());
+      if (existing)
+        return fail("workspace-there", { name: existing.name, id: existing.id, cluster: existing.cluster_id });
       const email = `admin@${ids.uuid()}.example`;
       const owner = { name, email, designation: null };
       const founding = { name, industry: null, use_case: null, owner };
@@ -64,7 +65,7 @@ export const workspaceHandlers = {
   },
 } satisfies ControlHandlers;
 
-const nothing = { roles: [], contract_types: [], templates: [], workflows: [] };
+const emptySet = { roles: [], contract_types: [], templates: [], workflows: [] };
 
 async function toWorkspaceRecord(view: View, row: Workspace) {
   const ofRow = { by: "workspace", equals: row.id } as const;

@@ -14,9 +14,9 @@ type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 
 /** The relevant fields of an event or a form of chat_a. */
 interface ChatMessage {
-  /** Its team, then its enterprise: the first that is mapped decides. */
+  /** Its team, then its enterprise. The first one that is mapped decides. */
   readonly teams: readonly (string | undefined)[];
-  /** Set when chat_a asks the URL to prove itself. */
+  /** Set if chat_a verifies the URL. */
   readonly challenge?: string;
   /** chat_a probes the certificate, unsigned. */
   readonly isSslCheck?: boolean;
@@ -44,8 +44,8 @@ function parseMessage(request: Pick<ReceivedRequest, "headers" | "body">): ChatM
 }
 
 /**
- * The two headers that sign a message: `x-<app>-signature` and `x-<app>-request-timestamp`. Real senders put the app's
- * own name where the specification writes chat_a, so any name will do.
+ * The two headers that sign a message: `x-<app>-signature` and `x-<app>-request-timestamp`. Real senders use the app's
+ * own name where the specification has chat_a, so any name is accepted.
  */
 function findSignature(headers: ReceivedRequest["headers"]) {
   for (const name of Object.keys(headers)) {
@@ -65,7 +65,9 @@ async function verify(call: ChatACall): Promise<void> {
   call.fail("bad-chat-a-signature");
 }
 
-/** Hands a message of chat_a on, raw, to its team's cluster if that is among `candidates`, else to all of them. */
+/**
+ * Forwards a message of chat_a unchanged to its team's cluster if that is among `candidates`, otherwise to all of them.
+ */
 async function receive(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
   const { teams, challenge, isSslCheck } = parseMessage(call.request);
   if (!isSslCheck) await verify(call);
@@ -84,13 +86,13 @@ async function receive(call: ChatACall, candidates: () => readonly Cluster[]): P
   );
 }
 
-/** The interaction routes answer an object: an empty success becomes `{}` (DECISIONS.md, R21). */
+/** The interaction routes respond with an object: an empty success becomes `{}` (DECISIONS.md, R21). */
 async function withObject(call: ForwardCall, answering: Promise<Passthrough>): Promise<Passthrough> {
   const answer = await answering;
   if (answer.status < 200 || answer.status > 299) return answer;
   const body = await concatBody(answer.body).catch(() => call.fail("no-cluster-reachable"));
   if (body.length === 0) return createRouterResponse({});
-  // Its length is counted when it is sent.
+  // Its length is computed when it is sent.
   const headers = answer.rawHeaders.filter((_, i, all) => all[i - (i % 2)]!.toLowerCase() !== "content-length");
   return new Passthrough(answer.status, headers, body);
 }

@@ -36,7 +36,7 @@ async function verify(call: SignedCall): Promise<void> {
   }
 }
 
-/** The target as sent, behind the name by which callers know the router. */
+/** The target as sent, with the public address of the router. */
 const buildPublicUrl = (publicUrl: string, target: string): string => publicUrl + (originForm(target) ?? target);
 
 export const crmAHandlers = {
@@ -44,13 +44,16 @@ export const crmAHandlers = {
   "crm-a.cards": (_, call) => verifyAndForward(call),
 } satisfies RouterHandlers;
 
-/** Credentials and payload come in the query. */
+/** Credentials and payload are in the query. */
 async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
   await verify(call);
   return forwardToOne(call, await findCrmOwner(call, buildOwnerTarget(call.request.target)));
 }
 
-/** A query with whom the CRM names by its own names: identifiers decide as in any request (DECISIONS.md, R14 and R29). */
+/**
+ * A query with the CRM's identifiers, under the usual names, so that they decide as in any request (DECISIONS.md, R14
+ * and R29).
+ */
 function buildOwnerTarget(target: string): string {
   const query = new URLSearchParams(queryOf(target));
   const email = query.get("userEmail");
@@ -62,13 +65,16 @@ function buildOwnerTarget(target: string): string {
 
 type CanvasCall = SingleClusterCall & RouterCall<"index-url-not-allowed">;
 
-/** The page loads its front end from there; the router never fetches it (DECISIONS.md, R28). */
+/** The page loads its front end from there. The router never fetches it (DECISIONS.md, R28). */
 async function requireAllowed(call: CanvasCall, wanted: string | null | undefined): Promise<void> {
   const { crm_b } = await call.store.read(readApps);
   if (resolveFrontEnd(crm_b, wanted) === "refused") call.fail("index-url-not-allowed");
 }
 
-/** A query with whom the context of a signed request names: identifiers decide as in any request (DECISIONS.md, R14). */
+/**
+ * A query with the identifiers in the context of a signed request, so that they decide as in any request (DECISIONS.md,
+ * R14).
+ */
 function buildTarget(context: unknown): string {
   const named = new URLSearchParams();
   const email = stringAt(context, "user", "email");
@@ -97,7 +103,7 @@ export const crmBHandlers = {
 } satisfies RouterHandlers;
 
 /**
- * The owner of the object that a CRM names in a target's query; without an owner it belongs to the first cluster
+ * The owner of the object in a target's query. Without an owner it belongs to the first cluster
  * (DECISIONS.md, R28, R29).
  */
 async function findCrmOwner(call: Pick<RouterCall, "store" | "clusters">, target: string): Promise<Cluster> {

@@ -23,7 +23,7 @@ export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ bod
   return reply(200, tokens, noStoreHeaders);
 };
 
-/** A token endpoint of OAuth wants the secret (RFC 6749, 3.2.1), for which AccessTokenGetRequest has no field. */
+/** An OAuth token endpoint requires the secret (RFC 6749, 3.2.1), for which AccessTokenGetRequest has no field. */
 async function noteUnproven({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
   const sent = parseForm(request) ?? new Map(Object.entries(parseJsonObject(request.body) ?? {}));
   const client_secret = sent.get("client_secret") ?? undefined;
@@ -33,9 +33,9 @@ async function noteUnproven({ request, store, finding }: RouterCall, client_id: 
 }
 
 /**
- * Hands out the tokens of a device grant, or rejects. At the first poll after AUTHORIZED `request` is forwarded to the
- * cluster, outside any transaction; meanwhile the grant is claimed. A cluster that is down leaves the code as good as
- * it was (DECISIONS.md, R30).
+ * Returns the tokens of a device grant, or rejects. The first poll after AUTHORIZED is forwarded to the cluster,
+ * outside of transactions, while the grant is claimed. If the cluster is down, the code stays valid (DECISIONS.md,
+ * R30).
  */
 export async function issueDeviceTokens(
   call: RouterCall<PollError | "token-cluster-down">,
@@ -70,11 +70,11 @@ function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<P
 async function requestTokens(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<TokenOutcome> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { refused: "token-cluster-down" };
-  const own = withTarget(await withOwnCredentials(call, cluster), request.target);
-  return answerFrom(call, cluster.id, await requestCluster(call, cluster, own));
+  const clusterRequest = withTarget(await withOwnCredentials(call, cluster), request.target);
+  return answerFrom(call, cluster.id, await requestCluster(call, cluster, clusterRequest));
 }
 
-/** Errors that the cluster itself may return; all its other rejections mean that the code is invalid. */
+/** Errors that the cluster itself may return. All its other rejections mean that the code is invalid. */
 const refusals = lookupTable<PollError>({
   authorization_pending: "authorization-pending",
   slow_down: "authorization-pending",
@@ -101,7 +101,7 @@ function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResp
 }
 
 /**
- * The tokens in a response. Members that do not fit are dropped: the cluster has issued the tokens, and will not do so
+ * The tokens in a response. Invalid fields are dropped, because the cluster has issued the tokens and will not do so
  * again. Some clients always read `scope`, which a cluster may omit (RFC 6749, 5.1; DECISIONS.md, R30).
  */
 function readTokens(body: Readonly<Record<string, unknown>>) {
@@ -134,7 +134,7 @@ type PollResult =
   | { readonly kind: "authorized"; readonly grant: DeviceGrant };
 
 /**
- * Checks a poll in the order of DECISIONS.md, P2: unknown code, wrong client, expired, early, denied, pending,
+ * Checks a poll in this order (DECISIONS.md, P2): unknown code, wrong client, expired, early, denied, pending,
  * authorized. A poll during a request to the cluster has to wait.
  */
 export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: PollTime): PollResult {
@@ -153,7 +153,7 @@ export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now:
 }
 
 /**
- * Whether less than the interval has passed since the last poll, on the clock that went further: clients sleep in
+ * Whether the interval has not yet passed since the last poll, by the clock that advanced more: clients sleep in
  * wall-clock time, while virtual time may stand still (DECISIONS.md, P3).
  */
 function isEarly({ last_poll, interval }: DeviceGrant, { at, wall_at }: PollTime): boolean {

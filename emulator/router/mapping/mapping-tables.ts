@@ -11,7 +11,7 @@ interface BulkRequest<Body> {
 }
 type BulkCall = RouterCall<"unknown-cluster" | "foreign-cluster-key">;
 
-/** Maps a list in one transaction; the last writer wins and learns how many it took over (DECISIONS.md, R9). */
+/** Maps a list in one transaction. The last writer wins, and gets the number of moved keys (DECISIONS.md, R9). */
 const createMapHandler =
   <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
   async ({ body }: BulkRequest<Body>, call: BulkCall) => {
@@ -21,7 +21,7 @@ const createMapHandler =
     return reply(200, true, { "x-svc-moved": String(moved) });
   };
 
-/** Removes those of a list that belong to the cluster; the others are ignored (DECISIONS.md, R10). */
+/** Removes the listed keys that belong to the cluster, and ignores the others (DECISIONS.md, R10). */
 const createUnmapHandler =
   <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
   async ({ body }: BulkRequest<Body>, call: BulkCall) => {
@@ -35,7 +35,7 @@ const listClients = (body: { readonly client_ids: string[] }) => body.client_ids
 const listTokens = (body: { readonly tokens: string[] }) => body.tokens;
 const listTeams = (body: { readonly chat_a_team_id_list: string[] }) => body.chat_a_team_id_list;
 
-/** Keys of the table external_integrations: an external id means something only together with its type. */
+/** Keys of the table external_integrations: an external id is only meaningful with its type. */
 const listIntegrationKeys = (body: { readonly external_id_list: string[]; readonly integration_type: string }) =>
   body.external_id_list.map((id) => `${body.integration_type}:${id}`);
 
@@ -66,7 +66,7 @@ export const mappingTableHandlers = {
   "external-integrations.unmap": createUnmapHandler(tables.external_integrations, listIntegrationKeys),
 } satisfies RouterHandlers;
 
-/** ClusterInfoDomain; a bare origin is printed with its slash (DECISIONS.md, R37). */
+/** ClusterInfoDomain. A bare origin gets a slash (DECISIONS.md, R37). */
 const toClusterInfo = ({ id, label, url }: Cluster) => ({
   cluster_id: id,
   cluster_label: label,

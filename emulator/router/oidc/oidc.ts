@@ -19,19 +19,21 @@ import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrant
 
 const deviceTokenPath = redeemDeviceCode.path;
 
-/** A call for which the router asks clusters itself; one that is late counts as one that is down. */
+/** A call for which the router itself requests clusters. One that times out counts as down. */
 type IdentityCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
 const fresh = { "cache-control": "no-store" };
 
-/** Clients wait for keys before they answer anyone: a cluster that hangs must not block them (DECISIONS.md, R35). */
+/**
+ * Clients wait for keys before they respond to anyone, so a cluster that hangs must not block them (DECISIONS.md, R35).
+ */
 const identityTimeoutMs = 2_000;
 
-/** An emulated cluster never hangs, but makes its first key when it is asked for it. */
+/** An emulated cluster never hangs, but creates its first key on request. */
 const getIdentityTimeout = ({ settings }: IdentityCall, { external }: Cluster): number =>
   external ? Math.min(identityTimeoutMs, settings.upstreamTimeoutMs) : settings.upstreamTimeoutMs;
 
-/** Asks every cluster again; keys of a cluster that is down are omitted (DECISIONS.md, P5). */
+/** Requests the keys of every cluster each time, without those of clusters that are down (DECISIONS.md, P5). */
 const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   refuseLoop(call);
   const request = await withOwnCredentials(call, "several");
@@ -52,7 +54,7 @@ const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, 
 export const forwardServerMetadata = async (call: IdentityCall): Promise<Passthrough> =>
   createRouterResponse(createAuthorizationServerMetadata(await fetchConfiguration(call)), fresh);
 
-/** The configuration of the first cluster, in the order of the seed, that gives one (DECISIONS.md, R35). */
+/** The configuration of the first cluster in seed order that returns one (DECISIONS.md, R35). */
 async function fetchConfiguration(call: IdentityCall) {
   refuseLoop(call);
   const request = withTarget(await withOwnCredentials(call, "several"), showDiscovery.path);
@@ -70,7 +72,7 @@ function refuseLoop({ forwarder, request, fail }: IdentityCall): void {
   if (forwarder.isOwn(request)) fail("forwarding-loop");
 }
 
-/** Which parameter of a token request carries the prefix of its cluster. */
+/** The parameter of a token request that has the prefix of its cluster. */
 const prefixed = { authorization_code: "code", refresh_token: "refresh_token" } as const;
 
 const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
@@ -87,8 +89,8 @@ const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
 type TokenCall = Parameters<RouterHandler<"oidc.token">>;
 
 /**
- * The specification redeems device codes elsewhere, but standard clients know no other token endpoint than that of
- * discovery (RFC 8628, 3.4; DECISIONS.md, R30). The cluster is asked where it expects to be.
+ * The specification redeems device codes elsewhere, but standard clients only use the token endpoint of discovery (RFC
+ * 8628, 3.4; DECISIONS.md, R30). The path at the cluster is the usual one.
  */
 async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[1]): Promise<Passthrough> {
   const { request, store } = call;
@@ -103,7 +105,7 @@ async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[
   return createRouterResponse(tokens, noStoreHeaders);
 }
 
-/** The token is decoded, not verified: that is the cluster's business (DECISIONS.md, R36). */
+/** The token is decoded but not verified, which is up to the cluster (DECISIONS.md, R36). */
 const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
   const [, token = call.fail("no-access-token")] =
     /^bearer\s+(\S.*)$/i.exec(call.request.headers.authorization ?? "") ?? [];
@@ -123,10 +125,10 @@ export const oidcHandlers = {
 /** A JSON Web Key of some kind. */
 type Jwk = { readonly kty: string } & Readonly<Record<string, unknown>>;
 
-/** Members of private keys (RFC 7518, 6). Clients reject a key set that holds one. */
+/** Fields of private keys (RFC 7518, 6). Clients reject a key set with one of them. */
 const secret = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/** The public keys of several sets; the same key once, since two of one id are ambiguous to every client. */
+/** The public keys of several sets without duplicates, because clients cannot handle two with one id. */
 function filterPublicKeys(keys: readonly unknown[]): Jwk[] {
   const found = new Map<string, Jwk>();
   for (const key of keys) {

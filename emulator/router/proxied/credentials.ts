@@ -8,9 +8,9 @@ import { mappingTables } from "../mapping/tables.ts";
 type CredentialContext = Pick<RouterCall, "request" | "store" | "clusters" | "hideControlTokens" | "finding">;
 
 /**
- * The request as one cluster may see it, or as several may: without keys of other clusters, without the API key of a
- * workspace of another cluster, and without tokens of the control plane. Of several none is known to own a credential
- * (DECISIONS.md, R14).
+ * The request for one cluster or for several: without keys of other clusters, without the API key of a workspace of
+ * another cluster, and without tokens of the control plane. If it goes to several, no credential is known to belong to
+ * one of them (DECISIONS.md, R14).
  */
 export async function withOwnCredentials(
   call: CredentialContext,
@@ -33,14 +33,16 @@ export async function withOwnCredentials(
 const isKeyOf = (key: string, to: Cluster | "several"): boolean =>
   to !== "several" && isEqualInConstantTime(key, to.key);
 
-/** A client that is mapped to no cluster may be of the one that the request names otherwise. */
+/** A client without a mapping may belong to the cluster that the request names in another way. */
 async function mayHaveClient({ store }: CredentialContext, clientId = "", to: Cluster | "several"): Promise<boolean> {
   if (to === "several") return false;
   const owner = await store.read((view) => view.lookup(mappingTables.cluster_clients, clientId));
   return owner === undefined || owner === to.id;
 }
 
-/** Team operations of chat_a take the key of a cluster as a bearer token, so it may come so elsewhere. */
+/**
+ * Team operations of chat_a accept the key of a cluster as a bearer token, so it may appear there in other requests.
+ */
 function mayHaveAuthorization(
   { clusters, hideControlTokens }: CredentialContext,
   authorization: string,

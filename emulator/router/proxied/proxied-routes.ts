@@ -8,17 +8,17 @@ import { findIdentifiers, type Identifier, listInviteTokenIdentifiers } from "..
 import { findOwners } from "../resolve/resolve.ts";
 import { forwardTo, forwardToAll } from "./forward.ts";
 
-/** Reaches the owner of the first mapped identifier, else all clusters (DECISIONS.md, R34). */
+/** Reaches the owner of the first mapped identifier, otherwise all clusters (DECISIONS.md, R34). */
 const forwardToOwner = async (call: ForwardCall, ...identifiers: readonly Identifier[]) =>
   forwardTo(call, await findOwners(call, identifiers));
 
-/** An invite's table follows from its kind; of an unknown kind both are asked, the creator's first. */
+/** The kind of an invite determines its table. For an unknown kind both are searched, the creator's first. */
 function inviteOf({ email_type, token }: { readonly email_type: string; readonly token: string }): Identifier[] {
   const kind = findInvitationKind(email_type);
   return kind ? [{ table: `${kind}_tokens`, key: token }] : [...listInviteTokenIdentifiers(token)];
 }
 
-/** A state that begins with `{cluster_id}_` was made by that cluster (DECISIONS.md, R26 and R34). */
+/** A state that starts with `{cluster_id}_` was issued by that cluster (DECISIONS.md, R26 and R34). */
 const toStateIdentifier = ({ state = "" }: { readonly state?: string | undefined }): Identifier => ({
   table: "prefix",
   key: state,
@@ -47,7 +47,7 @@ export const proxiedHandlers = {
 export const catchAllHandlers = {
   "catch-all": async (_, call) => {
     const { method, target } = call.request;
-    // The specification does not name it, and no cluster knows the router's URLs.
+    // The specification does not have it, and clusters do not know the router's URLs.
     const isOwn = method === "GET" && isServerMetadata(parseRequestTarget(target).path, call.settings.publicUrl);
     return isOwn ? forwardServerMetadata(call) : forwardTo(call, await findOwners(call, findIdentifiers(call.request)));
   },

@@ -9,19 +9,19 @@ import type { RouterCall } from "../context.ts";
 import { toUserCodeKey } from "../device/rows.ts";
 import type { MappingTable } from "../mapping/tables.ts";
 
-/** A value in a request that may identify its owner, by the table that maps it. */
+/** A value in a request that may identify its owner, and the table that maps it. */
 export interface Identifier {
-  /** `cluster`: the id itself. `prefix`: a token that begins with it. `signatories`: perhaps several clusters. */
+  /** `cluster`: the id itself. `prefix`: a token that starts with it. `signatories`: possibly several clusters. */
   readonly table: MappingTable | "cluster" | "prefix" | "signatories";
   readonly key: string;
 }
 
-/** The service whose ids are meant where a request names none; the only one there is. */
+/** The service for ids in a request that names none. There is only one. */
 const defaultIntegration = "CHAT_B";
 
 /**
- * All values in a request that may identify its owner, in the order in which they decide: by kind, and for each kind in
- * the query, then at the top of a JSON or form body, then in a header (DECISIONS.md, R14).
+ * All values in a request that may identify its owner, in order of precedence: by kind, and for each kind in the query,
+ * then at the top of a JSON or form body, then in a header (DECISIONS.md, R14).
  */
 export function* findIdentifiers(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Generator<Identifier> {
   const { headers } = request;
@@ -61,7 +61,7 @@ export function* findIdentifiers(request: Pick<ReceivedRequest, "target" | "head
     yield { table: "external_integrations", key: `${integration}:${id}` };
   }
   yield* yieldNamed("signatories", "signatory_hash");
-  // Last: a session says where a person signed in before, which need not be where this request belongs.
+  // Last, because a session belongs to an earlier sign-in, which may have been at another cluster.
   const session = findSession(headers);
   if (session !== undefined) yield { table: "prefix", key: session };
 }
@@ -73,15 +73,15 @@ function* findTokenOwners(token: string): Generator<Identifier> {
   if (claim !== undefined) yield { table: "cluster", key: claim };
 }
 
-/** An invite token that may be a creator's or a counterparty's. */
+/** An invite token, which may be a creator's or a counterparty's. */
 export function* listInviteTokenIdentifiers(token: string): Generator<Identifier> {
   yield { table: "creator_tokens", key: token };
   yield { table: "counterparty_tokens", key: token };
 }
 
 /**
- * All values of a name in a request: in the query, then at the top of its body, then in a header. `list`: a name whose
- * value is a list, all of whose items count.
+ * All values of a name in a request: in the query, then at the top of its body, then in a header. `list`: the value is
+ * a list, and all its items count.
  */
 interface FieldReader {
   (name: string): readonly string[];
@@ -109,7 +109,7 @@ export function readRequestFields(request: Pick<ReceivedRequest, "target" | "hea
   return Object.assign(readValues, { list });
 }
 
-/** The cluster that a request names, once its key was found to be of it (DECISIONS.md, R6 and R7). */
+/** The cluster that a request names, after its key was checked (DECISIONS.md, R6 and R7). */
 export function requireCluster(
   { clusters, caller, fail }: RouterCall<"unknown-cluster" | "foreign-cluster-key">,
   id: string,
@@ -120,7 +120,7 @@ export function requireCluster(
 }
 
 /**
- * The cluster whose id begins a value of the form `{cluster_id}_{rest}`. Ids may hold underscores themselves, so the
+ * The cluster whose id is the prefix of a value of the form `{cluster_id}_{rest}`. Ids may contain underscores, so the
  * longest known one counts (DECISIONS.md, P6).
  */
 export function findClusterByPrefix(clusters: readonly Cluster[], value: string | undefined): Cluster | undefined {

@@ -21,21 +21,21 @@ type RejectionCode =
   | "cluster-timeout";
 
 /**
- * Completes a signup: its cluster creates the workspace, the router maps its identifiers. The signup is claimed during
- * the request to the cluster, and valid again if that fails; rejections of the cluster are forwarded (DECISIONS.md,
- * R24, E4).
+ * Completes a signup: its cluster creates the workspace, and the router maps its identifiers. The signup is claimed
+ * during the request to the cluster, and valid again if that fails. Rejections of the cluster are forwarded
+ * (DECISIONS.md, R24, E4).
  */
 export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ body }, call) => {
   const { store } = call;
   const { signup, cluster } = await claim(call, body);
-  const asked = cluster.external ? call.request : requestOf(call, cluster, signup, body);
-  const answer = await answerOf(call, cluster, asked).catch(async (error: unknown) => {
+  const completionRequest = cluster.external ? call.request : requestOf(call, cluster, signup, body);
+  const answer = await answerOf(call, cluster, completionRequest).catch(async (error: unknown) => {
     await endClaim(store, signup, async () => null);
     throw error;
   });
   if (answer.status >= 300) {
     await endClaim(store, signup, async () => null);
-    return sandboxExternalPage(cluster, answer.whole);
+    return sandboxExternalPage(cluster, answer.passthrough);
   }
   const { workspace_id, client_id, creator_tokens } = CreatedWorkspace.parse(answer.body ?? {});
   const isMapped = await endClaim(
@@ -59,8 +59,8 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
 };
 
 /**
- * Reports whether the signup has its workspace now. Nothing happens when the state was replaced while the cluster was
- * asked: the signup is not of this state.
+ * Stores whether the signup has its workspace. Nothing happens if the state was replaced during the request to the
+ * cluster, because the signup belongs to the old state.
  */
 const endClaim = (
   store: RouterCall["store"],
@@ -83,7 +83,7 @@ const claim = (
   call.store.transaction("trial.complete", async (tx) => {
     const { clusters, fail } = call;
     const signup = await findSignupByToken(tx, token);
-    // A signup that another caller is completing will be used in a moment.
+    // Another request is completing the signup, which will be used soon.
     if (!signup || signup.workspace || signup.claimed) return fail("unknown-signup-token");
     const cluster =
       findClusterAt(clusters, cluster_location) ??
@@ -93,7 +93,7 @@ const claim = (
     return { signup, cluster };
   });
 
-/** By id, then by label, which is the name of the region; the first one by default. */
+/** By id, then by label, which is the name of the region. The default is the first one. */
 const findClusterAt = (clusters: readonly Cluster[], location: string | null | undefined): Cluster | undefined =>
   location === undefined || location === null
     ? clusters[0]
@@ -106,7 +106,7 @@ const readAnswers = ({ token: _, ...body }: SignupForm): TrialAnswers => ({
   invited_users: body.invited_users ?? [],
 });
 
-/** Request to an emulated cluster; an external one gets the unchanged request. */
+/** Request to an emulated cluster. An external one gets the unchanged request. */
 function requestOf(
   { request }: RouterCall,
   cluster: Cluster,

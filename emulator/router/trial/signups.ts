@@ -18,7 +18,7 @@ const TrialAnswers = z.strictObject({
 });
 export type TrialAnswers = z.infer<typeof TrialAnswers>;
 
-/** A trial signup, pending until its workspace exists (DECISIONS.md, R23 to R25). */
+/** A trial signup, which is pending until its workspace exists (DECISIONS.md, R23 to R25). */
 const TrialSignup = z.strictObject({
   id: z.int(),
   token: z.string(),
@@ -46,7 +46,7 @@ export const trialSignups = rows<TrialSignup, "token" | "email" | "claimed">({
   },
 });
 
-/** The states of OAuth signups under way: each is good for one callback. */
+/** The states of pending OAuth signups. Each is valid for one callback. */
 export const trialStates = rows<{ readonly state: string; readonly provider: "ProviderA" | "ProviderB" | "ProviderC" }>(
   {
     name: "trial_states",
@@ -62,8 +62,8 @@ export async function findSignupByEmail(view: View, email: string): Promise<Tria
 }
 
 /**
- * Whether an address has its place already: completing its signup would move a person to another cluster
- * (DECISIONS.md, R23).
+ * Whether an address is already mapped: completing its signup would move a person to another cluster (DECISIONS.md,
+ * R23).
  */
 export const isEmailTaken = async (
   view: View,

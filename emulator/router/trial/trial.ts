@@ -18,7 +18,10 @@ const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => 
   );
 };
 
-/** Callers on the test list pass with anything but `fail`; all others need the seed's word (DECISIONS.md, R23). */
+/**
+ * Addresses on the test list pass with any answer except `fail`. All others need the seed's permission (DECISIONS.md,
+ * R23).
+ */
 async function checkCaptcha(call: RouterCall<"captcha-failed">, given: string): Promise<void> {
   const { captcha } = await call.store.read(readApps);
   const { headers, remoteAddress } = call.request;
@@ -31,32 +34,32 @@ async function checkCaptcha(call: RouterCall<"captcha-failed">, given: string): 
 
 type SignupInput = Pick<TrialSignup, "email" | "oauth_provider" | "account_details">;
 
-/** The pending signup of an address, made now if it has none. */
+/** The pending signup of an address, created if it has none. */
 async function findPendingSignup(
   tx: Transaction,
-  world: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
+  context: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
   signup: SignupInput,
 ): Promise<TrialSignup> {
   const known = await findSignupByEmail(tx, signup.email);
-  if (known?.workspace || (await isEmailTaken(tx, world, known ?? signup))) world.fail("account-exists");
+  if (known?.workspace || (await isEmailTaken(tx, context, known ?? signup))) context.fail("account-exists");
   const made = known
-    ? // A user who comes back from a provider is better identified than before.
+    ? // A user who returns from a provider is identified more reliably than before.
       { ...known, ...(signup.oauth_provider && signup), email: known.email }
     : {
         id: tx.next("trial_signup"),
-        token: `trl_${world.ids.token(24)}`,
+        token: `trl_${context.ids.token(24)}`,
         ...signup,
         claimed: false,
         workspace: null,
         answers: null,
       };
   tx.put(trialSignups, made);
-  if (!known && !signup.oauth_provider) await sendTrialEmail(tx, world.clock.now(), made);
+  if (!known && !signup.oauth_provider) await sendTrialEmail(tx, context.clock.now(), made);
   await evictOldest(tx, trialSignups, { stays: ({ claimed }) => claimed });
   return made;
 }
 
-/** A user who signs up by e-mail continues with the token in it; no page of the emulator asks for it. */
+/** A user who signs up by e-mail continues with the token in it. No page of the emulator requires it. */
 async function sendTrialEmail(tx: Transaction, at: number, { email, token }: TrialSignup): Promise<void> {
   sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: at });
   await evictOldestTrials(tx);

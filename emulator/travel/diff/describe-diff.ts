@@ -21,7 +21,7 @@ import {
   type StateDifferences,
 } from "./compare.ts";
 
-/** One difference, in words first. */
+/** One difference, description first. */
 export interface DiffItem {
   readonly what: string;
   readonly collection: string;
@@ -35,12 +35,12 @@ export interface DiffReport {
   readonly items: readonly DiffItem[];
 }
 
-/** The most wanted ones come first; the rest in the order of the collections. */
+/** The most relevant ones come first, the rest in the order of the collections. */
 const first = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
 const placeOf = ({ collection }: DiffItem): number =>
   first.includes(collection) ? first.indexOf(collection) : first.length;
 
-/** Differences in the form of the API; `does` describes an entry of the schedule. */
+/** Differences in the format of the API; `does` describes a scheduled entry. */
 export function describeDiff(
   changes: StateDifferences,
   before: StoredFaults,
@@ -53,7 +53,7 @@ export function describeDiff(
     ...changes.mappings.map(describeMappingDiff),
     ...describeFaultDiff(before, after),
   ].sort((a, b) => placeOf(a) - placeOf(b));
-  // Numbers follow from rows; alone they show that a row came and went.
+  // Sequences follow from rows. They are only relevant if a row was added and removed again.
   if (items.length === 0)
     items.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(describeSequenceDiff));
   return { same: items.length === 0, items };
@@ -74,7 +74,7 @@ function describeRowDiff(change: RowDifference, all: readonly RowDifference[], d
   return { what, collection: collection.name, key: isSecret ? null : key, change: getChangeKind(change), fields };
 }
 
-/** By the contract's name, if it has changed too; a bare number is that of an internal row. */
+/** By the contract's name, if it has changed, too. A bare number is that of an internal row. */
 function getContractName(id: number, all: readonly RowDifference[]): string {
   const found = all.find(({ collection, key }) => collection.name === contracts.name && key === String(id));
   const kind = (found?.after ?? found?.before)?.kind;
@@ -91,9 +91,10 @@ function* describeFaultDiff(before: StoredFaults, after: StoredFaults): Generato
   for (const id of new Set([...before.faults, ...after.faults].map((fault) => fault.id))) {
     const [old, now] = [before, after].map(({ faults }) => faults.find((fault) => fault.id === id));
     if (old && now && old.matched === now.matched && old.hit === now.hit) continue;
-    const met = old && now ? `${now.matched - old.matched} more matches, ${now.hit - old.hit} affected` : undefined;
+    const matchSummary =
+      old && now ? `${now.matched - old.matched} more matches, ${now.hit - old.hit} affected` : undefined;
     const change = !old ? "new" : !now ? "gone" : "changed";
-    const what = `fault ${id}: ${met ?? change}`;
+    const what = `fault ${id}: ${matchSummary ?? change}`;
     yield { what, collection: "faults", key: String(id), change, fields: [] };
   }
 }
@@ -108,7 +109,7 @@ const describeSequenceDiff = ({ name, from, to }: SequenceDifference): DiffItem 
 
 type ChangeKind = "new" | "changed" | "gone";
 
-/** Describes an entry of the schedule by its kind, if that is known. */
+/** Describes a scheduled entry by its kind, if it is known. */
 type JobDescriber = (kind: string) => string | undefined;
 
 interface NameContext {
@@ -117,17 +118,17 @@ interface NameContext {
   readonly does: JobDescriber;
 }
 
-/** The meaning of a change, in the words of the domain. */
+/** The meaning of a change in domain terms. */
 function describeRow(change: RowDifference, names: NameContext): string {
   const { collection, key, before, after } = change;
-  const told = words[collection.name]?.(change, names);
-  if (told !== undefined) return told;
+  const description = words[collection.name]?.(change, names);
+  if (description !== undefined) return description;
   return `${collection.name.replaceAll("_", " ")} ${redactKey(key, after ?? before ?? {})}: ${describeGenerally(change)}`;
 }
 
 const getChangeKind = ({ before, after }: RowDifference): ChangeKind => (!before ? "new" : !after ? "gone" : "changed");
 
-/** New, gone, or changed in which fields. */
+/** New, deleted, or changed in which fields. */
 function describeGenerally(change: RowDifference): string {
   const kind = getChangeKind(change);
   if (kind !== "changed") return kind;
@@ -135,7 +136,7 @@ function describeGenerally(change: RowDifference): string {
   return `changed (${[...new Set(names)].join(", ")})`;
 }
 
-/** Some rows go by a code or a token. */
+/** The keys of some rows are codes or tokens. */
 const redactKey = (key: string, row: DiffRow): string =>
   Object.entries(row).some(([name, value]) => isSecretName(name) && value === key) ? "[redacted]" : redactTokens(key);
 
@@ -143,10 +144,10 @@ const redactKey = (key: string, row: DiffRow): string =>
 function describeFieldChange<R extends object>(
   change: RowDifference,
   field: keyof R & string,
-  whenNew: (row: R) => string,
+  describeNew: (row: R) => string,
 ): string {
   const [before, after] = [change.before as R | undefined, change.after as R | undefined];
-  if (!before && after) return whenNew(after);
+  if (!before && after) return describeNew(after);
   if (before && after && before[field] !== after[field]) return `${before[field]} → ${after[field]}`;
   return describeGenerally(change);
 }

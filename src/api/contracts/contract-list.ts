@@ -5,8 +5,7 @@ import { contracts } from "../services.ts";
 import { defineContractPage, ListedContract, NumberedContract, paging } from "./shapes.ts";
 
 /**
- * Fields that the list filters by (DECISIONS.md, F18). `order`: they also take [$gt], [$gte], [$lt] and
- * [$lte].
+ * Fields that the list filters by (DECISIONS.md, F18). Fields with `order` also accept [$gt], [$gte], [$lt] and [$lte].
  */
 export const contractFilters = {
   approvals_pending: "text",

@@ -131,7 +131,7 @@ export const deleteContact = operation({
   examples: [{ title: "Delete a contact", params: { counter_party_id: 1, contact_id: 1 } }],
 });
 
-const ours = assumed(
+const basis = assumed(
   "Its activities are specified, but no route that causes them is public. The routes follow those of contacts (DECISIONS.md, C29).",
 );
 
@@ -150,7 +150,7 @@ export const listAddresses = operation({
     rows: "results",
     columns: ["id", "line_one", "city_name", "country_name"],
   },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "List the addresses of a counterparty", params: { counter_party_id: 1 } }],
 });
 
@@ -166,7 +166,7 @@ export const createAddress = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_ADDRESS_CREATED"],
   cli: { command: "contracts addresses create" },
-  basis: ours,
+  basis: basis,
   examples: [
     {
       title: "Add an office",
@@ -200,7 +200,7 @@ export const updateAddress = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_ADDRESS_UPDATED"],
   cli: { command: "contracts addresses update" },
-  basis: ours,
+  basis: basis,
   examples: [
     { title: "Change the street", params: { counter_party_id: 1, address_id: 1 }, body: { line_one: "3 High Street" } },
   ],

@@ -12,7 +12,7 @@ import { Fault } from "./faults.ts";
 import { LoggedRequest } from "./requests.ts";
 import { Snapshot } from "./snapshots.ts";
 
-const ours = assumed("The console is part of the emulator.");
+const basis = assumed("The console is part of the emulator.");
 
 export const makeSessionCode = operation({
   id: "sessions.code",
@@ -36,7 +36,7 @@ export const makeSessionCode = operation({
   },
   failures: [],
   cli: { by: "emulator open" },
-  basis: ours,
+  basis: basis,
   examples: [],
 });
 
@@ -63,7 +63,7 @@ export const beginSession = operation({
   },
   failures: ["session-code-refused"],
   cli: { command: "emulator console session" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Exchange a code for a session", body: { code: "c0de" } }],
 });
 
@@ -81,7 +81,7 @@ export const endSession = operation({
   responses: { 204: empty() },
   failures: [],
   cli: { command: "emulator console sign-out" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Sign out every browser" }],
 });
 
@@ -98,7 +98,7 @@ export const showConsolePage = operation({
   responses: { 200: html() },
   failures: [],
   cli: { command: "emulator console page" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Save the page" }],
 });
 
@@ -114,13 +114,13 @@ export const showConsoleAsset = operation({
   responses: { 200: bytes("application/octet-stream") },
   failures: ["no-such-asset"],
   cli: { command: "emulator console asset" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Get the script of the page", params: { name: "icon-5XJ2K7QD.svg" } }],
 });
 
 const id = z.string().describe("Value for `after`: identifies the run of the emulator and counts up");
 const at = timestamp.describe("Virtual time");
-/** References of objects: request:12, T-1, delivery:3. */
+/** References to objects: request:12, T-1, delivery:3. */
 const describeReference = (of: string) => z.string().describe(of);
 
 const ContractEvent = z.strictObject({

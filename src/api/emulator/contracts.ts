@@ -13,7 +13,7 @@ const actionBasis = assumed(
 
 const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 
-/** The performer, and their note. */
+/** The user who acts, and their note. */
 const Act = z
   .object({
     email: email
@@ -23,7 +23,7 @@ const Act = z
   })
   .default({});
 
-/** The contract as it is after something was done to it. */
+/** The contract after an action. */
 export const MovedContract = z.strictObject({
   contract_id: z.int(),
   composite_id: z.string(),

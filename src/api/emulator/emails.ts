@@ -6,7 +6,7 @@ import { dictionary, timestamp } from "../shapes.ts";
 import { emailPurposes, mailerEventNames } from "./deliveries.ts";
 import { contractFilter, defineItemPage, pageQuery } from "./shapes.ts";
 
-const ours = assumed("The control plane is part of the emulator (DECISIONS.md, R27).");
+const basis = assumed("The control plane is part of the emulator (DECISIONS.md, R27).");
 
 export const Email = z.strictObject({
   id: z.int(),
@@ -64,7 +64,7 @@ export const listEmails = operation({
       { name: "link", cut: 1, least: 32, omits: "middle", purpose: true },
     ],
   },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "List the signature requests", query: { purpose: "signing" } }],
 });
 
@@ -90,6 +90,6 @@ export const listBlackhole = operation({
   },
   failures: [],
   cli: { command: "emulator blackhole", rows: "items", columns: ["id", "received_at", "content_type"] },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "List the dropped e-mails" }],
 });

@@ -103,7 +103,7 @@ export const beginInstallation = operation({
 
 const providerBasis = assumed("The emulator acts as the sign-in providers (DECISIONS.md, R25).");
 
-/** Query of the page, by the authorization_url of a login, a signup or an installation. */
+/** Query of the page, as in the authorization_url of a login, a signup or an installation. */
 const fields = {
   flow: z.enum(["trial", "login", "signup", "install"]).describe("Flow that the person signs in for"),
   provider: z.string().max(100).describe("Name of the provider, or chat_a"),

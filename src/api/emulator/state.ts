@@ -8,7 +8,7 @@ const State = z.looseObject({
   svc_state: z.int().describe("Version of this format"),
 });
 
-/** A string of Node holds no more than 512 MiB. */
+/** A string in Node.js holds at most 512 MiB. */
 const maxStateBytes = 500 * 1_024 * 1_024;
 
 const WorkspaceInfo = z.strictObject({
@@ -159,9 +159,7 @@ export const exportState = operation({
   examples: [{ title: "Export the state" }],
 });
 
-/**
- * Whether it is a state, and of which format, its reader says: a field of it is nothing that anyone gives by itself.
- */
+/** The reader of the state checks its format, so that no field has to be declared here. */
 const Document = z.looseObject({});
 
 const Imported = z.strictObject({

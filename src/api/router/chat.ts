@@ -17,7 +17,7 @@ const failures = ["bad-chat-a-signature", ...forwarding] as const;
 const destinationFailures = ["unknown-destination", ...failures] as const;
 const destination = z.object({ destination: z.string().describe("Named set of clusters") });
 
-/** A message or an interaction that names a contract becomes a comment on it, at an emulated cluster. */
+/** A message or an interaction that names a contract becomes a comment on it, if the cluster is emulated. */
 const commenting = ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"] as const;
 
 const encodePayload = (value: unknown): string => `payload=${encodeURIComponent(JSON.stringify(value))}`;
@@ -142,7 +142,7 @@ export const receiveActivity = operation({
   summary: "Verify and forward an activity of chat_b to its cluster",
   method: "POST",
   path: "/router/v1/integrations/chat_b/webhook/messaging",
-  // The bot-framework token is checked by the handler: it is of another issuer than `bearer` means.
+  // The handler checks the bot-framework token, because `bearer` stands for a different issuer.
   auth: "none",
   request: { body: raw() },
   responses: { 200: passthrough() },

@@ -7,10 +7,10 @@ import { router } from "../services.ts";
 /** Every bulk request names the cluster whose identifiers it lists. */
 export const clusterId = z.string().describe("Cluster that owns the identifiers");
 
-/** A list of identifiers; its length has no limit (DECISIONS.md, R16). */
+/** A list of identifiers, of any length (DECISIONS.md, R16). */
 export const defineIdentifiers = (what: string) => z.array(z.string()).describe(what);
 
-/** The same of e-mail hashes. */
+/** The same for e-mail hashes. */
 export const emailHashes = z.array(expectedEmailHash).describe("E-mail hashes");
 
 const failures = ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster-key", "unknown-cluster"] as const;
@@ -26,15 +26,15 @@ const bulk = <const A extends Auth, S extends z.ZodObject>(schema: S, auth: A) =
     basis: "specified",
   }) as const;
 
-/** Maps the listed identifiers to a cluster; those of another cluster are moved to it. */
+/** Maps the listed identifiers to a cluster. Those of other clusters are moved. */
 export const mapping = <S extends z.ZodObject, const A extends Auth = "cluster-key">(schema: S, auth?: A) =>
   ({ ...bulk(schema, (auth ?? "cluster-key") as A), method: "POST" }) as const;
 
-/** Removes those of the listed identifiers that belong to the cluster; unknown ones are ignored. */
+/** Removes the listed identifiers that belong to the cluster, and ignores unknown ones. */
 export const unmapping = <S extends z.ZodObject, const A extends Auth = "cluster-key">(schema: S, auth?: A) =>
   ({ ...bulk(schema, (auth ?? "cluster-key") as A), method: "DELETE" }) as const;
 
-/** Looks one identifier up. Any known key will do. */
+/** Looks up one identifier. Any valid cluster key is accepted. */
 export const lookup = <S extends z.ZodObject>(domain: S) =>
   ({
     service: router,

@@ -1,7 +1,7 @@
 import { assumed } from "../basis.ts";
 import type { Failure } from "../failure.ts";
 
-/** End of every error document of the storage. */
+/** The end of every error document of the storage. */
 interface Ids {
   readonly requestId: string;
   readonly hostId: string;

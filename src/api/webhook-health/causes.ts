@@ -4,7 +4,7 @@ import type { ResultOf } from "../operation.ts";
 import { describeRetrySchedule, type RetrySchedule } from "../webhook-retries.ts";
 import { type Attempt, describeAttemptOutcome, getCausingFault } from "./attempts.ts";
 
-/** Something that a user may do, with the command that does it, where one does. */
+/** An action for the user, with its command if there is one. */
 export interface RemedyStep {
   readonly kind: "fault" | "allow" | "fix" | "enable" | "resend";
   readonly words: string;
@@ -13,7 +13,7 @@ export interface RemedyStep {
 
 /** Meaning of a failed attempt, and the advice. */
 export interface Cause {
-  /** A sentence; it speaks of that attempt alone, since the receiver may have been fixed by now. */
+  /** A sentence about that attempt only, because the receiver may have been fixed since. */
   readonly means: string;
   readonly steps: readonly RemedyStep[];
 }
@@ -24,17 +24,19 @@ const fix = (words: string, command?: string): RemedyStep => ({
   ...(command !== undefined && { command }),
 });
 
-/** Of an attempt that failed. After a scripted fault the receiver needs no fix. Without a schedule, none is named. */
+/**
+ * The cause of a failed attempt. After a scripted fault the receiver needs no fix. Without a schedule, none is named.
+ */
 export function diagnoseFailedAttempt(
   attempt: Pick<Attempt, "status" | "error" | "fault">,
   schedule?: RetrySchedule,
 ): Cause {
   const trouble = describeAttemptOutcome(attempt);
-  const usual = `Last attempt: ${trouble.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
-  if (getCausingFault(attempt) !== undefined) return { means: usual, steps: [] };
+  const defaultText = `Last attempt: ${trouble.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
+  if (getCausingFault(attempt) !== undefined) return { means: defaultText, steps: [] };
   const { status, error } = attempt;
   const known = status === null ? byError.get(error?.code ?? "") : explainStatus(status, schedule);
-  return { means: usual, steps: [fix("Fix the receiver.")], ...known };
+  return { means: defaultText, steps: [fix("Fix the receiver.")], ...known };
 }
 
 const rejected: Cause = {
@@ -102,7 +104,7 @@ interface FaultTarget {
   readonly only_for_activities: readonly string[];
 }
 
-/** The scripted faults that may act on what is sent to a webhook, of which none is used up. */
+/** The scripted faults that may still affect deliveries to a webhook. */
 export const findActiveFaults = ({ id, url, only_for_activities: wanted }: FaultTarget, faults: readonly Fault[]) =>
   faults.filter(
     (fault) =>

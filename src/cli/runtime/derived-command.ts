@@ -226,7 +226,7 @@ export const toOperationOutline = ({
   auth: spec.auth,
   request: body === undefined ? {} : { body: { kind: body } },
   responses: answers,
-  ...(spec.longestMs !== undefined && { longestMs: spec.longestMs }),
+  ...(spec.maxDurationMs !== undefined && { maxDurationMs: spec.maxDurationMs }),
 });
 
 /** The declaration, from the one module that holds it: the registry is not loaded. */

@@ -17,22 +17,22 @@ export type Connection = "connecting" | "live" | "lost";
 /** Whether the view follows the emulator. */
 export const connection = signal<Connection>("connecting");
 
-/** Counts the calls that reached nothing: a stream may stay open although nothing comes through it any more. */
+/** Counts the calls without a connection: a stream may stay open although nothing arrives any more. */
 export const failedCallCount = signal(0);
 
 type InputArguments<Id extends OperationId> =
   Record<never, never> extends OperationInput<Id> ? [input?: OperationInput<Id>] : [input: OperationInput<Id>];
 
-/** Calls an operation of the control plane; throws a Problem unless it succeeds. */
+/** Calls an operation of the control plane. Throws a CallError unless it succeeds. */
 export async function callOperation<Id extends OperationId>(
   id: Id,
   ...[input]: InputArguments<Id>
 ): Promise<OperationResult<Id>> {
   const { method, path } = getOutline(id);
   const { params, query, body } = (input ?? {}) as UntypedInput;
-  // The page lies next to the control plane, wherever a proxy puts them.
-  const beside = path.replace("/_emulator/", "../");
-  const target = fillTemplate(beside, toFields(params) as Record<string, string | number>) + formatQuery(query);
+  // The page is next to the control plane, wherever a proxy serves them.
+  const url = path.replace("/_emulator/", "../");
+  const target = fillTemplate(url, toFields(params) as Record<string, string | number>) + formatQuery(query);
   const response = await trackSlowness(
     fetch(target, {
       method,
@@ -71,15 +71,15 @@ async function read(response: Response): Promise<unknown> {
   }
 }
 
-/** After so long people wonder whether anything continues. */
+/** After this time users wonder whether the page still works. */
 const patienceMs = 5_000;
 
 const late = signal(0);
 
-/** Whether something was asked that is not answered yet, and should be by now. */
+/** Whether a response is overdue. */
 export const isSlow = computed(() => late.value > 0);
 
-/** Reports that a response takes long. */
+/** Reports that a response is slow. */
 export async function trackSlowness<Value>(answer: Promise<Value>): Promise<Value> {
   const answered = new AbortController();
   void systemWallClock.sleep(patienceMs, answered.signal).then(() => {

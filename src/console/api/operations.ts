@@ -40,9 +40,9 @@ type DeclaredOperation =
 
 type NamedOperation<Id extends OperationId> = Extract<DeclaredOperation, { readonly id: Id }>;
 
-/** Arguments of an operation, by the declaration. */
+/** Arguments of an operation. */
 export type OperationInput<Id extends OperationId> = ArgumentsOf<NamedOperation<Id>>;
-/** Result of an operation, by the declaration. */
+/** Result of an operation. */
 export type OperationResult<Id extends OperationId> = ResultOf<NamedOperation<Id>>;
 
 /** A call before its types are known. */
@@ -52,14 +52,14 @@ export interface UntypedInput {
   readonly body?: unknown;
 }
 
-/** The build's data of an operation. */
+/** The build's data about an operation. */
 export type OperationOutline = ConsoleOperation;
 
 declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, OperationOutline>>;
 
 export const getOutline = (id: OperationId): OperationOutline => SVC_CONSOLE_OPERATIONS[id];
 
-/** The operations that the console calls; the build writes their outlines into it. */
+/** The operations that the console calls. The build includes their outlines. */
 export const usedOperations = [
   "clock.show",
   "clock.set",

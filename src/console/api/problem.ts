@@ -1,6 +1,6 @@
 import { toFields } from "../../base/object.ts";
 
-/** The reason why a call failed, in words for people. */
+/** The reason why a call failed, in words for the user. */
 export class CallError extends Error {
   /** 0: the emulator could not be reached. */
   readonly status: number;

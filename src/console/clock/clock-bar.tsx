@@ -23,7 +23,7 @@ function describeAdvance(moved: { ran: readonly unknown[]; to: string; status: s
   return `Now ${formatTime(to)}: ${done}`;
 }
 
-/** Virtual time, the next due entry, and the buttons that advance it. On every view. */
+/** Virtual time, the next due entry, and the buttons that advance the clock. Shown on every view. */
 export function ClockBar() {
   const read = clock.value;
   if (!read) return <section class="clock" aria-label="Virtual time" aria-busy="true" />;
@@ -121,7 +121,7 @@ function Mode({ read }: { readonly read: Clock }) {
   );
 }
 
-/** Moves virtual time to a moment that is typed, in a panel that lies over the page: nothing gives way to it. */
+/** Moves virtual time to an entered time, in a panel that covers the page without shifting it. */
 function MoveTo(props: {
   readonly from: number;
   readonly describe: (answer: OperationResult<"clock.advance">) => ActionOutcome;
@@ -156,14 +156,14 @@ function MoveTo(props: {
 function Panel(props: {
   readonly from: number;
   readonly describe: (answer: OperationResult<"clock.advance">) => ActionOutcome;
-  /** Closes it; `leave` goes back to the button that opened it, too. */
+  /** Closes it; `leave` also returns the focus to the button that opened it. */
   readonly close: () => void;
   readonly leave: () => void;
 }) {
   const { from, describe, close, leave } = props;
   const typed = useSignal(toIsoSeconds(from + 3_600_000).slice(0, 16));
   const form = useRef<HTMLFormElement>(null);
-  // Not after it is drawn: on a slow machine keys and the pointer come before that.
+  // Not after rendering: on a slow machine, keys and clicks may come before that.
   useLayoutEffect(() => {
     form.current?.querySelector("input")?.focus();
     const isOwn = (target: EventTarget | null) =>

@@ -12,9 +12,7 @@ import {
 } from "../state/deliveries.ts";
 import { buildHref } from "../state/route.ts";
 
-/**
- * The next due entry, and the time until then, by both clocks: always of three lines, so that nothing moves with it.
- */
+/** The next due entry and the time until then, by both clocks. Always three lines, so that nothing shifts. */
 export function NextDue() {
   const { next_due: due, pending, mode, speed } = clock.value!;
   if (due === null) {

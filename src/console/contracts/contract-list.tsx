@@ -40,7 +40,7 @@ export function ContractList() {
           label="Contracts"
           getKey={({ contract_id }) => contract_id}
           draw={(row) => (
-            // A deleted one has no page of its own: its trace is stored.
+            // A deleted contract has no page, but its trace is stored.
             <a
               class="row"
               href={row.deleted_at === null ? buildHref("contracts", row.composite_id) : replaceTrace(row.composite_id)}

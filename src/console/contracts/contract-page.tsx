@@ -18,7 +18,7 @@ import { describeMove, describeMoveResults, moveActions } from "./moves.ts";
 
 type Contract = OperationResult<"emulator-contracts.show">;
 
-/** One contract: its status in the lifecycle, possible actions, and its activities. */
+/** One contract: its status in the lifecycle, the possible actions, and its activities. */
 export function ContractPage({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded(id, ["contracts"], () =>
     callOperation("emulator-contracts.show", { params: { id } }),
@@ -77,7 +77,7 @@ const DeletedContract = ({ id }: { readonly id: string }) => (
   </>
 );
 
-/** Every move that the table lets happen now, and what it hangs on; those that no button above makes, with the command. */
+/** Every possible move with its conditions. Moves without a button above have a command. */
 function NextActions({ contract }: { readonly contract: Contract }) {
   const possible = findPossibleMoves(contract.contract_status);
   const triggers = [...new Set(possible.map(({ trigger }) => trigger))];
@@ -115,14 +115,14 @@ const maxShownDeliveries = 12;
 
 /** Its deliveries, newest first. */
 function ContractDeliveries({ id }: { readonly id: number }) {
-  const own = newestDeliveries.value.filter(({ contract_id }) => contract_id === id);
-  if (own.length === 0) return <>none</>;
+  const contractDeliveries = newestDeliveries.value.filter(({ contract_id }) => contract_id === id);
+  if (contractDeliveries.length === 0) return <>none</>;
   return (
     <>
-      {pluralize(own.length, "delivery", "deliveries")}
-      {own.length > maxShownDeliveries && `, the newest ${maxShownDeliveries}:`}
+      {pluralize(contractDeliveries.length, "delivery", "deliveries")}
+      {contractDeliveries.length > maxShownDeliveries && `, the newest ${maxShownDeliveries}:`}
       <ul class="deliveries">
-        {own.slice(0, maxShownDeliveries).map((delivery) => (
+        {contractDeliveries.slice(0, maxShownDeliveries).map((delivery) => (
           <li key={delivery.id}>
             <a href={buildHref("deliveries", delivery.id)}>
               Delivery {delivery.id}: {toWords(delivery.activity)}
@@ -137,7 +137,7 @@ function ContractDeliveries({ id }: { readonly id: number }) {
 
 type Person = Contract["people"][number];
 
-/** Actions of a turn. */
+/** Actions of the person whose turn it is. */
 const acts = {
   sign: [
     { op: "emulator-contracts.sign", words: "Sign", kind: "primary" },
@@ -147,7 +147,7 @@ const acts = {
   approve: [{ op: "emulator-contracts.approve", words: "Approve", kind: "primary" }],
 } as const;
 
-/** Everybody with a part in a contract: possible actions, and the page for them. */
+/** Everyone involved in a contract, with their actions and the links to their pages. */
 function People({ contract }: { readonly contract: Contract }) {
   const { people } = contract;
   const turns = [...people].sort((a, b) => Number(b.turn.length > 0) - Number(a.turn.length > 0));
@@ -168,7 +168,7 @@ function People({ contract }: { readonly contract: Contract }) {
   );
 }
 
-/** The creator of the contract: the actions that the table allows now. */
+/** The creator of the contract, with the actions that are possible now. */
 function OwnerRow({ contract: { contract_status: status, composite_id: id } }: { readonly contract: Contract }) {
   const open = Object.entries(moveActions).flatMap(([trigger, way]) =>
     way.by === "owner" && canMove(status, trigger as Trigger) ? [way] : [],

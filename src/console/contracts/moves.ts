@@ -3,14 +3,14 @@ import type { OperationResult } from "../api/operations.ts";
 import type { Question } from "../parts/action.tsx";
 import type { PossibleMove } from "./lifecycle-picture.tsx";
 
-/** How a move of the declared table is made here: by a button, or by a command where a file belongs to it. */
+/** How the console makes a move: with a button, or with a command if it needs a file. */
 type MoveAction =
   | {
       readonly by: "owner";
       readonly op: `emulator-contracts.${"send" | "mark" | "unmark" | "request-review" | "request-approval" | "hold" | "resume" | "void" | "delete"}`;
       readonly words: string;
       readonly kind?: "primary" | "danger";
-      /** Asked first, if it cannot be undone. */
+      /** The confirmation, if the move cannot be undone. */
       readonly ask?: (id: string) => Question;
       /** Its result, if that is not a state. */
       readonly describeDone?: (id: string) => string;
@@ -18,22 +18,22 @@ type MoveAction =
   /** A button of the person whose turn it is: people.tsx. */
   | { readonly by: "person" }
   | { readonly by: "command"; readonly formatCommand: (number: number) => string }
-  /** The service does it by itself, or it makes the contract. */
+  /** The service applies it by itself, or it creates the contract. */
   | { readonly by: "nobody" };
 
 const askToVoid = (id: string): Question => ({
   title: `Void ${id}?`,
   consequence: "It can no longer be signed. To undo this, restore a snapshot or rewind.",
-  yes: `Void ${id}`,
+  confirmLabel: `Void ${id}`,
 });
 
 const askToDelete = (id: string): Question => ({
   title: `Delete ${id}?`,
   consequence: "It will no longer be found. To undo this, restore a snapshot or rewind.",
-  yes: `Delete ${id}`,
+  confirmLabel: `Delete ${id}`,
 });
 
-/** Every trigger of the table, in the order in which its buttons stand. */
+/** Every trigger of the table, in the order of its buttons. */
 export const moveActions: Readonly<Record<Trigger, MoveAction>> = {
   send: { by: "owner", op: "emulator-contracts.send", words: "Send", kind: "primary" },
   "mark-for-execution": { by: "owner", op: "emulator-contracts.mark", words: "Mark for execution" },
@@ -87,10 +87,7 @@ export const moveActions: Readonly<Record<Trigger, MoveAction>> = {
 export const describeMove = ({ composite_id, contract_status }: OperationResult<"emulator-contracts.sign">): string =>
   `${composite_id} is ${contract_status}`;
 
-/**
- * Results of the transitions of one trigger, the first that fits: `becomes DRAFT, if made from a template; else is
- * gone`.
- */
+/** Results of the transitions of a trigger, in order: `becomes DRAFT, if made from a template; else is gone`. */
 export function describeMoveResults(moves: readonly PossibleMove[]): string {
   const found: { readonly result: string; readonly when: (string | undefined)[] }[] = [];
   for (const move of moves) {
@@ -102,7 +99,7 @@ export function describeMoveResults(moves: readonly PossibleMove[]): string {
   return found.map(({ result, when }) => `${result}${describeCondition(when)}`).join("; else ");
 }
 
-/** Where one comes without a condition, those before it that come to the same need none. */
+/** If the last one is unconditional, conditions of earlier ones with the same result are redundant. */
 const describeCondition = (when: readonly (string | undefined)[]): string =>
   when.includes(undefined) ? "" : `, if ${when.join(", or if ")}`;
 

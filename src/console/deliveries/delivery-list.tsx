@@ -22,17 +22,17 @@ import { buildHref, replacePart, route } from "../state/route.ts";
 import { describeResponse, toStatusLabel } from "./explain.ts";
 
 const filters: readonly Filter<Delivery>[] = [
-  { name: "All", includes: () => true, none: "No deliveries" },
-  { name: "Undelivered", includes: ({ outcome }) => outcome !== "delivered", none: "All deliveries arrived" },
+  { name: "All", includes: () => true, emptyText: "No deliveries" },
+  { name: "Undelivered", includes: ({ outcome }) => outcome !== "delivered", emptyText: "All deliveries arrived" },
   {
     name: "Scheduled",
     includes: (row) => row.next_attempt_at !== null && !isToBeSkipped(row),
-    none: "No scheduled attempts",
+    emptyText: "No scheduled attempts",
   },
-  { name: "Lost", includes: isLost, none: "No lost deliveries" },
+  { name: "Lost", includes: isLost, emptyText: "No lost deliveries" },
 ];
 
-/** A part of them, as the address names it: those of one webhook, those of one moment. */
+/** The filter in the address: one webhook or one moment. */
 function findPart(
   query: URLSearchParams,
 ): { readonly words: string; readonly includes: (row: Delivery) => boolean } | undefined {
@@ -51,7 +51,7 @@ function findPart(
   };
 }
 
-/** Every webhook that was or is to be sent, newest first. */
+/** All webhook deliveries, sent and planned, newest first. */
 export function DeliveryList() {
   const part = findPart(route.value.query);
   const rows = newestDeliveries.value.filter(

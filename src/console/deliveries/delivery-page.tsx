@@ -189,11 +189,11 @@ function Attempts(delivery: FullDelivery) {
 const getHeader = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.entries(headers).find(([one]) => one.toLowerCase() === name)?.[1];
 
-/** Signs the bytes here, with the key of the workspace, and compares what comes out with the header. */
+/** Signs the bytes in the browser, with the key of the workspace, and compares the result with the header. */
 function SignatureCheck(props: {
-  /** With the attempts that were made: their bytes may differ. */
+  /** Includes the attempts, whose bytes may differ. */
   readonly delivery: FullDelivery;
-  /** The header as it is sent unless a fault acts. */
+  /** The header as it is sent unless a fault changes it. */
   readonly header: string | undefined;
 }) {
   const { delivery, header } = props;
@@ -244,7 +244,7 @@ function SignatureVerdict({ fits, isSent }: { readonly fits: boolean; readonly i
   return <State tone="warn">signature matches, but not every attempt sent these bytes</State>;
 }
 
-/** HMAC-SHA512 over the bytes with the key that the base64 text stands for, in lower-case hexadecimal digits. */
+/** HMAC-SHA512 of the bytes with the decoded base64 key, in lower-case hexadecimal digits. */
 async function computeContentHash(hmacKeyBase64: string, body: Uint8Array<ArrayBuffer>): Promise<string> {
   const raw = Uint8Array.from(atob(hmacKeyBase64), (letter) => letter.charCodeAt(0));
   const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-512" }, false, ["sign"]);
@@ -252,10 +252,10 @@ async function computeContentHash(hmacKeyBase64: string, body: Uint8Array<ArrayB
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** A page of another machine without a certificate has no WebCrypto. */
+/** A page on another machine without a certificate has no WebCrypto. */
 const canSign = (): boolean => globalThis.crypto?.subtle !== undefined;
 
-/** A string as it was sent or received: only text, with nothing hidden. */
+/** A string as it was sent or received, as plain text with invisible characters marked. */
 function Bytes({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <figure class="bytes">
@@ -264,7 +264,7 @@ function Bytes({ text, label }: { readonly text: string; readonly label: string 
         <span class="muted">{pluralize(new TextEncoder().encode(text).length, "byte")}</span>
         <Copy text={text} />
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard. */}
       <section tabIndex={0} aria-label={label}>
         <pre dir="ltr">
           {splitInvisible(text).map(({ words, isCode }, at) =>

@@ -9,11 +9,14 @@ import { findRequest } from "../state/requests.ts";
 import { buildHref, formatReferenceHref, navigate, route } from "../state/route.ts";
 import { focusView } from "./keep-focus.ts";
 
-/** Takes any reference: a contract, a delivery, a request, a webhook, an address, a token. What was looked for stays as long as it is shown. */
+/**
+ * Accepts any reference: a contract, a delivery, a request, a webhook, an address, a token. The input keeps the
+ * reference while its result is shown.
+ */
 export function Search() {
   const { view, id } = route.value;
   const field = useRef<HTMLInputElement>(null);
-  // With its container: a moment later it would overwrite typed text.
+  // Set together with its container. Later it would overwrite what the user types.
   useLayoutEffect(() => {
     if (field.current) field.current.value = view === "search" ? (id ?? "") : "";
   }, [view, id]);
@@ -46,7 +49,7 @@ export function Search() {
 
 const ignoreFailure = <Value,>(finding: Promise<Value>): Promise<Value | undefined> => finding.catch(() => undefined);
 
-/** Meanings of a reference without a kind: a bare number, a token, a name. */
+/** Possible meanings of a reference without a kind: a bare number, a token, a name. */
 export function SearchResults({ text }: { readonly text: string }) {
   const { value } = useLoaded(text, [], () => find(text));
   const found = value.value;
@@ -122,7 +125,7 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
     const one = items.find(({ id }) => id === Number(email));
     if (one) out.push({ to: buildHref("emails", one.recipient), words: `E-mail ${email}, to ${one.recipient}` });
   }
-  // As the page of a contract calls it: `SVC-1`.
+  // In the format of the contract page: `SVC-1`.
   const named = /^SVC-([1-9]\d{0,14})$/i.exec(text)?.[1];
   if (named !== undefined) {
     const one = await ignoreFailure(callOperation("emulator-contracts.show", { params: { id: named } }));

@@ -10,8 +10,8 @@ import { Empty } from "./messages.tsx";
 export interface Filter<Row> {
   readonly name: string;
   readonly includes: (row: Row) => boolean;
-  /** Said where it holds for none; and how that changes. */
-  readonly none: string;
+  /** Shown if no row matches, with the way to change that. */
+  readonly emptyText: string;
   readonly otherwise?: ComponentChildren;
 }
 
@@ -19,8 +19,8 @@ export interface Filter<Row> {
 const toAddressName = (name: string): string => name.toLowerCase().replaceAll(" ", "-");
 
 /**
- * A long list, and chips that say how many rows each filter leaves of it. Which one is chosen is in the address, by its
- * name; the first one needs none.
+ * A long list, with chips that show how many rows match each filter. The name of the chosen filter is in the address;
+ * the first one needs no name.
  */
 export function FilteredRows<Row>(props: {
   readonly label: string;
@@ -28,9 +28,9 @@ export function FilteredRows<Row>(props: {
   readonly filters: readonly Filter<Row>[];
   /** False: there may be more. */
   readonly areRead: boolean;
-  /** For how many the first filter holds, where those that are read may be the newest of them alone. */
+  /** The number of rows that match the first filter, if only the newest rows were read. */
   readonly total?: number | undefined;
-  /** False: a filter may leave more than is read. */
+  /** False: a filter may match more rows than were read. */
   readonly isWhole: boolean;
   readonly getKey: (row: Row) => string | number;
   readonly draw: (row: Row) => ComponentChildren;
@@ -58,18 +58,18 @@ export function FilteredRows<Row>(props: {
           </a>
         ))}
       </fieldset>
-      {areRead && left.length === 0 && <Empty title={chosen.none}>{chosen.otherwise}</Empty>}
+      {areRead && left.length === 0 && <Empty title={chosen.emptyText}>{chosen.otherwise}</Empty>}
       <WindowedRows rows={left} label={label} getKey={getKey} draw={draw} headings={headings} />
     </>
   );
 }
 
-/** Of the columns of a list, where there is room for columns. */
+/** Headings of the columns, if there is room for columns. */
 export type Headings = readonly [id: string, title: string, sub: string, state: string, last: string];
 
 const around = 8;
 
-/** Of a row, in pixels: one of a table; of two lines; and where the page is narrow its end is below the rest. */
+/** The height of a row in pixels: in a table, with two lines, and on a narrow page, where its end is below the rest. */
 const heights = { table: 45, wide: 57, narrow: 96 };
 
 const windowWidth = signal(globalThis.innerWidth);
@@ -81,8 +81,8 @@ const rowHeight = computed(() =>
 );
 
 /**
- * Rows of one height of which only those in sight are drawn, however many there are. The page itself scrolls; for those
- * who hear it, each row says its place.
+ * Rows of equal height, of which only the visible ones are rendered. The page itself scrolls. Each row has its position
+ * for screen readers.
  */
 export function WindowedRows<Row>(props: {
   readonly rows: readonly Row[];
@@ -154,11 +154,11 @@ export function TruncationNote(props: {
   );
 }
 
-/** A line of a row, which is cut where it is too long for the window: pointing at it shows the whole. */
+/** A line of a row. If it is cut off, its tooltip shows the whole text. */
 export function Line(props: {
-  /** How it looks: `title`, `muted sub`. */
+  /** Its class names: `title`, `muted sub`. */
   readonly of: string;
-  /** The whole, if that is not the text itself. */
+  /** The whole text, if it differs from the shown one. */
   readonly title?: string;
   readonly children: ComponentChildren;
 }) {
@@ -170,7 +170,7 @@ export function Line(props: {
   );
 }
 
-/** Possible actions, a line each, with the command if there is one. */
+/** Possible actions, one per line, with the command if there is one. */
 export const Steps = ({ steps }: { readonly steps: readonly RemedyStep[] }) => (
   <>
     {steps.map(({ words, command }) => (

@@ -22,7 +22,7 @@ const filters: readonly Filter<Request>[] = [
   {
     name: "Services",
     includes: isOfService,
-    none: "No requests yet",
+    emptyText: "No requests yet",
     otherwise: (
       <>
         <p>Connect a program to the emulator:</p>
@@ -33,24 +33,25 @@ const filters: readonly Filter<Request>[] = [
   {
     name: "Control plane",
     includes: (request) => !isOfService(request),
-    none: "No changes through the control plane",
+    emptyText: "No changes through the control plane",
   },
-  { name: "Failed", includes: ({ status }) => status === 0 || status >= 400, none: "No failed requests" },
+  { name: "Failed", includes: ({ status }) => status === 0 || status >= 400, emptyText: "No failed requests" },
   {
     name: "With findings",
     includes: ({ findings }) => findings.length > 0,
-    none: "No findings: the real service would accept every request.",
+    emptyText: "No findings: the real service would accept every request.",
   },
   {
     name: "Unknown paths",
     includes: ({ nearest, operation, status, findings }) =>
       nearest !== null || findings.some(({ code }) => code === "unknown-path") || (operation === null && status >= 400),
-    none: "No requests to unknown paths",
+    emptyText: "No requests to unknown paths",
   },
 ];
 
 /**
- * Requests of programs to the services, and those to the control plane that may have changed something; newest first.
+ * Requests of programs to the services, and requests to the control plane that may have changed something, newest
+ * first.
  */
 export function RequestList() {
   const all = newestRequests.value;
@@ -67,7 +68,7 @@ export function RequestList() {
           ask={{
             title: "Clear the request log?",
             consequence: `${pluralize(totalRequests.value, "request")} and their findings will be deleted. Contracts, webhooks and the clock are kept.`,
-            yes: "Clear log",
+            confirmLabel: "Clear log",
           }}
           describe={() => "Log cleared"}
           onDone={readRequests}
@@ -98,7 +99,7 @@ export function RequestList() {
 
 function Row(request: Request) {
   const { id, method, target, status, operation, nearest, findings, listener, at } = request;
-  const asked =
+  const operationLabel =
     nearest === null ? (operation ?? "not an operation") : `unknown; did you mean ${nearest.split(" ")[0]}?`;
   const found = findings.map(({ code }) => code).join(", ");
   return (
@@ -110,7 +111,7 @@ function Row(request: Request) {
             <strong>{method}</strong> {revealInvisible(target)}
           </code>
         </Line>
-        <Line of="muted sub">{`${listener} · ${asked}${found && ` · ${found}`}`}</Line>
+        <Line of="muted sub">{`${listener} · ${operationLabel}${found && ` · ${found}`}`}</Line>
       </span>
       <span class="end">
         <State tone={getStatusTone(status)}>{status === 0 ? "no response" : String(status)}</State>

@@ -93,8 +93,8 @@ export function RequestPage({ id }: { readonly id: string }) {
   );
 }
 
-/** Headers that the sender's program adds by itself, or that say what a browser was about. */
-const own = new Set([
+/** Headers that clients add by themselves, or that describe a browser's context. */
+const omittedHeaders = new Set([
   "host",
   "connection",
   "content-length",
@@ -110,8 +110,8 @@ const own = new Set([
   "accept-language",
   "upgrade-insecure-requests",
 ]);
-const isOwn = (name: string): boolean => own.has(name) || /^(?:sec|proxy)-/.test(name);
-/** The log's description of a value that may be a secret. */
+const isOwn = (name: string): boolean => omittedHeaders.has(name) || /^(?:sec|proxy)-/.test(name);
+/** The log's placeholder for a value that may be a secret. */
 const hidden = "[redacted]";
 const secrets = new Map([
   ["client-id", "$SVC_CLIENT_ID"],
@@ -123,7 +123,7 @@ const secrets = new Map([
 const hasBody = ({ headers }: Request): boolean =>
   headers["content-type"] !== undefined && headers["content-length"] !== "0";
 
-/** The same request for curl; secrets come from the environment, a body from a file: the log has neither. */
+/** The same request for curl. Secrets come from the environment and a body from a file, because the log has neither. */
 export function formatCurl(request: Request, base: string): string {
   const headers = Object.entries(request.headers)
     .filter(([name, value]) => !isOwn(name) && (value !== hidden || secrets.has(name)))
@@ -135,6 +135,6 @@ export function formatCurl(request: Request, base: string): string {
   return `curl -X ${request.method}${headers.join("")}${body} ${quoteShellWord(base + request.target)}`;
 }
 
-/** The same request for the command line, which adds the credentials of its service. */
+/** The same request for the command line, which adds the credentials of the service. */
 export const formatSvcCommand = (request: Request): string =>
   `svc api ${request.method} ${quoteShellWord(request.target)}${hasBody(request) ? " --data body.json" : ""}`;

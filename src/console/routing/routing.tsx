@@ -7,7 +7,7 @@ import { formatCommand, useLoaded } from "../state/act.ts";
 
 import { buildHref, navigate } from "../state/route.ts";
 
-/** Which cluster an identifier belongs to, and by which table of the routing data. */
+/** The cluster of an identifier, and the routing table that maps it. */
 export function Routing({ identifier }: { readonly identifier: string | undefined }) {
   const typed = useSignal(identifier ?? "");
   return (

@@ -15,7 +15,7 @@ import { readDeliveries, readFaults, readWebhooks } from "./deliveries.ts";
 import { readRequests } from "./requests.ts";
 import { getVersion, markAllChanged, type Topic } from "./route.ts";
 
-/** The last action, with the equivalent command, and its result. */
+/** The last action, with the equivalent command and its result. */
 export interface PerformedAction {
   readonly command?: string | undefined;
   readonly state: "running" | "done" | "failed";
@@ -23,7 +23,7 @@ export interface PerformedAction {
   readonly problem?: CallError | undefined;
 }
 
-/** Result of a call with a response: bad news have a tone of their own. */
+/** Result of a call with a response. Bad news has its own tone. */
 export type ActionOutcome = string | { readonly tone: "good" | "warn" | "bad"; readonly words: string };
 
 export const lastAction = signal<PerformedAction | undefined>(undefined);
@@ -31,7 +31,7 @@ export const lastAction = signal<PerformedAction | undefined>(undefined);
 export const formatCommand = <Id extends OperationId>(id: Id, input?: OperationInput<Id>): string =>
   formatApiCommand(getOutline(id), input as UntypedInput | undefined);
 
-/** A missing response is not news any more once one comes; whether the action succeeded all the same is unknown. */
+/** Once there is a response, a missing one is no longer worth reporting. Whether the action succeeded is unknown. */
 effect(() => {
   if (connection.value !== "live") return;
   if (!untracked(() => lastAction.value?.problem?.isUnreachable)) return;
@@ -39,7 +39,7 @@ effect(() => {
   lastAction.value = { state: "done", outcome: { tone: "warn", words } };
 });
 
-/** Does what a person asked for; undefined if it failed, which the foot of the page says. */
+/** Performs an action of the user. Undefined if it failed, which the foot of the page shows. */
 export async function performAction<Id extends OperationId>(
   id: Id,
   input: OperationInput<Id>,
@@ -59,7 +59,7 @@ export async function performAction<Id extends OperationId>(
     lastAction.value = { command, state: "failed", problem };
     return undefined;
   } finally {
-    // Events show its result, unless there are none now.
+    // Events show its result, unless there are none at present.
     if (connection.value !== "live") readAll();
     else markAllChanged();
   }
@@ -73,8 +73,8 @@ interface LoadedValue<Value> {
 }
 
 /**
- * Response of a call, read again whenever one of the topics changes. The last value stays meanwhile; `key` changes when
- * it is about another object.
+ * The response of a call, which is loaded again when one of the topics changes. The last value stays until then; `key`
+ * changes when it is about another object.
  */
 export function useLoaded<Value>(key: string, about: readonly Topic[], load: () => Promise<Value>): LoadedValue<Value> {
   const source = useMemo(() => createSource(about, load), [key]);
@@ -130,7 +130,7 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
 
 const ignoreErrors = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
 
-/** Reads everything again: at the beginning, and whenever what is shown may be of another state. */
+/** Reads everything again: at the start, and whenever the shown data may belong to another state. */
 export function readAll(): void {
   ignoreErrors(readClock());
   ignoreErrors(loadReadiness());
@@ -140,7 +140,7 @@ export function readAll(): void {
   markAllChanged();
 }
 
-/** Counters of subscriptions change with each attempt, and no event tells them. */
+/** The counters of subscriptions change with each attempt, without an event. */
 export const followWebhooks = (): void => {
   getVersion("deliveries").subscribe(() => ignoreErrors(readWebhooks()));
 };

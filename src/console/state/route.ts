@@ -2,9 +2,9 @@ import { computed, type Signal, signal } from "@preact/signals";
 
 import { systemWallClock } from "../../base/clock.ts";
 
-/** The present view: `#/deliveries/7?trace=delivery:7`. */
+/** The current view: `#/deliveries/7?trace=delivery:7`. */
 export interface Route {
-  /** `deliveries`; empty at the beginning. */
+  /** `deliveries`; empty at the start. */
   readonly view: string;
   readonly id: string | undefined;
   readonly query: URLSearchParams;
@@ -17,17 +17,17 @@ export function parseRoute(hash: string): Route {
   return { view, id: id === "" ? undefined : tryDecode(id), query: new URLSearchParams(query) };
 }
 
-/** The address of a view, of one thing in it, and of the trace that lies open next to it. */
+/** The address of a view, of an object in it, and of the trace that is open next to it. */
 export const buildHref = (view: string, id?: string | number, trace?: string): string => joinHref(view, id, { trace });
 
-/** The address of a part of a view: undefined values are omitted. */
+/** The address of a part of a view. Undefined values are omitted. */
 export const buildPartHref = (view: string, part: QueryPart): string => joinHref(view, undefined, part);
 
 type QueryPart = Readonly<Record<string, string | undefined>>;
 
 function joinHref(view: string, id: string | number | undefined, query: QueryPart): string {
   const path = id === undefined ? view : `${view}/${encodeURIComponent(String(id))}`;
-  // A list that is limited to a workspace leads to others that are.
+  // A list that is limited to a workspace links to lists with the same limit.
   const workspace = route.value.query.get("workspace") ?? undefined;
   const named = Object.entries({ workspace, ...query }).filter((one): one is [string, string] => one[1] !== undefined);
   return `#/${path}${named.length === 0 ? "" : `?${new URLSearchParams(named)}`}`;
@@ -36,7 +36,7 @@ function joinHref(view: string, id: string | number | undefined, query: QueryPar
 const hash = signal("");
 export const route = computed(() => parseRoute(hash.value));
 
-/** The address of another part of the same view; unnamed values stay. */
+/** The address of another part of the same view. Other values stay. */
 export function replacePart(part: QueryPart): string {
   const { view, id, query } = route.value;
   return joinHref(view, id, { ...Object.fromEntries(query), ...part });
@@ -66,7 +66,7 @@ function tryDecode(text: string): string {
   }
 }
 
-/** Topics of changes in the emulator: their views are read again then. */
+/** Topics of changes in the emulator, after which views reload. */
 export const topics = [
   "requests",
   "deliveries",
@@ -87,10 +87,10 @@ export const getVersion = (topic: Topic): Signal<number> => versions.get(topic)!
 const changed = new Set<Topic>();
 let isPlanned = false;
 
-/** How long changes are gathered: an advance brings hundreds in a moment. */
+/** How long changes are collected: an advance makes hundreds at once. */
 const gatherMs = 60;
 
-/** Reports that something has changed; those who show it read it again in a moment, once for many changes. */
+/** Reports a change. The views that show it reload shortly after, once for many changes. */
 export function markChanged(...which: readonly Topic[]): void {
   for (const topic of which) changed.add(topic);
   if (isPlanned || changed.size === 0) return;
@@ -111,7 +111,7 @@ const referenceForms = [
   { form: /^webhook:(\d+)$/, to: (id: string) => buildHref("timeline", id) },
   { form: /^([TH]-\d+)$/i, to: (id: string) => buildHref("contracts", id.toUpperCase()) },
   { form: /^((?:event|timer|advance):\d+|[0-9a-f]{32})$/, to: (id: string) => buildHref("timeline", undefined, id) },
-  // A `traceparent`, as a caller's own program writes it down.
+  // A `traceparent`, as a client's program logs it.
   {
     form: /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/,
     to: (id: string) => buildHref("timeline", undefined, id),
@@ -119,7 +119,9 @@ const referenceForms = [
   { form: /^([^\s@]+@[^\s@]+)$/, to: (id: string) => buildHref("routing", id) },
 ] as const;
 
-/** Target of a reference: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address; undefined: unknown. */
+/**
+ * The address of a reference: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address; undefined: unknown.
+ */
 export function formatReferenceHref(ref: string): string | undefined {
   const text = ref.trim();
   for (const { form, to } of referenceForms) {

@@ -20,10 +20,10 @@ import {
 } from "../state/deliveries.ts";
 import { buildPartHref, replaceTrace } from "../state/route.ts";
 
-/** This many have a card at first. */
-const shownAtFirst = 6;
+/** Default number of cards. */
+const defaultShown = 6;
 
-/** A line for each webhook that fails, with what to press; opened, it says why. */
+/** A line for each failing webhook, with its buttons. Expanded, it explains the failure. */
 export function Attention({
   webhooks,
   only,
@@ -38,7 +38,7 @@ export function Attention({
   });
   if (!areDeliveriesRead.value) return null;
   if (failing.length === 0) return <AllClear only={only} />;
-  const shown = areAllShown.value ? failing : failing.slice(0, shownAtFirst);
+  const shown = areAllShown.value ? failing : failing.slice(0, defaultShown);
   return (
     <ul class="attention">
       {shown.map(({ webhook, health }) => (
@@ -57,7 +57,7 @@ export function Attention({
   );
 }
 
-/** No existing one fails; deleted ones may have left something behind. */
+/** No existing webhook fails, but deleted ones may have undelivered events. */
 function AllClear({ only }: { readonly only: string | undefined }) {
   if (newestDeliveries.value.length === 0) return null;
   const left = [...healthOfDeleted.value].filter(([id]) => only === undefined || String(id) === only);
@@ -144,8 +144,8 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
 }
 
 /**
- * Deliveries that are not retried, oldest first, as `svc emulator webhooks resend` sends them; else the one that failed
- * last.
+ * Deliveries that are not retried, oldest first, as `svc emulator webhooks resend` sends them; otherwise the one that
+ * failed last.
  */
 function SendAgain({
   id,

@@ -21,7 +21,7 @@ const glyphs = new Map([
   ["none", "dash"],
 ]);
 
-/** One webhook, and its attempts in a row. One stop for the Tab key: arrows go from mark to mark. */
+/** One webhook with its attempts in a row. It is one tab stop: arrow keys move between marks. */
 export function TrackRow({
   track,
   happened,
@@ -151,7 +151,7 @@ const findFirstAfter = (marks: readonly Mark[], x: number): number => {
   return found < 0 ? marks.length - 1 : found;
 };
 
-/** Target of a key at a mark: right and left in time, down and up among those of one moment. */
+/** Target of an arrow key at a mark: right and left in time, down and up within a moment. */
 export function findDestination(
   key: string,
   at: number,
@@ -186,7 +186,7 @@ export function findDestination(
   }
 }
 
-/** In the stack that begins there the mark of that height, or the lowest. */
+/** The mark at that height in the stack that starts there, or the lowest one. */
 function findInStack(marks: readonly Pick<Mark, "x" | "slot">[], first: number, slot: number): number {
   let at = first;
   while (marks[at]!.slot < slot && marks[at + 1]?.x === marks[first]!.x) at += 1;

@@ -14,7 +14,7 @@ import type { ActionOutcome } from "../state/act.ts";
 import { findDeliveriesTo, healthByWebhook, type Webhook, webhooks } from "../state/deliveries.ts";
 import { buildHref, buildPartHref } from "../state/route.ts";
 
-/** Every webhook: where it leads, to what it is subscribed, and how it does. */
+/** All webhooks with their URLs, activities and status. */
 export function Webhooks({ id }: { readonly id: string | undefined }) {
   const all = webhooks.value;
   const shown = all?.filter(({ workspace_id }) => isInWorkspace(workspace_id));
@@ -104,7 +104,7 @@ const DeliveriesLink = ({ id, count }: { readonly id: number; readonly count: nu
     <a href={buildPartHref("deliveries", { webhook: String(id) })}>{pluralize(count, "delivery", "deliveries")}</a>
   );
 
-/** Sends an activity to this webhook alone, and reports the response. */
+/** Sends an activity only to this webhook, and shows the response. */
 function TestEvent({ webhook: { id, title, only_for_activities: activities } }: { readonly webhook: Webhook }) {
   const chosen = useSignal(activities[0]!);
   const activity = activities.includes(chosen.value) ? chosen.value : activities[0]!;

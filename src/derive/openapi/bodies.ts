@@ -27,14 +27,14 @@ export function buildRequestBody(operation: Operation, writer: SchemaWriter): Js
   };
 }
 
-/** As the emulator reads a request without a body: bytes may be absent, and a form without fields is an empty one. */
+/** How the emulator treats a request without a body: bytes may be missing, and a form without fields is empty. */
 function mayBeAbsent(body: RequestBody, { noBody }: Service): boolean {
   if (!("schema" in body)) return true;
-  // Rejections in the handler's own words are only in the schema's metadata.
+  // Errors in the handler's own wording are only in the schema's metadata.
   const { required, oneOf, anyOf } = body.schema.meta() ?? {};
   if (required ?? oneOf ?? anyOf) return false;
   const readAsEmpty = body.kind === "form" || noBody === "empty";
-  return [undefined, ...(readAsEmpty ? [{}] : [])].some((nothing) => body.schema.safeParse(nothing).success);
+  return [undefined, ...(readAsEmpty ? [{}] : [])].some((emptyBody) => body.schema.safeParse(emptyBody).success);
 }
 
 function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaContent {
@@ -54,7 +54,7 @@ function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaCont
   }
 }
 
-/** The success responses of an operation, by status; a cluster whose answer is passed on has further ones of its own. */
+/** The success responses of an operation, by status. A forwarded response may have others. */
 export function buildSuccessResponses(operation: Operation, writer: SchemaWriter): Json {
   const declared = Object.entries(operation.responses);
   const ofCluster = declared.some(([, body]) => body.kind === "passthrough");
@@ -118,7 +118,7 @@ export const slugify = (title: string): string =>
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
 
-/** Webhooks as OpenAPI 3.1 describes them: one POST for each activity, by its name. */
+/** Webhooks in OpenAPI 3.1: one POST for each activity, by name. */
 export function buildWebhookItems(payloads: ReadonlyMap<Activity, z.ZodType>, writer: SchemaWriter): Json {
   return Object.fromEntries(
     [...payloads].map(([activity, payload]) => [
@@ -132,7 +132,7 @@ const buildDelivery = (activity: Activity, schema: Json): Json => ({
   operationId: `webhook.${activity}`,
   tags: ["webhooks"],
   summary: `Webhook for ${activity}`,
-  // The receiver's own business: the signature shows who sends.
+  // The receiver decides; the signature identifies the sender.
   security: [],
   parameters: [{ $ref: "#/components/parameters/ContentHash" }],
   requestBody: { required: true, content: { "application/json": { schema } } },

@@ -13,7 +13,7 @@ import {
 import { buildRequestBody, buildSuccessResponses, slugify } from "./bodies.ts";
 import { failureShapes, type Json, type SchemaWriter } from "./schemas.ts";
 
-/** One operation as OpenAPI describes it, under one of its methods. */
+/** One operation in OpenAPI, for one of its methods. */
 export function buildOperationObject(operation: Operation, method: Method, writer: SchemaWriter): Json {
   const { id, summary, description, auth, emits, cli, basis } = operation;
   const role = getRequiredRole(operation);
@@ -38,7 +38,7 @@ export function buildOperationObject(operation: Operation, method: Method, write
   };
 }
 
-/** The resource, which is the first part of an operation's id. */
+/** The resource: the first part of an operation's id. */
 export const getTag = ({ id }: Operation): string => id.split(".")[0]!;
 
 function buildParameters({ request, examples, auth }: Operation, writer: SchemaWriter): Json[] {
@@ -50,7 +50,7 @@ function buildParameters({ request, examples, auth }: Operation, writer: SchemaW
   ];
 }
 
-/** Parameters that are declared for a kind of credentials or for all deliveries, not for an operation. */
+/** Parameters that belong to a kind of credentials or to all deliveries, not to an operation. */
 export const sharedParameters: Json = {
   ContentHash: {
     name: "X-SVC-WEBHOOK-CONTENT-HASH",
@@ -63,10 +63,10 @@ export const sharedParameters: Json = {
     name: "user-email",
     in: "header",
     description: "Acts as this active member of the workspace",
-    // Next to a query parameter `user_email` both would be one name to generators of Go.
+    // Generators for Go would confuse it with a query parameter `user_email`.
     "x-go-name": "ActingUserEmail",
     schema: { type: "string", format: "email" },
-    // Importers without one send placeholders, which are no user's address; this one is in the seed `demo`.
+    // Without an example importers send placeholders, which are not addresses of users. This one is in the seed `demo`.
     example: "ada@northwind.example",
   },
 };
@@ -97,7 +97,7 @@ function buildPartParameters(
   });
 }
 
-/** The failures that an operation may answer with: its own, its cluster's, and those of its service that can happen to it. */
+/** The failures that an operation may return: its own, its cluster's, and the applicable ones of its service. */
 export const collectFailures = (operation: Operation): FailureCode[] => [
   ...new Set([
     ...operation.failures,
@@ -106,7 +106,7 @@ export const collectFailures = (operation: Operation): FailureCode[] => [
   ]),
 ];
 
-/** A service declares its failures for all operations; these rules omit what a given one cannot meet. */
+/** A service declares its failures for all operations. These rules omit the inapplicable ones. */
 function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): boolean {
   if (status === 401 || status === 403) return auth !== "none";
   // A response to another method of the same path.
@@ -117,7 +117,7 @@ function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): 
   return true;
 }
 
-/** One response per status, since OpenAPI keys them so; failures that share it have different examples. */
+/** One response per status, as OpenAPI requires. Failures with the same status have different examples. */
 function buildFailureResponses(operation: Operation): Record<string, Json> {
   const byStatus = new Map<number, FailureCode[]>();
   for (const code of collectFailures(operation)) {
@@ -136,14 +136,17 @@ function buildFailureResponse(codes: readonly FailureCode[]): Json {
       mediaTypes.map((mediaType) => {
         const ofType = forms.filter((form) => failureShapes[form].mediaType === mediaType);
         const refs = ofType.map((form) => ({ $ref: `#/components/schemas/${failureShapes[form].name}` }));
-        const told = codes.filter((code) => ofType.includes(catalogue[code].shape));
+        const matchingCodes = codes.filter((code) => ofType.includes(catalogue[code].shape));
         return [
           mediaType,
           {
-            // Not oneOf: a domain error is a detail as well, and any object may be field errors.
+            // Not oneOf: a domain error is also a detail, and any object may be field errors.
             schema: refs.length === 1 ? refs[0] : { anyOf: refs },
             examples: Object.fromEntries(
-              told.map((code) => [code, { summary: catalogue[code].when, value: buildSample(catalogue[code]) }]),
+              matchingCodes.map((code) => [
+                code,
+                { summary: catalogue[code].when, value: buildSample(catalogue[code]) },
+              ]),
             ),
           },
         ];
@@ -157,12 +160,12 @@ function buildFailureResponse(codes: readonly FailureCode[]): Json {
   };
 }
 
-/** A body of the failure, with `<name>` where the words need to know something. */
+/** A sample body of the failure, with `<name>` for data in the message. */
 export function buildSample(failure: Failure<unknown>): unknown {
   const data = new Proxy({}, { get: (_, name) => (typeof name === "string" ? `<${name}>` : undefined) });
   try {
     const body = failure.body(data);
-    // Bodies that are handed in whole, such as validation errors, have no words of their own.
+    // Bodies that are passed as a whole, such as validation errors, have no template.
     const known = JSON.stringify(body);
     return known === undefined || known === "{}" || known.includes("{}") ? failureShapes[failure.shape].sample : body;
   } catch {
@@ -179,7 +182,7 @@ const createHeaderScheme = (name: string, description: string): Json => ({
   description,
 });
 
-/** Every way to show who one is, by its name in the documents. */
+/** The authentication schemes, by their names in the documents. */
 export const securitySchemes = {
   clientId: createHeaderScheme("client-id", "The id of the workspace's API key"),
   clientSecret: createHeaderScheme("client-secret", "The secret of the workspace's API key"),
@@ -197,8 +200,8 @@ export const securitySchemes = {
 type Scheme = keyof typeof securitySchemes;
 
 /**
- * Requirements of each kind of credentials: one of the rows, and all of a row. An empty row: they may be omitted, which
- * the specification states for the cluster key and for userinfo's header (DECISIONS.md, R6).
+ * Requirements of each kind of credentials: one of the rows, with everything in that row. An empty row means that they
+ * may be omitted, as the specification states for the cluster key and for userinfo's header (DECISIONS.md, R6).
  */
 export const securityRequirements: Readonly<Record<Auth, readonly (readonly Scheme[])[]>> = {
   none: [],
@@ -210,6 +213,6 @@ export const securityRequirements: Readonly<Record<Auth, readonly (readonly Sche
   "control-token": [["controlToken"]],
 };
 
-/** How we know, as extensions, so that a reader knows what the emulator merely guesses. */
+/** The basis of a claim, as extensions, so that readers see what the emulator only assumes. */
 const toBasisExtension = (basis: Basis): Json =>
   typeof basis === "string" ? { "x-basis": basis } : { "x-basis": "assumed", "x-basis-reason": basis.assumed };

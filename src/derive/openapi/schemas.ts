@@ -4,18 +4,18 @@ import type { Failure } from "../../api/failure.ts";
 export type Json = Readonly<Record<string, unknown>>;
 export type SchemaNames = ReadonlyMap<z.ZodType, string>;
 
-/** `input`: a caller's input, defaults omitted. `output`: a service's response. */
+/** `input`: a client's input, with defaults omitted. `output`: a service's response. */
 export type Direction = "input" | "output";
 
-/** Writes schemas as JSON Schema; those with a name become a reference and are described once, in `components`. */
+/** Writes schemas as JSON Schema. Named schemas become references and are described once, in `components`. */
 export interface SchemaWriter {
   write(schema: z.ZodType, direction: Direction): Json;
-  /** The fields of an object, each for itself: parameters are no object in OpenAPI. */
+  /** The fields of an object one by one, because OpenAPI's parameters are not an object. */
   writeFields(shape: z.ZodObject): {
     readonly properties: Readonly<Record<string, Json>>;
     readonly required: readonly string[];
   };
-  /** The named schemas that were referred to so far. */
+  /** The named schemas that were referenced so far. */
   getComponents(): Record<string, Json>;
 }
 
@@ -30,7 +30,7 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
       io: direction,
       unrepresentable: "any",
       override: ({ zodSchema, jsonSchema, path }) => {
-        // The types of zod's core and of its classes differ by name alone.
+        // The types of zod's core and of its classes only differ by name.
         const known = path.length > 0 ? writeReference(zodSchema as unknown as z.ZodType, direction) : undefined;
         Object.assign(jsonSchema, known);
         tidy(jsonSchema);
@@ -40,10 +40,10 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
   };
 
   const writeReference = (schema: z.ZodType, direction: Direction): Json | undefined => {
-    // A schema with a description of its own is the same schema with other words.
+    // A schema with its own description is the same schema with other words.
     const name = names.get(schema) ?? (schema._zod.parent && names.get(schema._zod.parent as z.ZodType));
     if (name === undefined) return undefined;
-    // A schema that reads differently in the two directions is two schemas to OpenAPI.
+    // A schema that differs in the two directions becomes two schemas in OpenAPI.
     const key = direction === "input" && differsByDirection(schema) ? `${name}Input` : name;
     if (!getComponents.has(key)) {
       getComponents.set(key, {});
@@ -71,16 +71,16 @@ function tidy(json: Record<string, unknown>): void {
   if ("$ref" in json) {
     for (const key of Object.keys(json)) if (!["$ref", "description", "default"].includes(key)) delete json[key];
   }
-  // Closed objects would make callers reject fields that the service adds one day.
+  // With closed objects, clients would reject fields that the service may add.
   if (json.additionalProperties === false) delete json.additionalProperties;
   if ("format" in json) {
-    // The pattern of a date says nothing that the format does not; a format of the library's own says nothing to others.
+    // The pattern of a date adds nothing to the format. Formats of the library mean nothing to others.
     if (standardFormats.has(json.format)) delete json.pattern;
     else delete json.format;
   }
-  // By default, generators treat an integer as one of 32 bits, which cannot hold such limits.
+  // By default, generators use 32-bit integers, which cannot hold such limits.
   if ([json.minimum, json.maximum].some((limit) => Math.abs(Number(limit)) > maxInt32)) json.format = "int64";
-  // Names of fields are text in any case.
+  // Property names are always strings.
   if (JSON.stringify(json.propertyNames) === '{"type":"string"}') delete json.propertyNames;
   if (Array.isArray(json.prefixItems)) convertToList(json, json.prefixItems);
 }
@@ -90,7 +90,7 @@ const maxInt32 = 2 ** 31 - 1;
 /** Keywords of JSON Schema in the declarations. */
 const standardFormats: ReadonlySet<unknown> = new Set(["date-time", "date", "email", "uri", "uuid"]);
 
-/** Generators stumble over tuples; a list of this many items of one form is all that a pair needs. */
+/** Generators have problems with tuples. A list with this many items of one form is enough for a pair. */
 function convertToList(json: Record<string, unknown>, items: readonly unknown[]): void {
   const forms = [...new Set(items.map((item) => JSON.stringify(item)))].map((text) => JSON.parse(text));
   delete json.prefixItems;
@@ -112,9 +112,9 @@ interface SchemaForm {
   readonly name: string;
   readonly mediaType: string;
   readonly schema: Json;
-  /** Further schemas of the document that this one refers to. */
+  /** Other schemas that this one refers to. */
   readonly parts?: Json;
-  /** Shown for a failure whose body cannot be made up from its words. */
+  /** An example for failures whose body cannot be generated from a template. */
   readonly sample: unknown;
 }
 
@@ -147,7 +147,7 @@ export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
   fields: {
     name: "FieldErrors",
     mediaType: "application/json",
-    // Nested rows are keyed by field and index, so only the outermost keys are sure, and one of them by name.
+    // Nested rows are keyed by field and index, so only the outermost keys are known, and one of them by name.
     schema: {
       type: "object",
       properties: { non_field_errors: { type: "array", items: text, description: "Errors of the whole request" } },
@@ -158,7 +158,7 @@ export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
   validation: {
     name: "HTTPValidationError",
     mediaType: "application/json",
-    // As FastAPI prints them.
+    // In FastAPI's format.
     schema: {
       type: "object",
       properties: { detail: { type: "array", items: { $ref: "#/components/schemas/ValidationError" } } },

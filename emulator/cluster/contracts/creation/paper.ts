@@ -26,7 +26,7 @@ import type { Party, Review } from "../rows.ts";
 import { createContract } from "./new-contract.ts";
 import { createSignatoryRows, type SignatoryInput } from "./template-contract.ts";
 
-/** Third-party paper by its two routes (the specification, Endpoints, rule 3; DECISIONS.md, C9). */
+/** Third-party paper by its two routes (specification, Endpoints, rule 3; DECISIONS.md, C9). */
 export const paperHandlers = {
   "paper.upload-for-review": ({ body }, call) => createFromUpload("review", body, call),
   "paper.upload-for-signature": ({ body }, call) => createFromUpload("sign", body, call),
@@ -42,7 +42,7 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
   const { store, blobs, pdfs, clock, settings, cluster, caller, fail, finding } = call;
   const { workspace, user } = caller;
   const checked = await checkPdf(body.file_base64, pdfs, fail);
-  // Looked at before the bytes are stored, so that a rejected upload leaves nothing behind.
+  // Checked before the bytes are stored, so that a rejected upload leaves nothing behind.
   const { type, file } = await store.read((view) => validate(view, workspace, route, body, checked, fail));
   noteUnknownAnswers(finding, "intake_form_data.", type.intake_form, body.intake_form_data ?? {});
   const blob = await storeFile(blobs, file);
@@ -50,8 +50,8 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
   return store.transaction(`paper.upload-for-${route}`, async (tx) => {
     const at = clock.now();
     const { type, entity, party, reviewer, owner } = await validate(tx, workspace, route, body, checked, fail);
-    const { parties, news } = await resolveParties(tx, [party], workspace, at);
-    await emitCounterpartyChanges(tx, { clock, caller }, news);
+    const { parties, changes } = await resolveParties(tx, [party], workspace, at);
+    await emitCounterpartyChanges(tx, { clock, caller }, changes);
     const people = await resolvePaperSignatories(tx, workspace, body.creator_signatories ?? [], parties);
     const contract = createContract(tx, caller, at, {
       name: body.contract_name,
@@ -90,15 +90,15 @@ interface CreatorSignatory {
   readonly note?: string | null | undefined;
 }
 
-/** Signatories of third-party paper: the own side's people, then the contact of each counterparty. */
+/** Signatories of third-party paper: first those of the own side, then the contact of each counterparty. */
 async function resolvePaperSignatories(
   view: View,
   workspace: Workspace,
-  own: readonly CreatorSignatory[],
+  creatorSignatories: readonly CreatorSignatory[],
   parties: readonly Party[],
 ): Promise<SignatoryInput[]> {
   const creators: SignatoryInput[] = [];
-  for (const { email, title, note } of own) {
+  for (const { email, title, note } of creatorSignatories) {
     const name = (await findUser(view, workspace, email))?.name ?? email;
     creators.push({ name, email, is_counterparty: false, counterparty_name: null, title, note: note ?? null });
   }
@@ -108,11 +108,13 @@ async function resolvePaperSignatories(
   return [...creators, ...contacts];
 }
 
-/** Fields of the review route; those of the signature route are a part of them. */
+/** Fields of the review route, which include those of the signature route. */
 type PaperRequest = z.output<typeof UploadReviewRequest>;
 type Reviewer = Pick<Review, "reviewer_user_id" | "reviewer_role_id" | "description">;
 
-/** The rows, the party and the file that an upload names, or all that is wrong with it (DECISIONS.md, C9). */
+/**
+ * The rows, the party and the file that an upload names. Rejects with everything that is invalid (DECISIONS.md, C9).
+ */
 async function validate(
   view: View,
   workspace: Workspace,
@@ -135,7 +137,7 @@ async function validate(
   if (route === "sign" && !body.creator_signatories?.length) {
     problems.add(["creator_signatories"], body.creator_signatories ? "This list may not be empty." : "Field required");
   }
-  // Without a signatory of the counterparty, its side would stay unsigned.
+  // Without a counterparty signatory, that side could never sign.
   if (route === "sign" && body.counterparty_poc_details == null) {
     problems.add(["counterparty_poc_details"], "Field required");
   }
@@ -157,7 +159,7 @@ function parseParty(body: PaperRequest, problems: Problems): PartyInput | undefi
     problems.add(["counterparty_organization_name"], "Field required");
     return undefined;
   }
-  // Workspaces are separate: the number is all that this one may know of another.
+  // Workspaces are isolated: only the number of another workspace's contract is revealed.
   return parsePartyFields({ ...body, counterparty_organization_name: `Workspace ${body.counterparty_workspace_id}` });
 }
 
@@ -173,7 +175,7 @@ async function findBusinessUser(
   return user;
 }
 
-/** The named user or role; without either, the default role of the contract type. */
+/** The named user or role. Without either, the default role of the contract type. */
 async function findReviewer(
   view: View,
   workspace: Workspace,

@@ -20,13 +20,13 @@ import { createContract } from "./new-contract.ts";
 type Request = z.output<typeof CreateContractRequest>;
 type RejectionCode = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
 
-/** A draft, not stored yet, and its new counterparties, which are not emitted yet. */
+/** A draft that is not stored yet, and its new counterparties, which are not emitted yet. */
 interface DraftResult {
   readonly draft: Contract;
-  readonly news: readonly CounterpartyChange[];
+  readonly changes: readonly CounterpartyChange[];
 }
 
-/** The draft that a creation request asks for (DECISIONS.md, C10, F11). */
+/** The draft for a creation request (DECISIONS.md, C10, F11). */
 export async function draftFromTemplate(
   tx: Transaction,
   caller: AuthenticatedMember,
@@ -51,7 +51,7 @@ export async function draftFromTemplate(
   if (problems.found) return fail("invalid-fields", problems.found);
   requireKnownConfiguration(body.external_metadata, fail);
 
-  const { parties, news } = await resolveParties(tx, toPartyInputs(body.counter_party_details), workspace, at);
+  const { parties, changes } = await resolveParties(tx, toPartyInputs(body.counter_party_details), workspace, at);
   const people = resolveSignatories(given, parties, template, fail);
   const others = parties.map((party) => party.name).join(", ");
   const draft = createContract(tx, caller, at, {
@@ -66,7 +66,7 @@ export async function draftFromTemplate(
     signatories: await createSignatoryRows(tx, workspace, people, at),
     external_metadata: normalizeMetadata(body.external_metadata),
   });
-  return { draft, news };
+  return { draft, changes };
 }
 
 /** The template, or the problem with the id. */
@@ -76,23 +76,25 @@ async function findUsableTemplate(view: View, workspace: Workspace, id: number):
   return template.signature_capable ? template : "This template cannot be sent for signature";
 }
 
-/** The entity of a reference id; without one, the primary entity. */
+/** The entity with a reference id. Without one, the primary entity. */
 async function findEntityByReference(
   view: View,
   workspace: Workspace,
   reference?: string | null,
 ): Promise<Entity | undefined> {
-  const own = await view.list(entities, { by: "workspace", equals: workspace.id });
-  return own.find((entity) => (reference == null ? entity.is_primary : entity.reference_id === reference));
+  const workspaceEntities = await view.list(entities, { by: "workspace", equals: workspace.id });
+  return workspaceEntities.find((entity) =>
+    reference == null ? entity.is_primary : entity.reference_id === reference,
+  );
 }
 
 type CounterpartyDetails = z.output<typeof CounterPartyDetails>;
 
-/** Name of a counterparty: signatories refer to it by this (DECISIONS.md, F11). */
+/** Name of a counterparty, by which signatories refer to it (DECISIONS.md, F11). */
 const formatName = ({ is_individual, organization_name, poc_details }: CounterpartyDetails): string =>
   is_individual ? formatFullName(poc_details) : (organization_name ?? "");
 
-/** Checks `counter_party_details` against the template and what the workspace has configured (DECISIONS.md, C10). */
+/** Checks `counter_party_details` against the template and the configuration of the workspace (DECISIONS.md, C10). */
 function checkCounterparties(
   details: readonly CounterpartyDetails[],
   template: Template,
@@ -125,7 +127,7 @@ function checkCounterparties(
   });
 }
 
-/** The parties that `counter_party_details` names. */
+/** The parties in `counter_party_details`. */
 export const toPartyInputs = (details: readonly CounterpartyDetails[]): PartyInput[] =>
   details.map((each) => ({
     name: formatName(each),
@@ -135,7 +137,7 @@ export const toPartyInputs = (details: readonly CounterpartyDetails[]): PartyInp
     organization_details: each.organization_details ? dropBlanks(each.organization_details) : null,
   }));
 
-/** Keys that were sent as null say nothing. */
+/** Null counts as missing. */
 const dropBlanks = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value != null));
 
@@ -144,7 +146,7 @@ type TemplateSignatoriesDetails = z.output<typeof SignatoryDetails>;
 export type SignatoryInput = Pick<Signatory, "name" | "email" | "is_counterparty" | "counterparty_name"> &
   Partial<Pick<Signatory, "title" | "note" | "sign_order">>;
 
-/** More parties than any contract has. */
+/** No contract has more parties. */
 const namesShown = 50;
 
 /** Checks `signatories` (DECISIONS.md, F11): names of parties, and an order on all of them or on none. */
@@ -154,7 +156,7 @@ function checkSignatories(
   problems: Problems,
 ): void {
   const known = new Set(partyNames);
-  // Repeated for each signatory, so that many of both would make a response of the square of their number.
+  // Repeated for each signatory, so the response would grow quadratically with many of both.
   const choices = partyNames.slice(0, namesShown).join(", ") + (partyNames.length > namesShown ? ", …" : "");
   given.forEach(({ is_counterparty_signatory, counterparty_name }, i) => {
     if (!is_counterparty_signatory) return;
@@ -171,8 +173,8 @@ function checkSignatories(
 }
 
 /**
- * The signatories (DECISIONS.md, C10 and C11): those of the payload; else the contact of each counterparty, in order,
- * then the template's own slot. A mandatory slot is filled by payload or template, or rejected.
+ * The signatories (DECISIONS.md, C10 and C11): those of the request, otherwise the contact of each counterparty in
+ * order, then the template's own slot. A mandatory slot must be filled by the request or the template.
  */
 function resolveSignatories(
   given: readonly TemplateSignatoriesDetails[],
@@ -180,18 +182,18 @@ function resolveSignatories(
   { creator_slot: slot }: Template,
   fail: Fail<"no-creator-slot" | "creator-slot-empty">,
 ): SignatoryInput[] {
-  const ownSide = given.some((signatory) => !signatory.is_counterparty_signatory);
-  if (ownSide && !slot) return fail("no-creator-slot");
-  if (slot?.required && !slot.signatory && !ownSide) return fail("creator-slot-empty");
+  const hasOwnSignatory = given.some((signatory) => !signatory.is_counterparty_signatory);
+  if (hasOwnSignatory && !slot) return fail("no-creator-slot");
+  if (slot?.required && !slot.signatory && !hasOwnSignatory) return fail("creator-slot-empty");
 
-  const own: SignatoryInput[] = slot?.signatory
+  const creatorSignatories: SignatoryInput[] = slot?.signatory
     ? [{ ...slot.signatory, is_counterparty: false, counterparty_name: null }]
     : [];
   if (given.length === 0) {
     const contacts = parties.flatMap(({ name, poc }): SignatoryInput[] =>
       poc ? [{ name: formatFullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
     );
-    return [...contacts, ...own];
+    return [...contacts, ...creatorSignatories];
   }
   const named = given.map(({ name, email, is_counterparty_signatory, counterparty_name, title, note, sign_order }) => ({
     name,
@@ -202,13 +204,16 @@ function resolveSignatories(
     note: note ?? null,
     sign_order: sign_order ?? null,
   }));
-  if (ownSide || !slot?.required) return named;
-  // The template's own signatory comes last, also where the payload gives an order.
+  if (hasOwnSignatory || !slot?.required) return named;
+  // The template's own signatory comes last, even if the request defines an order.
   const last = named.reduce((most, { sign_order }) => Math.max(most, sign_order ?? 0), 0);
-  return [...named, ...own.map((signatory) => ({ ...signatory, sign_order: last > 0 ? last + 1 : null }))];
+  return [
+    ...named,
+    ...creatorSignatories.map((signatory) => ({ ...signatory, sign_order: last > 0 ? last + 1 : null })),
+  ];
 }
 
-/** The rows of people who are to sign, who have an id each from then on (DECISIONS.md, C13). */
+/** The rows of the signatories, with an id each that stays (DECISIONS.md, C13). */
 export async function createSignatoryRows(
   tx: Transaction,
   workspace: Workspace,

@@ -12,9 +12,9 @@ import { type Approval, type Contract, requireContract } from "../rows.ts";
 import { type LifecycleContext, transition } from "./transition.ts";
 
 export const approvalHandlers = {
-  "approvals.create": ({ params, body }, world) =>
-    world.store.transaction("approvals.create", async (tx) => {
-      const { caller, fail, clock } = world;
+  "approvals.create": ({ params, body }, context) =>
+    context.store.transaction("approvals.create", async (tx) => {
+      const { caller, fail, clock } = context;
       const contract = await requireContract(tx, caller, params.composite_id, fail);
       await requireApprovers(tx, caller.workspace, body.approvals, fail);
       if (contract.approvals.some(({ status }) => status === "PENDING" || status === "NOT_STARTED")) {
@@ -36,7 +36,7 @@ export const approvalHandlers = {
       );
       const by = { name: caller.user.name, email: caller.user.email };
       const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals([...row.approvals, ...requested]) });
-      const after = await transition(tx, world, contract, "request-approval", { by, patch }, fail);
+      const after = await transition(tx, context, contract, "request-approval", { by, patch }, fail);
       return after.approvals.slice(-requested.length).map((approval) => toRequestRecord(approval, after));
     }),
 
@@ -94,7 +94,7 @@ async function toApprovalRecord(
       id: approval.id,
       contract_id: contract.id,
       approval_name: approval.name,
-      // Approvals of the public route are requested by hand.
+      // The approvals of the public route are requested by hand.
       approval_type: "AD_HOC",
       ...(approval.approver_user_id !== null && { org_user: await toPersonRecord(view, approval.approver_user_id) }),
       sent_for_approval: sent,
@@ -120,8 +120,8 @@ async function toPersonRecord(view: View, userId: number) {
 const isOpen = ({ status }: Approval): boolean => status === "NOT_STARTED" || status === "PENDING";
 
 /**
- * Requests the approvals that are due: all without an order, and of the open ones with an order the first. Called when
- * approvals are requested and whenever one is completed.
+ * Requests the due approvals: all without an order, and the first open one with an order. Called when approvals are
+ * requested and when one is completed.
  */
 export function requestDueApprovals(approvals: readonly Approval[]): Approval[] {
   const first = approvals.reduce(
@@ -135,12 +135,12 @@ export function requestDueApprovals(approvals: readonly Approval[]): Approval[] 
 }
 
 /**
- * Approves that approval, or the next pending one: the first of that approver, or the first of all. The lifecycle table decides
- * before the approval is marked, since it asks whether this one is the last.
+ * Approves the given approval, or the next pending one: the first of that approver, or the first of all. The lifecycle
+ * is checked before the approval is marked, because it depends on whether this is the last one.
  */
 export async function approve(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   act: {
     readonly approval?: number | undefined;
@@ -155,12 +155,12 @@ export async function approve(
     open.find(({ id }) => id === act.approval) ??
     open.find(({ approver_user_id }) => act.approver !== undefined && approver_user_id === act.approver);
   const approval = chosen ?? open.find(({ status }) => status === "PENDING") ?? open[0];
-  const action = { status: "APPROVED" as const, notes: act.note ?? null, at: world.clock.now() };
+  const action = { status: "APPROVED" as const, notes: act.note ?? null, at: context.clock.now() };
   const mark = (each: Approval): Approval =>
     each.id === approval?.id ? { ...each, status: "APPROVED", actions: [...each.actions, action] } : each;
   return transition(
     tx,
-    world,
+    context,
     contract,
     "approve",
     { by: act.by, patch: (row) => ({ ...row, approvals: requestDueApprovals(row.approvals.map(mark)) }) },

@@ -14,13 +14,13 @@ export interface Addressees {
 const listCounterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
   addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
 
-/** An e-mail of a contract that is to be sent, not kept yet. */
+/** An e-mail of a contract that is about to be sent, and not stored yet. */
 export type Mail = Pick<Email, "purpose" | "recipient" | "mode"> & {
-  /** Name of the invited person of the other side. */
+  /** Name of the invited counterparty contact. */
   readonly invites?: string;
 };
 
-/** The e-mails to signatories whose turn has come; there are no copies (DECISIONS.md, C11). */
+/** The e-mails to signatories whose turn it is, without copies (DECISIONS.md, C11). */
 export const listSigningMails = (invited: readonly Signatory[]): readonly Mail[] =>
   invited.map(({ email, name, is_counterparty }) => ({
     purpose: "signing",
@@ -29,19 +29,19 @@ export const listSigningMails = (invited: readonly Signatory[]): readonly Mail[]
     ...(is_counterparty && { invites: name }),
   }));
 
-/** The name of a counterparty's contact; of anyone else the address is all that is known. */
+/** The name of a counterparty's contact. Of anyone else only the address is known. */
 function getContactName(contract: Contract, email: string): string {
   const poc = findPartyOfContact(contract, email)?.poc;
   return poc ? formatFullName(poc) : email;
 }
 
-/** The e-mails by which a contract is shared with the counterparties. */
+/** The e-mails that share a contract with the counterparties. */
 export function listRedliningMails(contract: Contract, addressees?: Addressees): readonly Mail[] {
   const toMail = (recipient: string, mode: Email["mode"]): Mail => ({
     purpose: "redlining",
     recipient,
     mode,
-    // Recipients of copies may be anyone.
+    // Anyone can receive a copy.
     ...(mode === "to" && { invites: getContactName(contract, recipient) }),
   });
   return [
@@ -51,8 +51,8 @@ export function listRedliningMails(contract: Contract, addressees?: Addressees):
 }
 
 /**
- * The further keys of `activity_data`, once for each emission of the activity (DECISIONS.md, F21): most activities once
- * and without any, a notification once for each invited signatory.
+ * The other keys of `activity_data`, one object for each emission of the activity (DECISIONS.md, F21). Most activities
+ * are emitted once without data, a notification once for each invited signatory.
  */
 export function createActivityDataPerPerson(
   activity: Activity,

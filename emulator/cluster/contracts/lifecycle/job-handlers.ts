@@ -11,12 +11,12 @@ import type { LifecycleContext } from "./transition.ts";
 type ContractJob = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
 
 /**
- * Handlers of the scheduled entries of contracts. `email-delivery` (ref: `<contract id> <e-mail id>`) reports an e-mail
- * as delivered, unless its provider has reported otherwise; `auto-sign` (ref: `<contract id> <signatory id>`) signs
- * (DECISIONS.md, C11).
+ * Handlers for the scheduled entries of contracts. `email-delivery` (ref: `<contract id> <e-mail id>`) reports an
+ * e-mail as delivered, unless its provider has reported otherwise. `auto-sign` (ref: `<contract id> <signatory id>`)
+ * signs (DECISIONS.md, C11).
  */
-export function createContractJobHandlers(world: LifecycleContext): JobHandlers {
-  const { clock } = world;
+export function createContractJobHandlers(context: LifecycleContext): JobHandlers {
+  const { clock } = context;
 
   const createHandler = (does: string, job: ContractJob): JobHandler => ({
     does,
@@ -24,7 +24,7 @@ export function createContractJobHandlers(world: LifecycleContext): JobHandlers 
       entries.map((entry) =>
         createCommitOnlyRun(async (tx) => {
           const waiting = await tx.get(schedule, entry.id);
-          // Ended when the contract left its state, while the entry was already on its way.
+          // Canceled because the contract left its state while the entry was already running.
           if (waiting?.ref !== entry.ref) return "ended";
           dequeue(tx, entry);
           const [id = "", ...rest] = entry.ref.split(" ");
@@ -44,7 +44,7 @@ export function createContractJobHandlers(world: LifecycleContext): JobHandlers 
     "auto-sign": createHandler("auto-sign", async (tx, contract, [signatoryId]) => {
       const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
       if (!signatory || signatory.action) return "signed-before";
-      await sign(tx, world, contract, { email: signatory.email }, fail);
+      await sign(tx, context, contract, { email: signatory.email }, fail);
       return "signed";
     }),
   };

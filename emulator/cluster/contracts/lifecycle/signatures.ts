@@ -14,7 +14,7 @@ import { findNextSignatories, findPrecedingSignatory, inviteNextSignatories } fr
 import { sendContractEmails } from "./timers.ts";
 import { type LifecycleContext, transition } from "./transition.ts";
 
-/** The signatory, and their note. Without an address it is the next whose turn it is. */
+/** The signatory and their note. Without an address, the next signatory. */
 export interface SignatureAction {
   readonly email?: string | undefined;
   readonly note?: string | undefined;
@@ -22,41 +22,41 @@ export interface SignatureAction {
 
 type SignatureRejectionCode = "not-a-signatory" | "already-signed" | "not-their-turn" | "forbidden-move";
 
-/** A signatory signs; the last signature executes the contract. */
+/** A signatory signs. The last signature executes the contract. */
 export async function sign(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   act: SignatureAction,
   fail: Fail<SignatureRejectionCode | RejectionCode<"sign" | "all-signed">>,
 ): Promise<Contract> {
-  const at = world.clock.now();
+  const at = context.clock.now();
   const signatory = findActor(contract, "sign", act.email, fail);
   const action = { is_success: true, notes: act.note ?? null, at };
   const patch = (row: Contract) => ({
     ...row,
     signatories: inviteNextSignatories(replaceSignatory(row.signatories, { ...signatory, action }), at),
   });
-  const signed = await transition(tx, world, contract, "sign", { by: toPerson(signatory), patch }, fail);
-  const everybody = signed.signatories.every((each) => each.action?.is_success === true);
-  return everybody ? transition(tx, world, signed, "all-signed", { by: toPerson(signatory) }, fail) : signed;
+  const signed = await transition(tx, context, contract, "sign", { by: toPerson(signatory), patch }, fail);
+  const hasEveryoneSigned = signed.signatories.every((each) => each.action?.is_success === true);
+  return hasEveryoneSigned ? transition(tx, context, signed, "all-signed", { by: toPerson(signatory) }, fail) : signed;
 }
 
-/** A signatory declines: the contract leaves signature (DECISIONS.md, C22). */
+/** A signatory declines, so the contract leaves SIGN (DECISIONS.md, C22). */
 export async function decline(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   act: SignatureAction,
   fail: Fail<SignatureRejectionCode | RejectionCode<"decline">>,
 ): Promise<Contract> {
   const signatory = findActor(contract, "decline", act.email, fail);
-  const action = { is_success: false, notes: act.note ?? null, at: world.clock.now() };
+  const action = { is_success: false, notes: act.note ?? null, at: context.clock.now() };
   const signatories = replaceSignatory(contract.signatories, { ...signatory, action });
-  return transition(tx, world, { ...contract, signatories }, "decline", { by: toPerson(signatory) }, fail);
+  return transition(tx, context, { ...contract, signatories }, "decline", { by: toPerson(signatory) }, fail);
 }
 
-/** Outside SIGN no signatory has a turn, and the status leads to a rejection. */
+/** Outside SIGN it is nobody's turn, and the status is the reason for the rejection. */
 function findActor(
   contract: Contract,
   trigger: "sign" | "decline",
@@ -69,11 +69,11 @@ function findActor(
     return findNextSignatories(contract.signatories)[0] ?? rejectMove();
   }
   const address = toAddressKey(email);
-  const theirs = contract.signatories.filter((each) => toAddressKey(each.email) === address);
-  const signatory = theirs.find((each) => each.action === null);
+  const signatories = contract.signatories.filter((each) => toAddressKey(each.email) === address);
+  const signatory = signatories.find((each) => each.action === null);
   if (!signatory) {
     const turn = [...new Set(findNextSignatories(contract.signatories).map((each) => each.email))];
-    return fail(theirs.length ? "already-signed" : "not-a-signatory", { email, turn });
+    return fail(signatories.length ? "already-signed" : "not-a-signatory", { email, turn });
   }
   const before = findPrecedingSignatory(contract.signatories, signatory);
   return before ? fail("not-their-turn", { email, first: before.email }) : signatory;
@@ -84,7 +84,7 @@ const replaceSignatory = (signatories: readonly Signatory[], changed: Signatory)
 
 const toPerson = ({ name, email }: Signatory) => ({ name, email });
 
-/** Transitions of the public API, in addition to sending (DECISIONS.md, F12). */
+/** Transitions of the public API, except sending (DECISIONS.md, F12). */
 export const executionHandlers = {
   "execution.mark": ({ params }, { store, clock, settings, caller, fail }) =>
     store.transaction("execution.mark", async (tx) => {
@@ -139,9 +139,9 @@ export const executionHandlers = {
         return fail("forbidden-move", { status: row.status, words: "sent for signature again" });
       }
       const address = toAddressKey(body.email_id);
-      const theirs = row.signatories.filter(({ email }) => toAddressKey(email) === address);
-      const signatory = theirs.find((each) => each.action === null);
-      if (!signatory) return fail(theirs.length ? "already-signed" : "not-a-signatory", { email: body.email_id });
+      const signatories = row.signatories.filter(({ email }) => toAddressKey(email) === address);
+      const signatory = signatories.find((each) => each.action === null);
+      if (!signatory) return fail(signatories.length ? "already-signed" : "not-a-signatory", { email: body.email_id });
 
       const at = clock.now();
       const sent = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));
@@ -159,7 +159,7 @@ interface Assignee {
   readonly assignee_role_id?: number | undefined;
 }
 
-/** Exactly one of the two, and one of the workspace. */
+/** Exactly one of the two, and it must belong to the workspace. */
 async function findAssigneeProblems(
   view: View,
   workspace: Workspace,

@@ -10,12 +10,12 @@ import { createPersonPathBuilder } from "../links.ts";
 import type { Contract, Signatory } from "../rows.ts";
 import { type Addressees, listRedliningMails, listSigningMails, type Mail } from "./email-events.ts";
 
-/** The provider reports an e-mail as delivered this much after it was sent (DECISIONS.md, C11). */
+/** The delay between sending an e-mail and the provider's delivery report (DECISIONS.md, C11). */
 const emailDeliveryMs = 60_000;
 
 export interface TimerOptions {
-  readonly taken: Move;
-  /** Whether the contract entered another state; timers belong to a state. */
+  readonly appliedMove: Move;
+  /** Whether the contract entered another state. Timers belong to a state. */
   readonly leaves: boolean;
   readonly at: number;
   readonly autoSignMs: number | undefined;
@@ -23,24 +23,24 @@ export interface TimerOptions {
   readonly addressees?: Addressees | undefined;
 }
 
-/** Takes the contract's waiting entries out of the schedule (DECISIONS.md, C22). */
+/** Removes the contract's pending entries from the schedule (DECISIONS.md, C22). */
 export const stopTimers = (tx: Transaction, { id }: Contract): Promise<void> => endContractEntries(tx, id);
 
 /**
- * Sends the e-mails of a move, puts into the schedule what follows by itself from the state just entered, and lets the
- * cluster report who signs and who is invited.
+ * Sends the e-mails of a move, schedules the automatic effects of the new state, and schedules the cluster's reports of
+ * signatories and invitations.
  */
 export async function startTimers(tx: Transaction, contract: Contract, timing: TimerOptions): Promise<void> {
-  const { taken, leaves, at, autoSignMs, invited, addressees } = timing;
+  const { appliedMove, leaves, at, autoSignMs, invited, addressees } = timing;
   const mails =
-    taken.sends === "signing"
+    appliedMove.sends === "signing"
       ? listSigningMails(invited)
-      : taken.sends === "redlining"
+      : appliedMove.sends === "redlining"
         ? listRedliningMails(contract, addressees)
         : [];
-  const isSent = taken.sends !== undefined && leaves && contract.signatories.length > 0;
+  const isSent = appliedMove.sends !== undefined && leaves && contract.signatories.length > 0;
   await sendContractEmails(tx, contract, mails, at, isSent);
-  if (taken.to === "held") await expectReports(tx, contract, at);
+  if (appliedMove.to === "held") await expectReports(tx, contract, at);
   if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of sortSignatories(contract).entries()) {
     addTimer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
@@ -48,8 +48,8 @@ export async function startTimers(tx: Transaction, contract: Contract, timing: T
 }
 
 /**
- * Sends e-mails of a contract: a row each, and an entry of the schedule for the time at which each is delivered. They
- * invite the people of the other side, who are reported; `isSent`: with all who sign.
+ * Sends e-mails of a contract: stores a row for each, and schedules its delivery. They invite people of the
+ * counterparty, which is reported. `isSent`: the report includes all signatories.
  */
 export async function sendContractEmails(
   tx: Transaction,
@@ -75,8 +75,8 @@ export async function sendContractEmails(
 }
 
 /**
- * Pending reports of the provider are resumed after a hold: of each person's newest e-mail, if the contract still waits
- * for a response to it.
+ * After a hold, the provider's pending reports resume: for each person's newest e-mail, if the contract still waits for
+ * that person.
  */
 async function expectReports(tx: Transaction, contract: Contract, at: number): Promise<void> {
   const { status, signatories, sent_for_signature_at, sent_to_counterparty_at } = contract;

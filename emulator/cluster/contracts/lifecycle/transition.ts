@@ -13,7 +13,7 @@ import { type Addressees, createActivityDataPerPerson } from "./email-events.ts"
 import { findInvitedSignatories, move } from "./lifecycle.ts";
 import { startTimers, stopTimers } from "./timers.ts";
 
-/** The parts of the world that a transition needs. */
+/** The parts of the context that a transition needs. */
 export interface LifecycleContext {
   readonly clock: Clock;
   readonly settings: Settings;
@@ -22,38 +22,45 @@ export interface LifecycleContext {
 export interface TransitionOptions {
   /** The performer; ignored if the table names the service. */
   readonly by: Performer;
-  /** Recipients of the e-mail to the counterparty, instead of the configured people. */
+  /** Recipients of the e-mail to the counterparty, instead of the configured ones. */
   readonly addressees?: Addressees;
-  /** Other changes of the contract, once the table has allowed the transition. */
+  /** Other changes of the contract, applied if the table allows the transition. */
   readonly patch?: (moved: Contract) => Contract;
 }
 
 /**
- * Applies a trigger to a contract in the caller's transaction: moves it by the lifecycle table, stores it, ends and
- * starts its timers, and notifies the webhooks. Rejects with the failures of the table.
+ * Applies a trigger to a contract in the caller's transaction: changes its status by the lifecycle table, stores it,
+ * ends and starts its timers, and notifies the webhooks. Rejects with the failures of the table.
  */
 export async function transition<T extends Trigger>(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   trigger: T,
   options: TransitionOptions,
   fail: Fail<RejectionCode<T>>,
 ): Promise<Contract> {
-  // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared whatever it rejects
-  // with.
-  return applyTransition(tx, world, contract, trigger, options, contract.status, fail as unknown as TransitionRejecter);
+  // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared every failure.
+  return applyTransition(
+    tx,
+    context,
+    contract,
+    trigger,
+    options,
+    contract.status,
+    fail as unknown as TransitionRejecter,
+  );
 }
 
-/** The same for a contract that is being created; creation is never rejected by the table. */
+/** The same for a new contract, which the table never rejects. */
 export function createByTransition(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   trigger: "create-from-template" | "upload-for-review" | "upload-for-signature" | "import-executed",
   options: TransitionOptions,
 ): Promise<Contract> {
-  return applyTransition(tx, world, contract, trigger, options, "(new)", (code) => {
+  return applyTransition(tx, context, contract, trigger, options, "(new)", (code) => {
     throw new Error(`The lifecycle table does not allow creating a contract: ${code}`);
   });
 }
@@ -73,18 +80,18 @@ async function applyTransition(
   const outcome = move(before, trigger, at, from);
   if (outcome.refused !== undefined) return refuse(outcome.refused, outcome.data);
 
-  const { taken } = outcome;
+  const { appliedMove } = outcome;
   const after = patch ? patch(outcome.contract) : outcome.contract;
   const leaves = after.status !== before.status || after.deleted_at !== null || from === "(new)";
   if (leaves) await stopTimers(tx, after);
-  const invited = findInvitedSignatories(taken, before, after);
-  await startTimers(tx, after, { taken, leaves, at, autoSignMs: settings.autoSignMs, invited, addressees });
+  const invited = findInvitedSignatories(appliedMove, before, after);
+  await startTimers(tx, after, { appliedMove, leaves, at, autoSignMs: settings.autoSignMs, invited, addressees });
   tx.put(contracts, after);
   if (leaves && isOver(after)) await endInvitations(tx, after, at);
 
   const facts = await readContractFacts(tx, after);
-  const performed_by = taken.by === "SYSTEM" ? SYSTEM : by;
-  for (const activity of taken.emits) {
+  const performed_by = appliedMove.by === "SYSTEM" ? SYSTEM : by;
+  for (const activity of appliedMove.emits) {
     for (const data of createActivityDataPerPerson(activity, after, { invited, addressees })) {
       await emit(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts, data });
     }

@@ -171,7 +171,16 @@ async function settleFor(step: object, stage: Stage): Promise<void> {
 }
 
 /** Without its schemas: whether the input fits is for the service to say. */
-function outlineOf({ id, service, method, path, auth, request, responses, longestMs }: Operation): CallableOperation {
+function outlineOf({
+  id,
+  service,
+  method,
+  path,
+  auth,
+  request,
+  responses,
+  maxDurationMs,
+}: Operation): CallableOperation {
   return {
     id,
     service: { name: service.name },
@@ -180,7 +189,7 @@ function outlineOf({ id, service, method, path, auth, request, responses, longes
     auth,
     request: request.body === undefined ? {} : { body: { kind: request.body.kind } },
     responses,
-    ...(longestMs !== undefined && { longestMs }),
+    ...(maxDurationMs !== undefined && { maxDurationMs }),
   };
 }
 

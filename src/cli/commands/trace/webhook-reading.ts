@@ -37,10 +37,10 @@ export async function readHealth(webhooks: readonly Webhook[], asking: QueryCont
       health: assessWebhook(webhook, { deliveries: known, faults, formatTime }),
     });
   }
-  if (read.every(({ health, deliveries: known }) => !health.untouched || known.length > 0)) return read;
+  if (read.every(({ health, deliveries: known }) => !health.isUntouched || known.length > 0)) return read;
   const happened = await client.call(listActivities, {}, { signal });
   return read.map((one) => {
-    if (!one.health.untouched || one.webhook.status === "DELETED") return one;
+    if (!one.health.isUntouched || one.webhook.status === "DELETED") return one;
     const facts = { deliveries: one.deliveries, faults, happened, formatTime, now };
     return { ...one, health: assessWebhook(one.webhook, facts) };
   });

@@ -95,7 +95,7 @@ async function printForPeople(
   const columns = (host.stdout.isTTY && readWindowWidth(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
   const isOne = reads.length === 1;
   // Webhooks without deliveries are in the table alone.
-  const failing = reads.filter(({ health }) => health.failing && !health.untouched);
+  const failing = reads.filter(({ health }) => health.failing && !health.isUntouched);
   const shown = isOne ? reads : failing.slice(0, all ? undefined : 1);
   const table = isOne ? [] : await tableLines(all ? reads : reads.slice(0, maxRows), context);
   const moreRows = isOne || all ? 0 : Math.max(0, reads.length - maxRows);
