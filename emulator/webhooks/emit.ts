@@ -119,7 +119,7 @@ export function eventBody(occurrence: DomainEvent): string {
   return toExactJson(amendedDocument(occurrence));
 }
 
-/** The same before it is a string: numbers are stored as src/base/written-numbers.ts says. */
+/** The same as an object. Numbers keep their spelling (src/base/json.ts). */
 export function amendedDocument(occurrence: DomainEvent): object {
   const body = eventDocument(occurrence);
   return occurrence.amend ? occurrence.amend(body) : body;

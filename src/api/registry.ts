@@ -47,12 +47,12 @@ export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
     .map(([name, schema]) => [schema, name]),
 );
 
-/** The operations by resource, in the order of the specification. */
+/** The operations by resource. */
 export const operationsByResource: ReadonlyMap<ResourceName, readonly AnyOperation[]> = new Map(
   loaded.map(({ name, operations }) => [name, operations]),
 );
 
-/** All operations, in the order of the specification. */
+/** All operations: the resources in the order of their list, the operations of each by the names of their constants. */
 export const registry: readonly AnyOperation[] = Object.freeze(
   requireUniqueOperations(loaded.flatMap(({ operations }) => operations)),
 );

@@ -22,7 +22,7 @@ export interface ReceivedWebhook {
   readonly nowMs: number;
 }
 
-/** A way to sign webhooks. All code that signs, sends, verifies or names a scheme uses this list. */
+/** A way to sign webhooks. The deliveries of the emulator and `svc webhooks verify` use this list. */
 export interface WebhookScheme<Name extends string = string> {
   /** Name in options and flags. */
   readonly name: Name;

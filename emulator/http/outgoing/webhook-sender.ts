@@ -128,7 +128,7 @@ const placeOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: 
 
 /**
  * Resolves a name, checks every address it has, and connects to just those: a name cannot have another address at the
- * check than at the connection. It is not called for literal addresses, which `forbiddenUrl` checks.
+ * check than at the connection. It is not called for literal addresses, which `findForbiddenUrlReason` checks.
  */
 function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunction {
   return (hostname, options, callback) => {

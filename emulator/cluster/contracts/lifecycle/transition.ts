@@ -40,7 +40,7 @@ export async function transition<T extends Trigger>(
   options: TransitionOptions,
   fail: Fail<RejectionCode<T>>,
 ): Promise<Contract> {
-  // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared every failure.
+  // The table that `applyTransition` reads has only rejections of RejectionCode<T>.
   return applyTransition(
     tx,
     context,

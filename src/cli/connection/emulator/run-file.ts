@@ -38,8 +38,8 @@ export const resolveRunFile = async (state: string): Promise<string> =>
 
 /**
  * The emulator in a run file; undefined if there is none, or it does not count: the file has to be this user's alone
- * and to name this machine, since it may have come with files of others. Whether that emulator runs there, `isItself`
- * checks.
+ * and to name this machine, since it may have come with files of others. `isSameEmulator` checks whether
+ * that emulator runs there.
  */
 export async function readRunFile(path: string): Promise<RunningEmulator | undefined> {
   const running = await runFileAt(path);
