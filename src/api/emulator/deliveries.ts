@@ -193,7 +193,7 @@ export const recordDelivery = operation({
   },
   responses: { 201: json(WholeDelivery) },
   failures: ["no-such-webhook"],
-  cli: { by: "webhooks certify" },
+  cli: { command: "emulator record-delivery" },
   basis: ours,
   examples: [
     {

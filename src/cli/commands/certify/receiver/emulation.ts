@@ -8,7 +8,7 @@ import { toStartError } from "../../../connection/ended-emulator.ts";
 import type { CheckRun, Exchange } from "./check.ts";
 import { Deliveries } from "./deliveries.ts";
 
-/** The emulator of a run: where the events come from, and what the receiver gets as environment. */
+/** The emulator of a run: the source of its events and of the variables of the receiver. */
 export interface Emulation {
   readonly access: EmulatorAccess;
   readonly deliveries: Deliveries;
@@ -79,7 +79,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
     return webhook;
   }
 
-  /** Subscribes the receiver to the emulator, drops the first attempts, and lets the time of all of them pass. */
+  /** Subscribes the receiver to the emulator, drops the first attempts, and advances the clock past all of them. */
   const retryLate: CheckRun["retryLate"] = (number) =>
     withClient(async (client) => {
       // They are recorded at the virtual time at which they were made.

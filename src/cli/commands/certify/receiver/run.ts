@@ -159,7 +159,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
 
 const unmade = (check: Check) => ({ check, result: "not_checked" as const, exchanges: [], durationMs: 0 });
 
-/** A response is no success where the receiver has ended with it. */
+/** A response is not a success if the receiver has ended with it. */
 const withEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
   ...item,
   result: "failed",
