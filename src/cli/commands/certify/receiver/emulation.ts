@@ -7,6 +7,7 @@ import type { EmulatorAccess } from "../../../connection/emulator-access.ts";
 import { toStartError } from "../../../connection/ended-emulator.ts";
 import type { CheckRun, Exchange } from "./check.ts";
 import { Deliveries } from "./deliveries.ts";
+import { type Reply, responseTimeoutMs } from "./sender.ts";
 
 /** The emulator of a run: the source of its events and of the variables of the receiver. */
 export interface Emulation {
@@ -41,6 +42,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
     clock: { mode: "manual" },
     seed: seedWith(key),
     webhookAllow: [new URL(url).host],
+    webhookResponseTimeoutMs: responseTimeoutMs,
   }).catch((error: Error) => {
     throw toStartError(error, {});
   });
@@ -100,8 +102,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
         delivery: deliveries.signed(sent.request_body),
         reply: {
           status: last?.status ?? undefined,
-          error:
-            last?.error || !last ? { code: "unreachable", message: last?.error?.message ?? sent.standing } : undefined,
+          error: last?.error === null ? undefined : replyError(last?.error ?? undefined, sent.standing),
           durationMs: last?.duration_ms ?? 0,
           body: last?.response_body ?? "",
         },
@@ -142,6 +143,15 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
     });
   return { access: emulator, deliveries, retryLate, record, openConsole };
 }
+
+/** The error of an attempt of the emulator; `standing` is why there was no attempt. */
+const replyError = (
+  error: { readonly code: string; readonly message: string } | undefined,
+  standing: string,
+): NonNullable<Reply["error"]> => ({
+  code: error?.code === "response_timeout" ? "timeout" : "unreachable",
+  message: error?.message ?? standing,
+});
 
 /** One workspace with everything that a contract needs; its key is created unless it is given. */
 const seedWith = (hmac_key: string | undefined): object => ({

@@ -7,7 +7,15 @@ import { genuineCheck } from "./genuine-checks.ts";
 import type { Probe } from "./probe.ts";
 import { probeCheck } from "./probe-checks.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
-import { createSender, type Delivery, hasSucceeded, hasTimedOut, isAccepted, type Reply } from "./sender.ts";
+import {
+  createSender,
+  type Delivery,
+  hasSucceeded,
+  hasTimedOut,
+  isAccepted,
+  type Reply,
+  responseTimeoutMs,
+} from "./sender.ts";
 
 /** Result of one check. */
 export interface CheckedItem extends CheckFinding {
@@ -39,8 +47,7 @@ export interface RunOptions {
   readonly onChecked: (item: CheckedItem) => Promise<void>;
 }
 
-/** One response may take so long, and a slow receiver is sent this many deliveries at once. */
-const responseTimeoutMs = 5_000;
+/** A slow receiver is sent this many deliveries at once. */
 const slowerMs = 150;
 const concurrencyOfSlow = 16;
 /** Duration of a check with a probe, if the receiver is slow. */
