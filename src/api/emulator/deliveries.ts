@@ -193,8 +193,8 @@ export const recordDelivery = operation({
   },
   responses: { 201: json(WholeDelivery) },
   failures: ["no-such-webhook"],
-  cli: { by: "webhooks certify" },
-  basis: basis,
+  cli: { command: "emulator record-delivery" },
+  basis,
   examples: [
     {
       title: "Record an event that a receiver rejected",

@@ -224,7 +224,7 @@ function findOlderWebhooks(
 ): readonly OlderWebhook[] {
   const created = exchanges
     .filter(({ operation, response }) => operation === "webhooks.create" && response.status < 300)
-    .map(({ request }) => pathOf(targetOf(String(fieldsOf(parseBody(request)).url))));
+    .map(({ request }) => pathOf(targetOf(String(toFields(parseBody(request)).url))));
   const targets = new Map(recorded.map(({ target }) => [pathOf(target), target]));
   return [...targets].flatMap(([path, target]) => {
     if (created.includes(path)) return [];
