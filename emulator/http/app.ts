@@ -11,13 +11,13 @@ import {
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import { nextTurn } from "../../src/base/timing.ts";
 import { Exchange, type ListenerContext, type Served } from "./exchange.ts";
+import type { ForwardedRequest } from "./forward-to-leader.ts";
 import { createPreflightResponse, isPreflight, rejectForbidden, useAuthority } from "./guard.ts";
 import type { RequestFault } from "./parts.ts";
 import { ambiguousTargetResponse, type HttpResponse, jsonResponse, notReadyResponse } from "./reply.ts";
 import { noSniffHeader, respond, sandboxHeader, setHeaders } from "./respond.ts";
 import { hasDotSegments, removeDotSegments } from "./routing/path.ts";
 import { serve, toErrorResponse } from "./serve.ts";
-import type { ForwardedRequest } from "./standby/forward.ts";
 import { respondUnmatched } from "./unmatched-request.ts";
 
 declare module "fastify" {

@@ -8,7 +8,7 @@ import type { CauseDetails, MakeCauseRow } from "../store/causes.ts";
 import type { BoundOperation } from "./bind.ts";
 import type { RequestBodyReader } from "./bodies/request-body-reader.ts";
 import type { Dialect } from "./dialects/dialect.ts";
-import { dialects } from "./dialects/index.ts";
+import { dialects } from "./dialects/dialects.ts";
 import type { ReceivedRequest } from "./handler.ts";
 import type { CauseLink, CausePropagator } from "./outgoing/cause-propagator.ts";
 import type { Fallback, FindRequestFault, IsOriginAllowed, RequestFault } from "./parts.ts";

@@ -6,16 +6,16 @@ import { type AppOptions, createApp } from "./app.ts";
 import { type BoundOperation, bindPart } from "./bind.ts";
 import { type BodyReadTimeouts, defaultBodyReadTimeouts, RequestBodyReader } from "./bodies/request-body-reader.ts";
 import type { Served } from "./exchange.ts";
-import type { Part } from "./parts.ts";
-import { respond, unreadResponseTimeoutMs } from "./respond.ts";
-import { OperationTable } from "./routing/operation-table.ts";
 import {
   extractForwarded,
   type ForwardedRequest,
   forwardToLeader,
   type LeaderListener,
   notLeadingResponse,
-} from "./standby/forward.ts";
+} from "./forward-to-leader.ts";
+import type { Part } from "./parts.ts";
+import { respond, unreadResponseTimeoutMs } from "./respond.ts";
+import { OperationTable } from "./routing/operation-table.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
 /** Default grace for pending requests when the listener closes. */

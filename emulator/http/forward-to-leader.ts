@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { Agent, type ClientRequest, type IncomingMessage, request as requestTo, type ServerResponse } from "node:http";
-import type { WallClock } from "../../../src/base/clock.ts";
-import { hasBody, type RequestBodyReader } from "../bodies/request-body-reader.ts";
-import { keepEndToEndHeaders } from "../hop-by-hop.ts";
-import { errorBody, type HttpResponse, jsonResponse } from "../reply.ts";
-import { noSniffHeader } from "../respond.ts";
-import type { ForwardedInfo } from "../trusted-proxies.ts";
+import type { WallClock } from "../../src/base/clock.ts";
+import { hasBody, type RequestBodyReader } from "./bodies/request-body-reader.ts";
+import { keepEndToEndHeaders } from "./hop-by-hop.ts";
+import { errorBody, type HttpResponse, jsonResponse } from "./reply.ts";
+import { noSniffHeader } from "./respond.ts";
+import type { ForwardedInfo } from "./trusted-proxies.ts";
 
 /*
  * A standby forwards everything to the leader: byte for byte, bodies and responses as they come. In a moment without a
