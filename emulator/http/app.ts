@@ -242,7 +242,7 @@ const allowOrigin: onRequestHookHandler = (request, reply, done) => {
   asked.then(decide).catch(done);
 };
 
-/** Makes scripted trouble for a request. */
+/** Applies a scripted fault. */
 const applyFault =
   ({ wall }: AppOptions): onRequestHookHandler =>
   (request, reply, done) => {

@@ -102,7 +102,7 @@ export class Exchange implements ReceivedRequest, Cause {
   readonly atPath: readonly BoundOperation[];
   readonly service: Service | undefined;
   readonly dialect: Dialect;
-  /** Scripted trouble that it meets. */
+  /** The scripted fault that it meets. */
   fault: RequestFault | undefined;
   /** Whether pages of other sites may read the response: of this origin, or undefined: of none. */
   cors: { readonly origin: string | undefined } | undefined;

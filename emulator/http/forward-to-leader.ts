@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Agent, type ClientRequest, type IncomingMessage, request as requestTo, type ServerResponse } from "node:http";
 import type { WallClock } from "../../src/base/clock.ts";
 import { hasBody, type RequestBodyReader } from "./bodies/request-body-reader.ts";
-import { keepEndToEndHeaders } from "./hop-by-hop.ts";
+import { changeHeader, keepEndToEndHeaders } from "./hop-by-hop.ts";
 import { errorBody, type HttpResponse, jsonResponse } from "./reply.ts";
 import { noSniffHeader } from "./respond.ts";
 import type { ForwardedInfo } from "./trusted-proxies.ts";
@@ -225,15 +225,10 @@ const formatForwardedHeader = ({ key, remoteAddress, proxyInfo }: ForwardedReque
   `${key}.${Buffer.from(JSON.stringify([remoteAddress, proxyInfo ?? null])).toString("base64url")}`;
 
 /** Takes the internal headers off a request; undefined: a client sent it. */
-export function extractForwarded({ headers, rawHeaders }: IncomingMessage): ForwardedRequest | undefined {
-  const value = headers[forwardedHeader];
-  if (value === undefined && headers[notLeadingHeader] === undefined) return undefined;
-  for (const name of [forwardedHeader, notLeadingHeader]) {
-    delete headers[name];
-    for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
-      if (rawHeaders[i]!.toLowerCase() === name) rawHeaders.splice(i, 2);
-    }
-  }
+export function extractForwarded(request: IncomingMessage): ForwardedRequest | undefined {
+  const { [forwardedHeader]: value, [notLeadingHeader]: mark } = request.headers;
+  if (value === undefined && mark === undefined) return undefined;
+  for (const name of [forwardedHeader, notLeadingHeader]) changeHeader(request, name);
   const [, key, about] = form.exec(String(value)) ?? [];
   if (key === undefined || about === undefined) return undefined;
   try {

@@ -47,7 +47,7 @@ export function createCallContext(world: object): object {
   });
 }
 
-/** Scripted trouble for one incoming request. What is given happens in this order. */
+/** A scripted fault of one incoming request. What is given happens in this order. */
 export interface RequestFault {
   /** Wall-clock milliseconds to wait before anything else. */
   readonly latencyMs?: number;

@@ -64,11 +64,11 @@ const isOf = (origin: string, message: unknown): boolean => {
   return typeof address === "object" && address?.port === Number(new URL(origin).port);
 };
 
-/** Resolves when the server has closed the connection of a request. */
-function serverClosing(t: TestContext, origin: string): Promise<void> {
+/** Resolves when something has happened to the server's connection of a request. */
+function connectionEvent(t: TestContext, origin: string, event: "close" | "timeout"): Promise<void> {
   const { promise, resolve } = deferred();
   const onStart = (message: unknown) => {
-    if (isOf(origin, message)) (message as { readonly socket: net.Socket }).socket.once("close", resolve);
+    if (isOf(origin, message)) (message as { readonly socket: net.Socket }).socket.once(event, resolve);
   };
   subscribe("http.server.request.start", onStart);
   t.after(() => unsubscribe("http.server.request.start", onStart));
@@ -79,7 +79,7 @@ describe("An answer that no one reads", () => {
   for (const target of ["/whole", "/pieces"]) {
     it(`keeps its connection for a time at ${target}, and then it is cut`, async (t) => {
       const { origin } = await stage(t, 50);
-      const cut = serverClosing(t, origin);
+      const cut = connectionEvent(t, origin, "close");
       const caller = connected(origin, target);
       await cut;
       caller.read();
@@ -108,6 +108,39 @@ describe("An answer that no one reads", () => {
     await until(() => caller.received() > 3 * large.length);
     assert.equal(made(), 3);
     caller.socket.destroy();
+  });
+});
+
+describe("An answer that takes long", () => {
+  it("is not cut off, since there is nothing to read yet", async (t) => {
+    const enough = deferred();
+    const { origin } = await serving(
+      t,
+      [
+        createPart({
+          operations: [
+            made(router, "GET", "/slow", {}, { id: "slow" }),
+            made(router, "GET", "/pieces", {}, { id: "pieces", responses: { 200: bytes("text/plain") } }),
+          ],
+          handlers: {
+            slow: async () => {
+              await enough.promise;
+              return "made";
+            },
+            pieces: async function* () {
+              yield Buffer.from("ma");
+              await enough.promise;
+              yield Buffer.from("de");
+            },
+          },
+          world: stateless,
+        }),
+      ],
+      { settings: { ...defaultSettings, unreadAnswerTimeoutMs: 20 } },
+    );
+    void connectionEvent(t, origin, "timeout").then(enough.resolve);
+    const answers = ["/slow", "/pieces"].map(async (path) => (await fetch(origin + path)).text());
+    assert.deepEqual(await Promise.all(answers), ['"made"', "made"]);
   });
 });
 
