@@ -285,8 +285,9 @@ function createDelivery({ observe }: AppOptions) {
     return turn;
   };
   return async (exchange: Exchange, reply: FastifyReply, made: HttpResponse): Promise<void> => {
-    const { match, isControlled, served } = exchange;
-    const observed = match && !isControlled ? observe?.(match.bound.operation, made) : undefined;
+    const { match, atPath, isControlled, served } = exchange;
+    const observed =
+      observe && !isControlled ? atPath.map(({ operation }) => observe(operation, made)).find(Boolean) : undefined;
     if (observed) exchange.finding("observed", observed.finding);
     const response = observed?.answer ?? made;
     const waiting = served.beforeAnswer?.(exchange);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type Clock, isoMillis } from "../../src/base/clock.ts";
+import { type Clock, toIsoMillis } from "../../src/base/clock.ts";
 import { createCauseRowFactory } from "../store/causes.ts";
 import { type AppOptions, createApp } from "./app.ts";
 import { type BoundOperation, bindPart } from "./bind.ts";
@@ -242,7 +242,7 @@ function virtualTime(clock: Clock): () => string {
     const millis = now % 1_000;
     if (now - millis !== second) {
       second = now - millis;
-      printed = isoMillis(second).slice(0, -"000Z".length);
+      printed = toIsoMillis(second).slice(0, -"000Z".length);
     }
     whole = `${printed}${String(millis).padStart(3, "0")}Z`;
     return whole;

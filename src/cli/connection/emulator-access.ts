@@ -1,10 +1,11 @@
 import type { Emulator } from "../../../emulator/index.ts";
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { createClient } from "../../client/client.ts";
 import { NetworkError } from "../../client/errors.ts";
-import { CommandFailedError } from "../failure.ts";
-import type { Host } from "../host.ts";
+import { processExists } from "../../files/machine.ts";
+import { CommandFailedError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 import { findNearestState, type RunningEmulator, readRunFile, resolveRunFile } from "./run-file.ts";
 
 /** Address and credentials of an emulator: of one in this process, or of one that runs elsewhere. */
@@ -104,13 +105,13 @@ export async function isSameEmulator(
     });
   try {
     const { status, value } = await withControlClient(routerUrl, undefined, (client) =>
-      client.send(CheckedCall.of(checkReadiness), once),
+      client.send(CheckedCall.check(checkReadiness), once),
     );
-    if (fieldsOf(value).instance_id !== instanceId) return false;
+    if (toFields(value).instance_id !== instanceId) return false;
     if (mayBeStarting) return true;
     // It says why where it serves and cannot write: reads are answered then, and the others in its own words.
-    if (status === 503 && fieldsOf(value).why === undefined) {
-      throw silent(fieldsOf(value).role === "standby" ? "is waiting for a leader of its store" : "is still starting");
+    if (status === 503 && toFields(value).why === undefined) {
+      throw silent(toFields(value).role === "standby" ? "is waiting for a leader of its store" : "is still starting");
     }
     return true;
   } catch (error) {
@@ -124,7 +125,7 @@ export async function isSameEmulator(
 /** Whether nothing listens there. */
 export async function isConnectionRefused(url: string): Promise<boolean> {
   const { checkReadiness } = await import("../../api/emulator/lifecycle.ts");
-  return withControlClient(url, undefined, (client) => client.send(CheckedCall.of(checkReadiness), once)).then(
+  return withControlClient(url, undefined, (client) => client.send(CheckedCall.check(checkReadiness), once)).then(
     () => false,
     (error: unknown) => error instanceof NetworkError && error.code === "ECONNREFUSED",
   );
@@ -137,7 +138,6 @@ export async function isStaleRunFile(running: RunningEmulator): Promise<boolean>
 
 /** Looked up when something is wrong. */
 export async function isProcessAlive(pid: number): Promise<boolean> {
-  const { processExists } = await import("../../files/machine.ts");
   return processExists(pid);
 }
 

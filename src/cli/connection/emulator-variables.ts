@@ -1,8 +1,8 @@
 import { isHidden } from "../../api/control-roles.ts";
-import { fieldsOf } from "../../base/object.ts";
-import type { Host } from "../host.ts";
+import { toFields } from "../../base/object.ts";
 import type { Output } from "../output/output.ts";
-import type { EmulatorAccess } from "./emulator-access.ts";
+import type { Host } from "../process/host.ts";
+import { asWorkspace, type EmulatorAccess, listKnownWorkspaces } from "./emulator-access.ts";
 
 /**
  * The variables that point programs at an emulator (DECISIONS.md, L21): `svc emulator exec` sets them and `svc emulator
@@ -85,7 +85,6 @@ export async function selectEnvironmentKey<Access extends EmulatorAccess>(
   const { SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret } = env;
   const isForeign = (name: string) => env[name] && !isOwn(name, env[name], access);
   if (!clientId || !clientSecret) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
-  const { asWorkspace, listKnownWorkspaces } = await import("./emulator-access.ts");
   const workspace = (await listKnownWorkspaces(access)).find(({ client_id }) => client_id === clientId);
   if (workspace === undefined) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
   const others = credentialVariables.filter((name) => name !== "SVC_CLIENT_ID" && name !== "SVC_CLIENT_SECRET");
@@ -104,7 +103,7 @@ function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boole
 function keysIn(list: string): unknown[] | undefined {
   try {
     const found: unknown = JSON.parse(list);
-    return Array.isArray(found) ? found.map((one) => fieldsOf(one).cluster_key) : undefined;
+    return Array.isArray(found) ? found.map((one) => toFields(one).cluster_key) : undefined;
   } catch {
     return undefined;
   }

@@ -2,8 +2,8 @@ import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { NetworkError, ServiceError } from "../../client/errors.ts";
 import { isOnThisMachine } from "../../files/machine.ts";
 import type { Context } from "../command.ts";
-import { CommandFailedError, UsageError } from "../failure.ts";
-import type { LocalEmulator } from "./emulator-access.ts";
+import { CommandFailedError, UsageError } from "../process/failure.ts";
+import { findLocalEmulator, isConnectionRefused, type LocalEmulator } from "./emulator-access.ts";
 import { findPathAbove } from "./run-file.ts";
 
 /** A shell that still speaks of an emulator that ran before. */
@@ -30,7 +30,6 @@ export async function endedEmulator(
   const variable = (of === "control" ? ofControl : ofServices).find((name) => host.env[name]);
   const address = variable && host.env[variable];
   if (!address) return undefined;
-  const { findLocalEmulator, isConnectionRefused } = await import("./emulator-access.ts");
   if (!isOnThisMachine(address)) return undefined;
   const here = await findLocalEmulator(host).catch(() => undefined);
   const { SVC_EMULATOR_URL: control } = host.env;

@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import type { Liveness } from "../../api/emulator/lifecycle.ts";
 import { runAfterDelay } from "../../base/clock.ts";
 import { fingerprintMachine } from "../../files/machine.ts";
-import { CommandFailedError } from "../failure.ts";
-import { quoteShellWord } from "../help/examples.ts";
+import { quoteShellWord } from "../process/examples.ts";
+import { CommandFailedError } from "../process/failure.ts";
 import { withControlClient } from "./emulator-access.ts";
 import { defaultPort, explainDistrust, readRunFile } from "./run-file.ts";
 

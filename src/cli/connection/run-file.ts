@@ -1,13 +1,15 @@
 import { type Stats, statSync } from "node:fs";
 import { lstat, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 import { resolveRealPath } from "../../files/folders.ts";
+import { originalOf, readLock } from "../../files/lock.ts";
+import { isOnThisMachine } from "../../files/machine.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { hasOriginMarker, markNewState } from "../../files/origin-marker.ts";
-import { CommandFailedError, UsageError } from "../failure.ts";
-import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
+import { CommandFailedError, UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 
 /** The run file next to the state of a running emulator (DECISIONS.md, E3). */
 export interface RunningEmulator {
@@ -54,7 +56,7 @@ async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
   try {
-    const { router_url: routerUrl, token, pid, instance_id: instanceId } = fieldsOf(JSON.parse(text));
+    const { router_url: routerUrl, token, pid, instance_id: instanceId } = toFields(JSON.parse(text));
     return typeof routerUrl === "string" && typeof token === "string"
       ? { routerUrl, token, pid: Number(pid), instanceId: String(instanceId) }
       : undefined;
@@ -65,11 +67,7 @@ async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
 }
 
 async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Promise<string | undefined> {
-  const [{ originalOf, readLock }, { isOnThisMachine }, found] = await Promise.all([
-    import("../../files/lock.ts"),
-    import("../../files/machine.ts"),
-    lstat(path).catch(() => undefined),
-  ]);
+  const found = await lstat(path).catch(() => undefined);
   if (!found?.isFile()) return "it is not a regular file";
   if (process.getuid !== undefined) {
     if (found.uid !== process.getuid()) return "it belongs to another user";
@@ -77,7 +75,7 @@ async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Prom
     if ((found.mode & 0o077) !== 0 && !(await hasOriginMarker(dirname(path)))) return "other users can read it";
   }
   const lock = await readLock(path).catch(() => undefined);
-  const original = lock && (await originalOf(path, lock.holder));
+  const original = lock && (await originalOf(path, lock));
   if (original !== undefined) return `it is a copy of ${original}`;
   // Else what follows the host could lead elsewhere once a path is added.
   if (!URL.canParse(routerUrl) || new URL(routerUrl).origin !== routerUrl) return "it has no address";

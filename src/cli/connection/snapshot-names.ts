@@ -4,10 +4,10 @@ import { join, resolve } from "node:path";
 import { resolveRealPath } from "../../files/folders.ts";
 import { isOnThisMachine } from "../../files/machine.ts";
 import { isForeignState } from "../../files/origin-marker.ts";
-import { CommandFailedError } from "../failure.ts";
-import type { Host } from "../host.ts";
-import { readEnvironmentEmulator } from "../settings.ts";
+import { CommandFailedError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 import { createUntrustedStateError, readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
+import { readEnvironmentEmulator } from "./settings.ts";
 
 /** Folder of the snapshots of a state, each in a file of its name (emulator/store/file/file-snapshot-store.ts). */
 const folderOf = async (state: string): Promise<string> =>
