@@ -5,8 +5,8 @@ import { type BuildOptions, build, type Metafile, type Plugin, transform } from 
 import { fontFiles } from "../emulator/cluster/pdf/fonts.ts";
 import { reduceFont } from "../emulator/cluster/pdf/true-type.ts";
 import { registry, webhookPayloads } from "../src/api/registry.ts";
-import { commandsFile } from "../src/cli/commands/built.ts";
-import { groupNames, loadCommandTree, loadDeclarations } from "../src/cli/commands/tree.ts";
+import { commandsFile } from "../src/cli/command-tree/built.ts";
+import { groupNames, loadCommandTree, loadDeclarations } from "../src/cli/command-tree/tree.ts";
 import { manualPage } from "../src/cli/help/manual.ts";
 import { renderOperationTypes, renderPayloadTypes } from "../src/derive/operation-types.ts";
 import { bundleConsole } from "./console.ts";
@@ -15,7 +15,7 @@ import { bundledPackages, thirdPartyText } from "./licences.ts";
 const root = resolve(import.meta.dirname, "..");
 
 /** What every command line loads, and what those load that run a command. */
-const commandLine = ["src/cli/main.ts", "src/cli/perform/perform.ts"];
+const commandLine = ["src/cli/main.ts", "src/cli/runtime/perform.ts"];
 
 /** What other people's programs import or require. The command line reaches the emulator by the same file. */
 const libraries = {

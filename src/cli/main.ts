@@ -1,5 +1,5 @@
 import { systemWallClock, toIsoMillis } from "../base/clock.ts";
-import { commandGroups } from "./commands/groups.ts";
+import { commandGroups } from "./command-tree/groups.ts";
 import {
   groupNames,
   insertSeparator,
@@ -7,8 +7,8 @@ import {
   loadDeclarations,
   loadParser,
   readLine,
-} from "./commands/tree.ts";
-import { readProfiles } from "./connection/profile.ts";
+} from "./command-tree/tree.ts";
+import { readProfiles } from "./connection/profiles/profile.ts";
 import { renderHelp } from "./help/help.ts";
 import { annotate, shouldAnnotate } from "./output/github-actions.ts";
 import { createPrinter, escapePage, printPage } from "./output/print.ts";
@@ -96,7 +96,7 @@ async function run(
   try {
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
     if (!chosen) return await printed(await help(argv, host));
-    const { runCommandLine, runCaptured } = await import("./perform/perform.ts");
+    const { runCommandLine, runCaptured } = await import("./runtime/perform.ts");
     const svc: Parameters<typeof runCommandLine>[4] = (inner, how = {}) => runCaptured(main, inner, host, how);
     return await runCommandLine(chosen, argv, host, stopping, svc, readLine);
   } catch (error) {
@@ -145,7 +145,7 @@ async function completions(words: readonly string[], host: Host): Promise<string
       { value: "help", about: "Show help for a command or a topic" },
     ],
     declarations: async (group) => (names.has(group) ? loadDeclarations(group) : []),
-    snapshots: async () => (await import("./connection/snapshot-names.ts")).snapshotNames(host),
+    snapshots: async () => (await import("./connection/emulator/snapshot-names.ts")).snapshotNames(host),
     profiles: async () => {
       return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
     },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Command } from "../../src/cli/command.ts";
-import { writtenModules } from "../../src/cli/commands/index.ts";
+import { writtenModules } from "../../src/cli/command-tree/written-commands.ts";
 import { deriveSpecs } from "../../src/derive/specs.ts";
 
 const specs = new Map(

@@ -1,6 +1,6 @@
 import { signChatA } from "../../schemes/chat-a.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/secrets.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
 import { prepareCall } from "../runtime/derived-command.ts";
 
 const event = "event.json";

@@ -1,5 +1,5 @@
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { type Profile, readProfiles } from "../connection/profile.ts";
+import { type Profile, readProfiles } from "../connection/profiles/profile.ts";
 import {
   changeProfile,
   effectiveSettings,
@@ -9,8 +9,8 @@ import {
   type Setting,
   useProfile,
   withSetting,
-} from "../connection/setting-keys.ts";
-import { readVariable, serviceSettings } from "../connection/settings.ts";
+} from "../connection/profiles/profile-fields.ts";
+import { readVariable, serviceSettings } from "../connection/resolve-settings.ts";
 import { readText } from "../parse/body.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { canPrompt, confirmYes } from "../prompt/confirm.ts";

@@ -1,7 +1,7 @@
 import { buildRequest } from "../../client/request.ts";
 import { signCrmA } from "../../schemes/crm-a.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/secrets.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import { prepareCall } from "../runtime/derived-command.ts";

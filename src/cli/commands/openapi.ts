@@ -3,7 +3,7 @@ import { markObserved } from "../../derive/observed.ts";
 import { buildOpenApi } from "../../derive/openapi.ts";
 import { loadObservations } from "../../verify/observed/load.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { serviceSettings } from "../connection/settings.ts";
+import { serviceSettings } from "../connection/resolve-settings.ts";
 import { toUsageError } from "./verify/open-recorder.ts";
 
 const services = ["router", "contracts", "emulator"] as const;

@@ -5,12 +5,19 @@ import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { isProcessAlive, isSameEmulator } from "./emulator-access.ts";
-import { noteUnused } from "./emulator-variables.ts";
-import { readProfiles } from "./profile.ts";
-import { createNoEmulatorError } from "./receiver.ts";
-import { findNearestState, noteOnce, noteStateAbove, readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
-import { controlTokenSetting, emulatorSetting, readEnvironmentEmulator, serviceSettings } from "./settings.ts";
+import { isProcessAlive, isSameEmulator } from "./emulator/emulator-access.ts";
+import { noteUnused } from "./emulator/emulator-variables.ts";
+import { createNoEmulatorError } from "./emulator/listening-emulator.ts";
+import {
+  findNearestState,
+  noteOnce,
+  noteStateAbove,
+  readRunFile,
+  resolveRunFile,
+  stateFile,
+} from "./emulator/run-file.ts";
+import { readProfiles } from "./profiles/profile.ts";
+import { controlTokenSetting, emulatorSetting, readEnvironmentEmulator, serviceSettings } from "./resolve-settings.ts";
 
 /**
  * Addresses of the services, and the credentials for them. Exit 2 if none is configured; an emulator that only this

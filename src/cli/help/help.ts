@@ -1,5 +1,5 @@
 import { findNearest } from "../../base/text.ts";
-import { groupNames, loadCommands, loadCommandTree, loadDeclarations, loadParser } from "../commands/tree.ts";
+import { groupNames, loadCommands, loadCommandTree, loadDeclarations, loadParser } from "../command-tree/tree.ts";
 import { readWindowWidth } from "../output/line-wrapping.ts";
 import { locateCommand } from "../parse/argv.ts";
 import { UsageError } from "../process/failure.ts";

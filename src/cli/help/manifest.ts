@@ -1,5 +1,5 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import type { TreeGroup } from "../commands/tree.ts";
+import type { TreeGroup } from "../command-tree/tree.ts";
 import { type DescribedCommand, underlyingOperationOf } from "../parse/declaration.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { environmentVariables } from "../process/environment.ts";

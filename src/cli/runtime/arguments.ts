@@ -4,7 +4,7 @@ import { findPlaceholders } from "../../base/urls.ts";
 import type { CallArguments } from "../../client/checked-call.ts";
 import type { ArgumentProblem } from "../../client/errors.ts";
 import type { CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
-import { readSecret } from "../connection/secrets.ts";
+import { readSecret } from "../connection/profiles/secrets.ts";
 import {
   applyTypedAssignments,
   openInput,

@@ -1,5 +1,5 @@
 import type { TestContext } from "node:test";
-import { openReceiver } from "../../../src/cli/connection/receiver.ts";
+import { openReceiver } from "../../../src/cli/connection/webhook-receiver.ts";
 import { openProxy } from "../../../src/verify/proxy.ts";
 import { Recorder } from "../../../src/verify/recorder.ts";
 import { sender, type TestEmulator } from "../emulator.ts";

@@ -1,6 +1,6 @@
 import { beginSignIn, finishSignIn, signIn } from "../../auth/sign-in.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { oauthClientSetting, tokenSetting } from "../../connection/settings.ts";
+import { oauthClientSetting, tokenSetting } from "../../connection/resolve-settings.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { issuerFlag } from "./tokens.ts";

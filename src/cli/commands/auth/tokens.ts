@@ -3,7 +3,7 @@ import { changeAccount, readAccounts, resolveAccountAddress, tokensPath } from "
 import { oauthClient, oauthPost, resolveServerAddress } from "../../auth/oauth-call.ts";
 import { hasExpired, refreshAccount, requireValidAccount } from "../../auth/tokens.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { tokenSetting } from "../../connection/settings.ts";
+import { tokenSetting } from "../../connection/resolve-settings.ts";
 import { checkFields } from "../../output/output.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { PartialFailureError } from "../../process/failure.ts";

@@ -1,7 +1,7 @@
 import { lookupTable, toFields } from "../../../base/object.ts";
 import type { CapturedRun, Context } from "../../command.ts";
 import { dim, red, type StyledLine } from "../../output/styled.ts";
-import { formatCommandLine } from "../../process/examples.ts";
+import { formatCommandLine } from "../../process/shell-words.ts";
 
 /** Target of the keys of a session. */
 export interface ActionState {

@@ -6,7 +6,7 @@ import { CheckedCall } from "../../../client/checked-call.ts";
 import { ProxyError } from "../../../client/errors.ts";
 import { requireValidValue } from "../../../client/response.ts";
 import type { Context, ServiceTarget } from "../../command.ts";
-import { findEndedHint } from "../../connection/ended-emulator.ts";
+import { findEndedHint } from "../../connection/emulator/ended-emulator.ts";
 import { parseProxy, proxyVariables, readProxies } from "../../connection/proxies.ts";
 import { explainError } from "../../process/exit.ts";
 import { type FailureKind, UsageError } from "../../process/failure.ts";

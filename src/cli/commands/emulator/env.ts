@@ -8,9 +8,9 @@ import {
   findLocalEmulator,
   listKnownWorkspaces,
   readPublicAccess,
-} from "../../connection/emulator-access.ts";
-import { collectSecrets, emulatorVariables, mainCluster } from "../../connection/emulator-variables.ts";
-import { readProfileKey, readProfileName } from "../../connection/settings.ts";
+} from "../../connection/emulator/emulator-access.ts";
+import { collectSecrets, emulatorVariables, mainCluster } from "../../connection/emulator/emulator-variables.ts";
+import { readProfileKey, readProfileName } from "../../connection/resolve-settings.ts";
 import { formatVariables, type VariableFormat, variableFormats } from "../../output/document.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";

@@ -9,8 +9,8 @@ import { pluralize } from "../../../base/text.ts";
 import { createClient } from "../../../client/client.ts";
 import { createTransport } from "../../../client/transport.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import type { EmulatorAccess } from "../../connection/emulator-access.ts";
-import { collectSecrets, emulatorVariables } from "../../connection/emulator-variables.ts";
+import type { EmulatorAccess } from "../../connection/emulator/emulator-access.ts";
+import { collectSecrets, emulatorVariables } from "../../connection/emulator/emulator-variables.ts";
 import {
   addSummary,
   markdownCell,
@@ -19,9 +19,9 @@ import {
   printInGroup,
   shouldAnnotate,
 } from "../../output/github-actions.ts";
-import { quoteShellWord } from "../../process/examples.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
+import { quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
 

@@ -2,11 +2,11 @@ import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
 import { makeSessionCode } from "../../../api/emulator/console.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { toEndedError, toStartError } from "../../connection/ended-emulator.ts";
-import { findStopInstructions, probeListener } from "../../connection/receiver.ts";
-import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/run-file.ts";
+import { toEndedError, toStartError } from "../../connection/emulator/ended-emulator.ts";
+import { findStopInstructions, probeListener } from "../../connection/emulator/listening-emulator.ts";
+import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/emulator/run-file.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/programs.ts";
+import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/browser.ts";
 
 /** This many processes of one store find a run file in one folder. */
 const maxProcesses = 20;

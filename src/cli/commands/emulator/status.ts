@@ -2,10 +2,10 @@ import { showClock } from "../../../api/emulator/clock.ts";
 import { checkReadiness, showBufferUsage, stop } from "../../../api/emulator/lifecycle.ts";
 import { NetworkError } from "../../../client/errors.ts";
 import { type Command, defineCommand } from "../../command.ts";
-import { isStaleRunFile } from "../../connection/emulator-access.ts";
-import { resolveEndedState } from "../../connection/ended-emulator.ts";
+import { isStaleRunFile } from "../../connection/emulator/emulator-access.ts";
+import { resolveEndedState } from "../../connection/emulator/ended-emulator.ts";
+import { readRunFile, resolveRunFile, stateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
-import { readRunFile, resolveRunFile, stateFile } from "../../connection/run-file.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 

@@ -2,8 +2,8 @@ import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
-import { formatCommandLine } from "../../process/examples.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
+import { formatCommandLine } from "../../process/shell-words.ts";
 import { resolveConcurrency } from "./bulk/flags.ts";
 import {
   type DamagedJob,

@@ -5,7 +5,7 @@ import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { readPrivateFile } from "../../connection/private-file.ts";
+import { readPrivateFile } from "../../connection/profiles/private-file.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { stateFolder } from "../../process/environment.ts";

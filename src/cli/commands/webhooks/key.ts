@@ -3,7 +3,7 @@ import { decodeBase64 } from "../../../base/hmac.ts";
 import { toFields } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
-import { serviceSettings, webhookKeySetting } from "../../connection/settings.ts";
+import { serviceSettings, webhookKeySetting } from "../../connection/resolve-settings.ts";
 import { readText } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";

@@ -4,7 +4,7 @@ import { formatSize } from "../../../base/size.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { openReceiver, type Receiver } from "../../connection/receiver.ts";
+import { openReceiver, type Receiver } from "../../connection/webhook-receiver.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { CommandFailedError } from "../../process/failure.ts";

@@ -10,7 +10,7 @@ import { InvalidResponseError, NetworkError, ServiceError } from "../../../clien
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import { createTransport } from "../../../client/transport.ts";
 import type { Context } from "../../command.ts";
-import { findLocalEmulator, withControlClient } from "../../connection/emulator-access.ts";
+import { findLocalEmulator, withControlClient } from "../../connection/emulator/emulator-access.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { explainError } from "../../process/exit.ts";
 import { UsageError } from "../../process/failure.ts";

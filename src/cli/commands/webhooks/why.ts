@@ -2,7 +2,7 @@ import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column } from "../../../api/operation.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { readEnvironmentEmulator, readProfileEmulator, serviceSettings } from "../../connection/settings.ts";
+import { readEnvironmentEmulator, readProfileEmulator, serviceSettings } from "../../connection/resolve-settings.ts";
 import { readWindowWidth } from "../../output/line-wrapping.ts";
 import { checkFields, listFields } from "../../output/output.ts";
 import type { StyledLine } from "../../output/styled.ts";

@@ -7,7 +7,7 @@ import { createDeviceCode, redeemDeviceCode } from "../../../../api/router/devic
 import { exchangeToken } from "../../../../api/router/oidc.ts";
 import { systemWallClock } from "../../../../base/clock.ts";
 import { toFields } from "../../../../base/object.ts";
-import { withControlClient } from "../../../connection/emulator-access.ts";
+import { withControlClient } from "../../../connection/emulator/emulator-access.ts";
 import { type OAuthRequest, parseOAuthRequest } from "./oauth-request.ts";
 import { intervalSeconds, type Step } from "./scenarios.ts";
 

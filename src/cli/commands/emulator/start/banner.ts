@@ -2,9 +2,9 @@ import { relative } from "node:path";
 import type { Emulator, EmulatorEvent } from "../../../../../emulator/index.ts";
 import { toIsoMillis, type WallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
-import { stateFile } from "../../../connection/run-file.ts";
-import { quoteShellWord } from "../../../process/examples.ts";
+import { stateFile } from "../../../connection/emulator/run-file.ts";
 import type { Host } from "../../../process/host.ts";
+import { quoteShellWord } from "../../../process/shell-words.ts";
 
 /** The line that scripts wait for (DECISIONS.md, L21). */
 export const readyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emulator, { pid }: Host) => ({

@@ -5,7 +5,7 @@ import { toIsoMillis } from "../../../../base/clock.ts";
 import { toFields } from "../../../../base/object.ts";
 import { isOnThisMachine } from "../../../../files/machine.ts";
 import type { Context } from "../../../command.ts";
-import { isSameEmulator } from "../../../connection/emulator-access.ts";
+import { isSameEmulator } from "../../../connection/emulator/emulator-access.ts";
 import { checkOutputFile, createForeignFileError, writeOutput } from "../../../output/file.ts";
 import { createOutput } from "../../../output/output.ts";
 import type { Host, OutputStream } from "../../../process/host.ts";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { dictionary } from "../../../../api/shapes.ts";
 import { tryParseJson } from "../../../../base/object.ts";
 import type { Context } from "../../../command.ts";
-import { stateFile } from "../../../connection/run-file.ts";
+import { stateFile } from "../../../connection/emulator/run-file.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { readText } from "../../../parse/body.ts";
 import { UsageError } from "../../../process/failure.ts";

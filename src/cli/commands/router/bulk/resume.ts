@@ -1,8 +1,8 @@
 import type { Context } from "../../../command.ts";
 import { checkOutputFile } from "../../../output/file.ts";
 import { formatTargetFlags } from "../../../parse/next-command.ts";
-import { formatCommandLine } from "../../../process/examples.ts";
 import { type FailureKind, UsageError } from "../../../process/failure.ts";
+import { formatCommandLine } from "../../../process/shell-words.ts";
 import { type InputSource, openInputSource } from "./input/bytes.ts";
 import { fingerprintSource } from "./input/survey.ts";
 import { parseErrorLimit } from "./job.ts";

@@ -12,7 +12,7 @@ import { isLockRemnant, type Lock } from "../../../../../files/lock.ts";
 import { makeFolder } from "../../../../../files/make-folder.ts";
 import { isSavedTail } from "../../../../../files/read-log.ts";
 import type { Context } from "../../../../command.ts";
-import { acquireFileLock, isLocked } from "../../../../connection/private-file.ts";
+import { acquireFileLock, isLocked } from "../../../../connection/profiles/private-file.ts";
 import { stateFolder } from "../../../../process/environment.ts";
 import type { Host } from "../../../../process/host.ts";
 import { JobPlan } from "../plan.ts";

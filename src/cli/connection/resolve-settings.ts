@@ -4,10 +4,10 @@ import { formatSuggestion } from "../../base/text.ts";
 import { type Globals, parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { findLocalEmulator, type LocalEmulator } from "./emulator-access.ts";
-import { mainCluster, selectEnvironmentKey } from "./emulator-variables.ts";
-import { type Profile, profilesPath, readProfiles } from "./profile.ts";
-import { findNearestState } from "./run-file.ts";
+import { findLocalEmulator, type LocalEmulator } from "./emulator/emulator-access.ts";
+import { mainCluster, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
+import { findNearestState } from "./emulator/run-file.ts";
+import { type Profile, profilesPath, readProfiles } from "./profiles/profile.ts";
 
 /** A value with the place where it was found: a flag, a variable, a profile with its file. */
 export interface SettingValue<T = string> {

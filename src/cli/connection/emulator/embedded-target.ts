@@ -1,5 +1,5 @@
-import { isForeignState } from "../../files/origin-marker.ts";
-import type { Context, ServiceTarget } from "../command.ts";
+import { isForeignState } from "../../../files/origin-marker.ts";
+import type { Context, ServiceTarget } from "../../command.ts";
 import { type EmulatorAccess, isSameEmulator, readEmulatorAccess } from "./emulator-access.ts";
 import { mainCluster, noteUnused, selectEnvironmentKey } from "./emulator-variables.ts";
 import { toStartError } from "./ended-emulator.ts";
@@ -25,7 +25,7 @@ export async function embeddedTarget(
   if (file === undefined && (await isForeignState(path)))
     throw createUntrustedStateError(path, "Use it with svc emulator start --trust-state.");
   await makeStateFolder(path);
-  const { startEmulator } = await import("../../../emulator/index.ts");
+  const { startEmulator } = await import("../../../../emulator/index.ts");
   try {
     const emulator = await startEmulator({ port: 0, file: path, otel: host.env });
     atEnd(() => emulator.close({ signal: cut }));

@@ -3,8 +3,8 @@ import { hasCollector } from "../../base/otel-settings.ts";
 import { NetworkError, ServiceError } from "../../client/errors.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import type { CapturedRun, Command, Context, InnerRun } from "../command.ts";
-import { writtenCommand } from "../commands/index.ts";
-import { findEndedHint, findRejectionHint } from "../connection/ended-emulator.ts";
+import { writtenCommand } from "../command-tree/written-commands.ts";
+import { findEndedHint, findRejectionHint } from "../connection/emulator/ended-emulator.ts";
 import { createOutput } from "../output/output.ts";
 import type { CommandInput, DeclaredCommand } from "../parse/declaration.ts";
 import { type Globals, readGlobals } from "../parse/globals.ts";
@@ -21,9 +21,9 @@ import {
 import type { Host } from "../process/host.ts";
 import type { ShutdownController } from "../process/shutdown-controller.ts";
 import { canPrompt } from "../prompt/confirm.ts";
-import { createContext } from "../runtime/context.ts";
-import { runDerivedCommand } from "../runtime/derived-command.ts";
 import { CommandSpan } from "./command-span.ts";
+import { createContext } from "./context.ts";
+import { runDerivedCommand } from "./derived-command.ts";
 import { addNextCommand, suggestExistingNames } from "./existing-names.ts";
 import { findMissingInput } from "./missing-input.ts";
 

@@ -1,11 +1,8 @@
-import { formatSuggestion } from "../../base/text.ts";
-import type { Context } from "../command.ts";
-import { parseBaseUrlFlag } from "../parse/globals.ts";
-import { UsageError } from "../process/failure.ts";
-import { changePrivateFile } from "./private-file.ts";
-import { checkProfiles, type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";
-import { parseProxy } from "./proxies.ts";
-import { appSecrets } from "./secrets.ts";
+import { formatSuggestion } from "../../../base/text.ts";
+import type { Context } from "../../command.ts";
+import { parseBaseUrlFlag } from "../../parse/globals.ts";
+import { UsageError } from "../../process/failure.ts";
+import { parseProxy } from "../proxies.ts";
 import {
   oauthClientSetting,
   profileSetting,
@@ -15,7 +12,10 @@ import {
   readVariable,
   type SettingValue,
   serviceSettings,
-} from "./settings.ts";
+} from "../resolve-settings.ts";
+import { changePrivateFile } from "./private-file.ts";
+import { checkProfiles, type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";
+import { appSecrets } from "./secrets.ts";
 
 /** A field of a profile that people set. */
 export interface Setting {

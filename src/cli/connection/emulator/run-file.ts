@@ -1,15 +1,15 @@
 import { type Stats, statSync } from "node:fs";
 import { lstat, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { toFields } from "../../base/object.ts";
-import { resolveRealPath } from "../../files/folders.ts";
-import { originalOf, readLock } from "../../files/lock.ts";
-import { isOnThisMachine } from "../../files/machine.ts";
-import { makeFolder } from "../../files/make-folder.ts";
-import { hasOriginMarker, markNewState } from "../../files/origin-marker.ts";
-import type { Output } from "../output/output.ts";
-import { CommandFailedError, UsageError } from "../process/failure.ts";
-import type { Host } from "../process/host.ts";
+import { toFields } from "../../../base/object.ts";
+import { resolveRealPath } from "../../../files/folders.ts";
+import { originalOf, readLock } from "../../../files/lock.ts";
+import { isOnThisMachine } from "../../../files/machine.ts";
+import { makeFolder } from "../../../files/make-folder.ts";
+import { hasOriginMarker, markNewState } from "../../../files/origin-marker.ts";
+import type { Output } from "../../output/output.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
 
 /** The run file next to the state of a running emulator (DECISIONS.md, E3). */
 export interface RunningEmulator {

@@ -1,7 +1,7 @@
 import { lookupTable } from "../../base/object.ts";
 import { ServiceError } from "../../client/errors.ts";
 import type { CommandDeclaration, CommandSpec } from "../../derive/command-spec.ts";
-import { loadDeclarations } from "../commands/tree.ts";
+import { loadDeclarations } from "../command-tree/tree.ts";
 import type { CommandInput, DeclaredCommand } from "../parse/declaration.ts";
 import { PartialFailureError } from "../process/failure.ts";
 

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { resolveRealPath } from "../../files/folders.ts";
-import { isOnThisMachine } from "../../files/machine.ts";
-import { isForeignState } from "../../files/origin-marker.ts";
-import { CommandFailedError } from "../process/failure.ts";
-import type { Host } from "../process/host.ts";
+import { resolveRealPath } from "../../../files/folders.ts";
+import { isOnThisMachine } from "../../../files/machine.ts";
+import { isForeignState } from "../../../files/origin-marker.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
+import { readEnvironmentEmulator } from "../resolve-settings.ts";
 import { createUntrustedStateError, readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
-import { readEnvironmentEmulator } from "./settings.ts";
 
 /** Folder of the snapshots of a state, each in a file of its name (emulator/store/file/file-snapshot-store.ts). */
 const folderOf = async (state: string): Promise<string> =>
@@ -63,7 +63,7 @@ async function snapshotOfRunning(named: string, host: Host): Promise<RunningSnap
   const here = told ? undefined : await readRunFile(await resolveRunFile(stateFile(host, undefined)));
   const [url, token] = told ? [told.url.value, told.token?.value] : here ? [here.routerUrl, here.token] : [];
   if (url === undefined || (here && !(await access.isSameEmulator(here)))) return undefined;
-  const { listSnapshots } = await import("../../api/emulator/snapshots.ts");
+  const { listSnapshots } = await import("../../../api/emulator/snapshots.ts");
   // An emulator that does not answer, or rejects the token, has nothing to begin from.
   const listed = await access.withControlClient(url, token, (client) => client.call(listSnapshots, {})).catch(() => []);
   const found = listed.find(({ name }) => name === named);

@@ -1,11 +1,11 @@
-import type { Emulator } from "../../../emulator/index.ts";
-import { toFields } from "../../base/object.ts";
-import { CheckedCall } from "../../client/checked-call.ts";
-import { createClient } from "../../client/client.ts";
-import { NetworkError } from "../../client/errors.ts";
-import { processExists } from "../../files/machine.ts";
-import { CommandFailedError } from "../process/failure.ts";
-import type { Host } from "../process/host.ts";
+import type { Emulator } from "../../../../emulator/index.ts";
+import { toFields } from "../../../base/object.ts";
+import { CheckedCall } from "../../../client/checked-call.ts";
+import { createClient } from "../../../client/client.ts";
+import { NetworkError } from "../../../client/errors.ts";
+import { processExists } from "../../../files/machine.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
 import { findNearestState, type RunningEmulator, readRunFile, resolveRunFile } from "./run-file.ts";
 
 /** Address and credentials of an emulator: of one in this process, or of one that runs elsewhere. */
@@ -41,7 +41,7 @@ export async function readEmulatorAccess(
 
 /** The same, where clients outside find them: at the public addresses, where it was started with such. */
 export async function readPublicAccess(running: Pick<RunningEmulator, "routerUrl" | "token">): Promise<EmulatorAccess> {
-  const { checkReadiness } = await import("../../api/emulator/lifecycle.ts");
+  const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
   const { public_url } = await withControlClient(running.routerUrl, undefined, (client) =>
     client.call(checkReadiness, {}, once),
   );
@@ -53,7 +53,7 @@ async function access(
   routerUrl: string,
   address: "url" | "own_url",
 ): Promise<EmulatorAccess> {
-  const { listControlClusters } = await import("../../api/emulator/clusters.ts");
+  const { listControlClusters } = await import("../../../api/emulator/clusters.ts");
   const found = await withControlClient(askedAt, token, (client) => client.call(listControlClusters, {}, once));
   return {
     routerUrl,
@@ -73,7 +73,7 @@ async function access(
 
 /** Users of an emulator, with the keys of each. */
 export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAccess, "routerUrl" | "token">) {
-  const { listWorkspaces } = await import("../../api/emulator/state.ts");
+  const { listWorkspaces } = await import("../../../api/emulator/state.ts");
   return withControlClient(routerUrl, token, (client) => client.call(listWorkspaces, {}, once));
 }
 
@@ -97,7 +97,7 @@ export async function isSameEmulator(
   { routerUrl, instanceId, pid }: RunningEmulator,
   { mayBeStarting = false }: { readonly mayBeStarting?: boolean } = {},
 ): Promise<boolean> {
-  const { checkReadiness } = await import("../../api/emulator/lifecycle.ts");
+  const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
   const silent = (how: string, cause?: unknown) =>
     new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${how}.`, {
       hint: "Try again in a moment, or use other services with --base-url or --profile.",
@@ -124,7 +124,7 @@ export async function isSameEmulator(
 
 /** Whether nothing listens there. */
 export async function isConnectionRefused(url: string): Promise<boolean> {
-  const { checkReadiness } = await import("../../api/emulator/lifecycle.ts");
+  const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
   return withControlClient(url, undefined, (client) => client.send(CheckedCall.check(checkReadiness), once)).then(
     () => false,
     (error: unknown) => error instanceof NetworkError && error.code === "ECONNREFUSED",
@@ -147,7 +147,7 @@ export async function withControlClient<T>(
   controlToken: string | undefined,
   ask: (client: ReturnType<typeof createClient>) => Promise<T>,
 ): Promise<T> {
-  const { createTransport } = await import("../../client/transport.ts");
+  const { createTransport } = await import("../../../client/transport.ts");
   const transport = createTransport({ connectTimeoutMs: patienceMs });
   const client = createClient({
     baseUrls: { emulator: routerUrl },

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { isObject } from "../../base/object.ts";
-import { configFolder, hasConfigFolder } from "../process/environment.ts";
-import type { Host } from "../process/host.ts";
+import { isObject } from "../../../base/object.ts";
+import { configFolder, hasConfigFolder } from "../../process/environment.ts";
+import type { Host } from "../../process/host.ts";
 import { readPrivateFile } from "./private-file.ts";
 
 /** Addresses and credentials under a name. */

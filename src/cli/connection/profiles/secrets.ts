@@ -1,9 +1,9 @@
-import type { FlagSpec } from "../../derive/command-spec.ts";
-import type { Context } from "../command.ts";
-import { readText } from "../parse/body.ts";
-import type { CommandInput } from "../parse/declaration.ts";
-import { UsageError } from "../process/failure.ts";
-import { readVariable } from "./settings.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import type { Context } from "../../command.ts";
+import { readText } from "../../parse/body.ts";
+import type { CommandInput } from "../../parse/declaration.ts";
+import { UsageError } from "../../process/failure.ts";
+import { readVariable } from "../resolve-settings.ts";
 
 /** A secret of a connected app: it comes from a file or from the environment, never from the command line itself. */
 export interface SecretSource<Flag extends string = string> {

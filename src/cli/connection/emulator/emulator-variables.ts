@@ -1,7 +1,7 @@
-import { isHidden } from "../../api/control-roles.ts";
-import { toFields } from "../../base/object.ts";
-import type { Output } from "../output/output.ts";
-import type { Host } from "../process/host.ts";
+import { isHidden } from "../../../api/control-roles.ts";
+import { toFields } from "../../../base/object.ts";
+import type { Output } from "../../output/output.ts";
+import type { Host } from "../../process/host.ts";
 import { asWorkspace, type EmulatorAccess, listKnownWorkspaces } from "./emulator-access.ts";
 
 /**

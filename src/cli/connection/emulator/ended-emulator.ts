@@ -1,8 +1,8 @@
-import type { EmulatorOptions } from "../../../emulator/index.ts";
-import { NetworkError, ServiceError } from "../../client/errors.ts";
-import { isOnThisMachine } from "../../files/machine.ts";
-import type { Context } from "../command.ts";
-import { CommandFailedError, UsageError } from "../process/failure.ts";
+import type { EmulatorOptions } from "../../../../emulator/index.ts";
+import { NetworkError, ServiceError } from "../../../client/errors.ts";
+import { isOnThisMachine } from "../../../files/machine.ts";
+import type { Context } from "../../command.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { findLocalEmulator, isConnectionRefused, type LocalEmulator } from "./emulator-access.ts";
 import { findPathAbove } from "./run-file.ts";
 

@@ -2,7 +2,7 @@ import type { CommandSpec } from "../../derive/command-spec.ts";
 import { deriveSpecs } from "../../derive/specs.ts";
 import type { Command } from "../command.ts";
 import type { DeclaredCommand, ListedCommand } from "../parse/declaration.ts";
-import { writtenCommand, writtenWords } from "./index.ts";
+import { writtenCommand, writtenWords } from "./written-commands.ts";
 
 /** Names of the groups that have derived commands. */
 export const derivedGroups = (): readonly string[] => Object.keys(deriveSpecs());

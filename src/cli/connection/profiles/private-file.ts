@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { isObject, tryParseJson } from "../../base/object.ts";
-import { writeFileAtomic } from "../../files/atomic-write.ts";
-import { formatFsError, isFsError } from "../../files/disk.ts";
-import { resolveRealPath } from "../../files/folders.ts";
-import { findLockConflict, isLockConflict, type Lock, acquireLock as take } from "../../files/lock.ts";
-import { makeFolder } from "../../files/make-folder.ts";
-import { stripByteOrderMark } from "../parse/body.ts";
-import { CommandFailedError } from "../process/failure.ts";
-import type { Host } from "../process/host.ts";
+import { isObject, tryParseJson } from "../../../base/object.ts";
+import { writeFileAtomic } from "../../../files/atomic-write.ts";
+import { formatFsError, isFsError } from "../../../files/disk.ts";
+import { resolveRealPath } from "../../../files/folders.ts";
+import { findLockConflict, isLockConflict, type Lock, acquireLock as take } from "../../../files/lock.ts";
+import { makeFolder } from "../../../files/make-folder.ts";
+import { stripByteOrderMark } from "../../parse/body.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
 
 /** The error in the content of a file, without quoting it: `profile a must be an object`. */
 export type Check = (content: Readonly<Record<string, unknown>>) => string | undefined;
