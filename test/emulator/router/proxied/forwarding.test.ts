@@ -175,8 +175,8 @@ describe("fields that steer the emulator", () => {
       ["x-svc-webhook-content-hash"],
     );
     assert.deepEqual(names(answer.rawHeaders), [
-      ...["x-svc-webhook-content-hash", "X-Stays", "Content-Length", "Date", "content-security-policy"],
-      ...["x-svc-matched", "x-svc-time", "Connection", "Keep-Alive"],
+      ...["x-svc-webhook-content-hash", "X-Stays", "Date", "content-security-policy", "x-svc-matched"],
+      ...["content-length", "x-svc-time", "Connection", "Keep-Alive"],
     ]);
   });
 });
