@@ -51,8 +51,8 @@ async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
 }
 
 /**
- * A query with the CRM's identifiers, under the usual names, so that they decide as in any request (DECISIONS.md, R14
- * and R29).
+ * A query with the CRM's identifiers, under the usual names, which decide as in any request
+ * (DECISIONS.md, R14 and R29).
  */
 function buildOwnerTarget(target: string): string {
   const query = new URLSearchParams(queryOf(target));
