@@ -3,7 +3,7 @@ import { devNull } from "node:os";
 import { dirname } from "node:path";
 import { redactText } from "../../src/api/secrets.ts";
 import { systemWallClock, type WallClock } from "../../src/base/clock.ts";
-import { randomIds } from "../../src/base/ids.ts";
+import { createRandomIds } from "../../src/base/ids.ts";
 import { pollEvery } from "../../src/base/timing.ts";
 import { openFilesRemedies } from "../../src/files/disk.ts";
 import { fingerprintMachine } from "../../src/files/machine.ts";
@@ -68,8 +68,8 @@ async function begin(
 ): Promise<Emulator> {
   const log = (line: string) => options.log?.(redactText(line));
   const wall = systemWallClock;
-  const instanceId = randomIds().uuid();
-  const token = options.token ?? randomIds().token(32);
+  const instanceId = createRandomIds().uuid();
+  const token = options.token ?? createRandomIds().token(32);
   const file = options.ephemeral ? undefined : options.file;
   // The router's own address, which the other settings name, is known once it listens.
   const asGiven = createSettings(options, "");

@@ -1,14 +1,14 @@
 import type { WallClock } from "../../src/base/clock.ts";
-import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
+import type { WebhookJsonForm } from "../../src/base/json.ts";
 import { writeTraceparent } from "../../src/base/trace-context.ts";
-import { spanId } from "../../src/base/trace-ids.ts";
+import { deriveSpanId } from "../../src/base/trace-ids.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { findWebhookScheme } from "../../src/schemes/webhook-schemes.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { OutgoingMessage, SendAttempt } from "../faults/faults.ts";
 import type { PostResult, WebhookSender } from "../http/outgoing/webhook-sender.ts";
 import type { Settings } from "../world/settings.ts";
-import { attemptName, type Delivery, type WebhookEvent, webhookObserver } from "./deliveries.ts";
+import { attemptName, bodyOf, type Delivery, type WebhookEvent, webhookObserver } from "./deliveries.ts";
 import type { Subscription } from "./subscriptions.ts";
 
 /** All that one attempt needs, read in one view. */
@@ -62,7 +62,7 @@ export function createAttemptSender(
     const send = (given: OutgoingMessage) =>
       outgoing.post({
         url: subscription.url,
-        headers: {
+        headers: event.headers ?? {
           ...(webhookObserver(clock)?.webhookHeaders(event.activity, plainHeaders(subscription)) ??
             plainHeaders(subscription)),
           [contentHashHeader]: given === message ? message.hash : contentHash(given.hmacKey, given.body),
@@ -109,11 +109,12 @@ class SignedEvents {
     this.#form = form;
   }
 
-  of({ id, body: text }: WebhookEvent, hmacKey: string): SignedMessage {
+  of(event: WebhookEvent, hmacKey: string): SignedMessage {
+    const { id, body: text } = event;
     const known = this.#kept.get(id);
     // After a reset an id may mean another event.
     if (known?.text === text && known.hmacKey === hmacKey) return known;
-    const body = Buffer.from(writeJson(text, formOfWebhook(this.#form, id)));
+    const body = Buffer.from(bodyOf(event, this.#form));
     const fresh = { text, body, hmacKey, hash: contentHash(hmacKey, body) };
     const [oldest] = this.#kept.keys();
     // Not all of them: events that are still being delivered would be signed again, one after the other.
@@ -125,7 +126,7 @@ class SignedEvents {
 
 /** The receiver's own spans are children of the attempt. */
 const traceHeaders = (trace: string, attempt: string) => ({
-  traceparent: writeTraceparent({ trace, span: spanId(trace, attempt) }),
+  traceparent: writeTraceparent({ trace, span: deriveSpanId(trace, attempt) }),
 });
 
 /** 2xx alone is success; a redirect is not (DECISIONS.md, C18). */

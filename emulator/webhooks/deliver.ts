@@ -186,14 +186,14 @@ const behindMs = 1_000;
 async function putOff(
   tx: Transaction,
   entry: ScheduledEntry,
-  { byMs, behindNext }: Postponement,
+  { byMs, isAfterNext }: Postponement,
   by: AppliedFault,
   now: number,
 ): Promise<string> {
   const waiting = await tx.get(schedule, entry.id);
   const delivery = await tx.get(deliveries, Number(entry.ref));
   if (waiting?.due !== entry.due || !delivery) return "gone";
-  const next = behindNext ? await nextOfKey(tx, entry, now + byMs) : undefined;
+  const next = isAfterNext ? await nextOfKey(tx, entry, now + byMs) : undefined;
   const due = next ? next.due + behindMs : now + byMs;
   enqueue(tx, { ...entry, due });
   const put_off = faultOf(by);

@@ -1,8 +1,10 @@
 import * as z from "zod";
 import { activities } from "../../src/api/activities.ts";
 import { deliveryOutcomes } from "../../src/api/delivery-outcomes.ts";
+import { dictionary } from "../../src/api/shapes.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { hash } from "../../src/base/hmac.ts";
+import { getWebhookForm, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
 import type { AppliedFault } from "../faults/faults.ts";
 import type { CauseRow } from "../store/cause.ts";
 import { rows } from "../store/port.ts";
@@ -18,6 +20,8 @@ export const WebhookEvent = z.strictObject({
   /** Virtual milliseconds. */
   at: storedTime(z.int()),
   body: z.string(),
+  /** Headers of one that another program made, its signature included; omitted: those of the webhook, and a signature. */
+  headers: dictionary(z.string()).optional(),
   /** Time after which an event without subscribers may be dropped; others leave with their last delivery. */
   keep_until: z.int().nullable(),
   /** Id of its cause; null if there is none. */
@@ -37,6 +41,15 @@ export const webhookEvents = rows<WebhookEvent, "contract" | "activity" | "keep_
     cause: (row) => row.cause ?? undefined,
   },
 });
+
+/** The bytes of an event: those of another program are never written in another form. */
+export function bodyOf(
+  event: Pick<WebhookEvent, "id" | "body" | "headers"> | undefined,
+  form: WebhookJsonForm,
+): string {
+  if (event === undefined) return "";
+  return event.headers === undefined ? writeJson(event.body, getWebhookForm(form, event.id)) : event.body;
+}
 
 export const Outcome = z.enum(deliveryOutcomes);
 export type Outcome = z.infer<typeof Outcome>;
@@ -58,6 +71,8 @@ export const Delivery = z.strictObject({
   workspace_id: z.int(),
   activity: z.enum(activities),
   contract_id: z.int().nullable(),
+  /** Purpose of one that another program made, with nothing in the schedule; omitted for all others. */
+  label: z.string().optional(),
   /** Its entry in the schedule, kept over all retries. */
   entry_id: z.int(),
   outcome: Outcome,

@@ -1,18 +1,22 @@
 import type { Activity } from "../../src/api/activities.ts";
-import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
+import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
+import type { WebhookJsonForm } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
 import type { Slice, Store, Transaction, View } from "../store/port.ts";
 import {
   type Attempt,
   attemptKeys,
   attempts,
+  bodyOf,
   type Delivery,
   deliveries,
   type Outcome,
+  type WebhookEvent,
   webhookEvents,
 } from "./deliveries.ts";
 import { purge } from "./record.ts";
-import { concurrencyKeyOf } from "./subscriptions.ts";
+import { retentionEnd } from "./retry-rule.ts";
+import { concurrencyKeyOf, type Subscription } from "./subscriptions.ts";
 
 /** Filter of the log; everything given must hold. */
 export interface DeliveryFilter {
@@ -55,12 +59,12 @@ export async function showDelivery(
   view: View,
   id: number,
   form: WebhookJsonForm = "compact",
-): Promise<(LoggedDelivery & { readonly requestBody: string }) | undefined> {
+): Promise<(LoggedDelivery & { readonly requestBody: string; readonly headers: WebhookEvent["headers"] }) | undefined> {
   const delivery = await view.get(deliveries, id);
   if (!delivery) return undefined;
   const event = await view.get(webhookEvents, delivery.event_id);
   const [logged] = await withAttempts(view, [delivery]);
-  return logged && { ...logged, requestBody: event ? writeJson(event.body, formOfWebhook(form, event.id)) : "" };
+  return logged && { ...logged, requestBody: bodyOf(event, form), headers: event?.headers };
 }
 
 /**
@@ -82,6 +86,65 @@ export function resend(tx: Transaction, delivery: Delivery, now: number): Schedu
     workspace_id: delivery.workspace_id,
     ref: String(delivery.id),
   });
+}
+
+/** A delivery that another program made to the URL of a webhook. */
+interface ForeignDelivery {
+  readonly activity: Activity;
+  readonly label: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly status: number | null;
+  readonly error?: Attempt["error"] | undefined;
+  readonly duration_ms: number;
+  readonly response_body?: string | null | undefined;
+}
+
+/** Adds it to the log: nothing follows from it. Returns its row. */
+export function recordForeignDelivery(
+  tx: Transaction,
+  { id: webhook_id, workspace_id, url }: Subscription,
+  { activity, label, headers, body, status, error = null, duration_ms, response_body = null }: ForeignDelivery,
+  now: number,
+): Delivery {
+  const cause = tx.cause?.id ?? null;
+  const event_id = tx.next("webhook_event");
+  const common = { workspace_id, activity, contract_id: null };
+  tx.put(webhookEvents, { ...common, id: event_id, at: now, body, headers, keep_until: null, cause });
+  const isDelivered = error === null && hasSucceeded({ status });
+  const delivery: Delivery = {
+    ...common,
+    id: tx.next("delivery"),
+    event_id,
+    webhook_id,
+    label,
+    entry_id: 0,
+    outcome: isDelivered ? "delivered" : "failed",
+    attempts: 1,
+    failures: isDelivered ? 0 : 1,
+    next_attempt_at: null,
+    put_off: null,
+    created_at: now,
+    keep_until: retentionEnd(isDelivered ? "delivered" : "other", now),
+  };
+  tx.put(deliveries, delivery);
+  tx.put(attempts, {
+    delivery_id: delivery.id,
+    number: 1,
+    resend: false,
+    planned_at: now,
+    at: now,
+    wall_at: now,
+    cause,
+    moved_by: null,
+    fault: null,
+    url,
+    status,
+    error,
+    duration_ms,
+    response_body,
+  });
+  return delivery;
 }
 
 /** The last webhook call of each contract of a workspace; contracts without one are omitted. */

@@ -1,4 +1,4 @@
-import { nextAttemptAt } from "../../src/api/webhook-retries.ts";
+import { computeNextAttempt } from "../../src/api/webhook-retries.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
 import type { AppliedFault } from "../faults/faults.ts";
 import { purgeCauses } from "../store/causes.ts";
@@ -77,6 +77,7 @@ function attemptedDelivery(row: Delivery, change: Change): Delivery {
     workspace_id: row.workspace_id,
     activity: row.activity,
     contract_id: row.contract_id,
+    ...(row.label !== undefined && { label: row.label }),
     entry_id: row.entry_id,
     outcome: change.outcome ?? row.outcome,
     attempts: row.attempts + 1,
@@ -95,7 +96,7 @@ function createSuccessChange(at: number): Change {
 function createFailureChange(tx: Transaction, { delivery, attempted: { at }, settings }: AttemptRecord): Change {
   const failures = delivery.failures + 1;
   const schedule = retryScheduleOf(tx.getSync(workspaces, delivery.workspace_id), settings);
-  const next = nextAttemptAt(schedule, failures, at, settings.workerTick);
+  const next = computeNextAttempt(schedule, failures, at, settings.workerTick);
   if (next !== undefined) return { outcome: "retrying", failures, next_attempt_at: next };
   return { outcome: "failed", failures, next_attempt_at: null, keep_until: retentionEnd("other", at) };
 }

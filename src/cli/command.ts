@@ -1,41 +1,12 @@
 import type { Client } from "../client/client.ts";
-import type { Credentials } from "../client/credentials.ts";
-import type { BaseUrls } from "../client/request.ts";
-import type { FlagValues, PositionalValues, TypedFlag, TypedPositional } from "../derive/command-flags.ts";
-import type { CommandDeclaration, CommandSpec, FlagSpec, PositionalSpec } from "../derive/command-spec.ts";
-import type { FailureKind } from "./failure.ts";
-import type { Host } from "./host.ts";
+import type { BaseUrls, Credentials } from "../client/published.d.ts";
+import type { TypedFlag, TypedPositional } from "../derive/command-flags.ts";
+import type { CommandSpec, FlagSpec, PositionalSpec } from "../derive/command-spec.ts";
 import type { Output } from "./output/output.ts";
+import type { CommandInput, CommandInputOf, ReadLine, WrittenDeclaration } from "./parse/declaration.ts";
 import type { Globals } from "./parse/globals.ts";
-
-/** The parsed command line of any command: positionals and flags by the names of its declaration. */
-export interface CommandInput {
-  readonly positionals: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly flags: Readonly<Record<string, unknown>>;
-  /** Arguments after `--`. */
-  readonly rest: readonly string[];
-}
-
-/** The same for these flags and positionals: a name that is not among them does not compile. */
-export interface CommandInputOf<
-  Flags extends readonly TypedFlag[],
-  Positionals extends readonly TypedPositional[] = readonly [],
-> extends CommandInput {
-  readonly positionals: PositionalValues<Positionals>;
-  readonly flags: FlagValues<Flags>;
-}
-
-/** Declaration of a hand-written command. */
-interface WrittenDeclaration extends CommandDeclaration {
-  /** Whether the words after `--` belong to it. */
-  readonly passthrough?: boolean;
-  /** Takes the positionals, flags and examples of the derived command of the same words next to its own. */
-  readonly extendsDerived?: boolean;
-  /** For commands that print no rows: bytes as they come, or lines without fields. */
-  readonly prints?: "content" | "text";
-  /** It sends no requests, so the options of requests would have no effect. */
-  readonly sendsNothing?: boolean;
-}
+import type { FailureKind } from "./process/failure.ts";
+import type { Host } from "./process/host.ts";
 
 /** A command written by hand: its declaration, and what it does. Its module imports nothing costly statically. */
 export interface Command extends WrittenDeclaration {
@@ -100,13 +71,6 @@ export interface InnerRun {
   readonly cwd?: string;
 }
 
-/** What a command line means. */
-export interface ReadLine {
-  readonly declaration: DeclaredCommand;
-  readonly input: CommandInput;
-  readonly globals: Readonly<Record<string, unknown>>;
-}
-
 /** Target and credentials of the calls. */
 export interface ServiceTarget {
   readonly baseUrls: BaseUrls;
@@ -157,13 +121,4 @@ export interface Context {
   allowToClose(ms: number): void;
   /** Runs work that waits for a program which gets the signals, for as long as that takes to end. */
   outlast<T>(work: () => Promise<T>): Promise<T>;
-}
-
-/** A command of the tree, as plain data; `spec` is the derived one that a hand-written one builds on. */
-export type DeclaredCommand = (WrittenDeclaration & { readonly spec?: CommandSpec | undefined }) | CommandSpec;
-
-/** A command of a group: its declaration is read when it is asked for. */
-export interface ListedCommand {
-  readonly words: readonly string[];
-  declaration(): DeclaredCommand;
 }

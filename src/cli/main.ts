@@ -1,4 +1,5 @@
-import { isoMillis, systemWallClock } from "../base/clock.ts";
+import { systemWallClock, toIsoMillis } from "../base/clock.ts";
+import { commandGroups } from "./command-tree/groups.ts";
 import {
   groupNames,
   insertSeparator,
@@ -6,7 +7,13 @@ import {
   loadDeclarations,
   loadParser,
   readLine,
-} from "./command-tree.ts";
+} from "./command-tree/tree.ts";
+import { readProfiles } from "./connection/profiles/profile.ts";
+import { renderHelp } from "./help/help.ts";
+import { annotate, shouldAnnotate } from "./output/github-actions.ts";
+import { createPrinter, escapePage, printPage } from "./output/print.ts";
+import { locateCommand, normalizeArgv, parseTargetFlags } from "./parse/argv.ts";
+import { buildNextArgv } from "./parse/next-command.ts";
 import {
   type Explanation,
   explainError,
@@ -16,20 +23,21 @@ import {
   signalCodes,
   stackLines,
   withoutSecrets,
-} from "./exit.ts";
-import { CommandFailedError, PartialFailureError, UsageError } from "./failure.ts";
-import { commandGroups } from "./groups.ts";
-import { renderHelp } from "./help/help.ts";
-import type { Host } from "./host.ts";
-import { buildNextArgv } from "./next-command.ts";
-import { annotate, shouldAnnotate } from "./output/github-actions.ts";
-import { createPrinter, escapePage, printPage } from "./output/print.ts";
-import { locateCommand, normalizeArgv, parseTargetFlags } from "./parse/argv.ts";
-import { ShutdownController } from "./shutdown-controller.ts";
+} from "./process/exit.ts";
+import { CommandFailedError, PartialFailureError, UsageError } from "./process/failure.ts";
+import type { Host } from "./process/host.ts";
+import { ShutdownController } from "./process/shutdown-controller.ts";
+
+export { createProcessHost } from "./process/process-host.ts";
+
+/** Set by the build: the version of the package. */
+declare const SVC_VERSION: string | undefined;
+
+export const version = typeof SVC_VERSION === "undefined" ? "0.0.0" : SVC_VERSION;
 
 /**
  * Runs one command line: `argv` is what follows `svc`. The promise never rejects; it is the exit code
- * (src/cli/exit.ts). Nothing is read or written but through the host.
+ * (src/cli/process/exit.ts). Nothing is read or written but through the host.
  */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalizeArgv(await insertSeparator(argv));
@@ -88,9 +96,8 @@ async function run(
   try {
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
     if (!chosen) return await printed(await help(argv, host));
-    const { runCommandLine } = await import("./perform.ts");
-    const svc: Parameters<typeof runCommandLine>[4] = async (inner, how = {}) =>
-      (await import("./run-captured.ts")).runCaptured(main, inner, host, how);
+    const { runCommandLine, runCaptured } = await import("./runtime/perform.ts");
+    const svc: Parameters<typeof runCommandLine>[4] = (inner, how = {}) => runCaptured(main, inner, host, how);
     return await runCommandLine(chosen, argv, host, stopping, svc, readLine);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
@@ -130,7 +137,7 @@ async function help(argv: readonly string[], host: Host): Promise<string> {
 
 /** The shells' request at each Tab. */
 async function completions(words: readonly string[], host: Host): Promise<string> {
-  const { findCompletions } = await import("./completion/completions.ts");
+  const { findCompletions } = await import("./help/completions.ts");
   const names = new Set(await groupNames());
   const found = await findCompletions(words, {
     groups: [
@@ -138,9 +145,8 @@ async function completions(words: readonly string[], host: Host): Promise<string
       { value: "help", about: "Show help for a command or a topic" },
     ],
     declarations: async (group) => (names.has(group) ? loadDeclarations(group) : []),
-    snapshots: async () => (await import("./connection/snapshot-names.ts")).snapshotNames(host),
+    snapshots: async () => (await import("./connection/emulator/snapshot-names.ts")).snapshotNames(host),
     profiles: async () => {
-      const { readProfiles } = await import("./config/profile.ts");
       return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
     },
   });
@@ -156,7 +162,7 @@ async function reportFailure(found: Explanation, error: unknown, argv: readonly 
   const printer = createPrinter(host, false);
   if (logsJson(own)) {
     // Programs that collect the log of an emulator read a document on a line, also of a fatal error.
-    const about = { time: isoMillis(systemWallClock.now()), level: "error", event: "fatal" };
+    const about = { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
     await printer.json("stderr", { ...about, ...explanationJson(explanation) });
     return explanation.exitCode;
   }

@@ -104,6 +104,23 @@ describe("svc dev in a pipe", () => {
     assert.deepEqual((await world.ask("GET", "webhooks")).body, []);
   });
 
+  it("shows all times by the emulator's clock, also those of retries while it is advanced", async (t) => {
+    const { dev, svc, file } = await folderOf(t);
+    const world = await emulator(t, { file, clock: { mode: "manual" } });
+    const target = await receiver(t);
+    target.answer(500);
+    const session = dev("--forward-to", target.url, "--activities", "CONTRACT_CREATED", "--json");
+    await session.saw('"type":"ready"');
+    assert.equal((await svc(create)).exit, 0);
+    await world.clock.advance({ by: "PT15M" });
+    await session.saw('"attempt":3');
+    session.signal("SIGINT");
+    await session.ended;
+    const timesOf = (type: string) => session.events().flatMap((event) => (event.type === type ? [event.at] : []));
+    assert.deepEqual([session.events()[0]?.times, timesOf("delivery").length], ["virtual", 3]);
+    assert.deepEqual(timesOf("delivery"), timesOf("attempt"));
+  });
+
   it("reports in words that the app is down, and that it is back", async (t) => {
     const { dev, svc } = await folderOf(t);
     const { port, url, stop, start } = await app(t);

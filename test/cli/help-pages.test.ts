@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defaultSettings } from "../../emulator/world/settings.ts";
-import { groupNames } from "../../src/cli/command-tree.ts";
 import { emulatorFlags } from "../../src/cli/commands/emulator/options.ts";
-import { environmentVariables } from "../../src/cli/config/environment.ts";
-import { commandGroups } from "../../src/cli/groups.ts";
+import { commandGroups } from "../../src/cli/command-tree/groups.ts";
+import { groupNames } from "../../src/cli/command-tree/tree.ts";
 import { layOutPage } from "../../src/cli/help/layout.ts";
 import { topics } from "../../src/cli/help/topics.ts";
 import { normalizeArgv } from "../../src/cli/parse/argv.ts";
 import { globalFlags } from "../../src/cli/parse/globals.ts";
 import { Parser } from "../../src/cli/parse/parser.ts";
-import { findMissingInput } from "../../src/cli/prompt/missing-input.ts";
+import { findMissingInput } from "../../src/cli/runtime/missing-input.ts";
+import { environmentVariables } from "../../src/cli/process/environment.ts";
 import type { FlagSpec } from "../../src/derive/command-spec.ts";
 import { sources } from "../structure/repository.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
@@ -203,7 +203,7 @@ describe("svc help environment", () => {
 
   it("names each variable that the command line reads, and no other", () => {
     const read = sources
-      .filter(({ path }) => /^(src\/(cli|client)|bin)\//.test(path) && path !== "src/cli/config/environment.ts")
+      .filter(({ path }) => /^(src\/(cli|client)|bin)\//.test(path) && path !== "src/cli/process/environment.ts")
       .flatMap(({ text }) => [
         ...[...text.matchAll(/\benv\.([A-Z]\w+)/g)].map(([, name]) => name!),
         ...[...text.matchAll(/"((?:SVC_)?[A-Z]+(?:_[A-Z]+)+)"/g)].map(([, name]) => name!).filter(isVariable),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
-import { exitCodes } from "../../src/cli/exit.ts";
+import { exitCodes } from "../../src/cli/process/exit.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { hasProgram } from "../support/cli/terminal.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { describe, it } from "node:test";
-import type { Host } from "../../src/cli/host.ts";
 import { createOutput, type TableView } from "../../src/cli/output/output.ts";
 import { formatCsvLine, formatTable, tsvLine } from "../../src/cli/output/text.ts";
 import { readGlobals } from "../../src/cli/parse/globals.ts";
+import type { Host } from "../../src/cli/process/host.ts";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
 
 async function shown(value: unknown, flags: Record<string, unknown>, view: TableView = {}, tty = false, env = {}) {

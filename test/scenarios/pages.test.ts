@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { tsImport } from "tsx/esm/api";
 import { emulatorOptions } from "../../src/cli/commands/emulator/options.ts";
-import { contractDocument, createEmptyPdf } from "../../src/cli/tour/documents.ts";
+import { contractDocument, createEmptyPdf } from "../../src/cli/commands/example-contract.ts";
 import { root } from "../structure/repository.ts";
 import { type CliEmulator, cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { type Following, following } from "../support/cli/following.ts";

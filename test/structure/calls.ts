@@ -42,7 +42,7 @@ export const bans: readonly Ban[] = [
   {
     what: "process.exit()",
     pattern: /\bprocess\.exit\(/,
-    home: ["bin/", "src/cli/process-host.ts"],
+    home: ["bin/", "src/cli/process/process-host.ts"],
     instead: "an exit code returned by main",
   },
   {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { it } from "node:test";
 import { registry } from "../../src/api/registry.ts";
 import { emulatorStart } from "../../src/cli/commands/emulator/start.ts";
-import { environmentVariables } from "../../src/cli/config/environment.ts";
+import { environmentVariables } from "../../src/cli/process/environment.ts";
 
 const folder = new URL("../../fixtures/deploy/", import.meta.url);
 /** What is written in them for tools, without comments. */

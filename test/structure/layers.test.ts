@@ -58,18 +58,21 @@ describe("the layers", () => {
   const refusals: [string, string, string][] = [
     ["src/base/x.ts", 'import "../api/basis.ts";', "src/base knows nothing of src/api"],
     ["src/api/x.ts", 'import { readFile } from "node:fs/promises";', "src/api does no I/O"],
-    ["src/derive/x.ts", 'import * as z from "zod";', "its home is src/api, emulator, src/cli/bulk, src/cli/scenarios"],
+    ["src/derive/x.ts", 'import * as z from "zod";', "its home is src/api, emulator, src/cli/commands"],
     ["src/derive/x.ts", 'import type { Io } from "../cli/host.ts";', "src/derive knows nothing of src/cli"],
-    ["src/cli/x.ts", 'import { startEmulator } from "../../emulator/index.ts";', "only by a dynamic import"],
-    ["src/cli/bulk/x.ts", 'import "../commands/router/y.ts";', "src/cli knows nothing of src/cli/commands"],
-    ["src/cli/tour/x.ts", 'import type { Y } from "../commands/y.ts";', "src/cli knows nothing of src/cli/commands"],
-    ["src/cli/x.ts", 'const late = () => import("./commands/y.ts");', "src/cli knows nothing of src/cli/commands"],
-    ["src/cli/written-commands.ts", 'import "./commands/y.ts";', "only by a dynamic import"],
     [
       "src/cli/commands/x.ts",
-      'import "../written-commands.ts";',
-      "src/cli/commands knows nothing of src/cli/written-commands.ts",
+      'import { startEmulator } from "../../../emulator/index.ts";',
+      "only by a dynamic import",
     ],
+    ["src/cli/runtime/x.ts", 'import "../commands/router/y.ts";', "src/cli/runtime knows nothing of src/cli/commands"],
+    [
+      "src/cli/output/x.ts",
+      'import type { Y } from "../command.ts";',
+      "src/cli/output knows nothing of src/cli/command.ts",
+    ],
+    ["src/cli/parse/x.ts", 'const late = () => import("../help/y.ts");', "src/cli/parse knows nothing of src/cli/help"],
+    ["src/cli/command-tree/written-commands.ts", 'import "../commands/y.ts";', "only by a dynamic import"],
     ["emulator/http/x.ts", 'import "../../src/client/client.ts";', "emulator/http knows nothing of src/client"],
     ["emulator/store/x.ts", 'import "../http/y.ts";', "emulator/store knows nothing of emulator/http"],
     ["emulator/control/x.ts", 'import "../compose/y.ts";', "emulator/control knows nothing of emulator/compose"],
@@ -97,9 +100,9 @@ describe("the layers", () => {
   it("allow what the table allows", () =>
     assert.deepEqual(
       [
-        refused("src/cli/x.ts", 'const start = () => import("../../emulator/index.ts");'),
-        refused("src/cli/written-commands.ts", 'const late = () => import("./commands/y.ts");'),
-        refused("src/cli/commands/x.ts", 'import "../settings.ts";\nimport "../bulk/y.ts";'),
+        refused("src/cli/commands/x.ts", 'const start = () => import("../../../emulator/index.ts");'),
+        refused("src/cli/command-tree/written-commands.ts", 'const late = () => import("../commands/y.ts");'),
+        refused("src/cli/commands/x.ts", 'import "../connection/settings.ts";\nimport "./router/bulk/y.ts";'),
         refused("src/derive/x.ts", 'import type * as z from "zod";'),
         refused("emulator/http/outgoing/pool.ts", 'import { Agent } from "undici";'),
         refused("emulator/compose/x.ts", 'import "../router/a.ts";\nimport "../cluster/b.ts";'),

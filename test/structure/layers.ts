@@ -4,6 +4,8 @@ interface Layer {
   readonly path: string;
   /** Layers whose files it may import, itself aside. */
   readonly mayImport: readonly string[];
+  /** The same as ARCHITECTURE.md prints it, if that is shorter. */
+  readonly shown?: readonly string[];
   /** Files or layers that only a dynamic import may reach. */
   readonly lazily?: readonly string[];
   /** Layers of which it may name types, and has no code. */
@@ -16,51 +18,89 @@ interface Layer {
   readonly homeOf: string;
 }
 
-/** A part of the emulator. */
+/** A part of the emulator or of the command line. */
 interface Part {
   readonly name: string;
-  /** Where it knows less than the parts below it. */
+  /** Its imports, if they are fewer than those of the parts after it. */
   readonly only?: readonly string[];
-  /** Parts below it that it must not know. */
+  /** Parts before it that it must not import. */
   readonly not?: readonly string[];
+  /** What it may import besides. */
+  readonly also?: readonly string[];
+  readonly lazily?: readonly string[];
   readonly io: boolean;
   readonly homeOf: string;
 }
 
-/** From the bottom up: each part may import those before it. */
-const emulatorParts: readonly Part[] = [
-  { name: "published.d.ts", only: [], io: false, homeOf: "the types that the package publishes" },
-  { name: "store", io: true, homeOf: "state: transactions, indexes, durability" },
-  { name: "clock", io: false, homeOf: "virtual time, the schedule, its dispatcher" },
-  { name: "http", io: true, homeOf: "Fastify, incoming and outgoing requests" },
-  { name: "world", io: false, homeOf: "shared by services: clusters, workspaces, apps, settings" },
-  { name: "faults", io: false, homeOf: "scripted faults of requests and webhooks" },
-  { name: "webhooks", io: false, homeOf: "webhooks, deliveries, the retry rule" },
-  { name: "cluster/pdf", only: ["src/base", "src/api"], io: true, homeOf: "PDFs, and the process that reads them" },
-  { name: "cluster", io: false, homeOf: "the cluster: contract API, storage, identity" },
-  { name: "router", not: ["cluster", "cluster/pdf"], io: false, homeOf: "the routing service" },
-  { name: "trace", not: ["router"], io: false, homeOf: "traces: causes and effects" },
-  { name: "travel", io: false, homeOf: "snapshots, history, rewind" },
-  { name: "control", io: false, homeOf: "the control plane" },
-  { name: "compose", io: true, homeOf: "options, seeds, opening a state, composing the parts" },
-];
+/** Layers from the bottom up: each part may import those before it. */
+const stack = (folder: string, foundation: readonly string[], parts: readonly Part[]): readonly Layer[] =>
+  parts.map(({ name, only, not = [], also = [], lazily = [], io, homeOf }, at) => {
+    const isFirst = !parts.slice(0, at).some((part) => part.only === undefined);
+    const before = parts.slice(0, at).filter((part) => !not.includes(part.name));
+    const except = not.length === 0 ? "" : ` except ${not.map((part) => `${folder}/${part}`).join(", ")}`;
+    return {
+      path: `${folder}/${name}`,
+      mayImport: only ?? [...foundation, ...also, ...before.map((part) => `${folder}/${part.name}`)],
+      lazily,
+      ...(only === undefined && !isFirst && { shown: ["the same", ...also, `above in ${folder}${except}`] }),
+      io,
+      homeOf,
+    };
+  });
 
-const parts: readonly Layer[] = emulatorParts.map(({ name, only, not = [], io, homeOf }, at, all) => ({
-  path: `emulator/${name}`,
-  mayImport: only ?? [
-    "src/base",
-    "src/files",
-    "src/schemes",
-    "src/api",
-    "src/derive",
-    ...all.slice(0, at).flatMap((below) => (not.includes(below.name) ? [] : [`emulator/${below.name}`])),
-    ...(name === "compose" ? ["fixtures", "src/verify"] : []),
+const emulatorParts = stack(
+  "emulator",
+  ["src/base", "src/files", "src/schemes", "src/api", "src/derive"],
+  [
+    { name: "published.d.ts", only: [], io: false, homeOf: "the types that the package publishes" },
+    { name: "store", io: true, homeOf: "state: transactions, indexes, durability" },
+    { name: "clock", io: false, homeOf: "virtual time, the schedule, its dispatcher" },
+    { name: "http", io: true, homeOf: "Fastify, incoming and outgoing requests" },
+    { name: "world", io: false, homeOf: "shared by services: clusters, workspaces, apps, settings" },
+    { name: "faults", io: false, homeOf: "scripted faults of requests and webhooks" },
+    { name: "webhooks", io: false, homeOf: "webhooks, deliveries, the retry rule" },
+    { name: "cluster/pdf", only: ["src/base", "src/api"], io: true, homeOf: "PDFs, and the process that reads them" },
+    { name: "cluster", io: false, homeOf: "the cluster: contract API, storage, identity" },
+    { name: "router", not: ["cluster", "cluster/pdf"], io: false, homeOf: "the routing service" },
+    { name: "trace", not: ["router"], io: false, homeOf: "traces: causes and effects" },
+    { name: "travel", io: false, homeOf: "snapshots, history, rewind" },
+    { name: "control", io: false, homeOf: "the control plane" },
+    {
+      name: "compose",
+      also: ["fixtures", "src/verify"],
+      io: true,
+      homeOf: "options, seeds, opening a state, composing the parts",
+    },
   ],
-  io,
-  homeOf,
-}));
+);
 
-const belowCli = ["src/base", "src/files", "src/schemes", "src/api", "src/client", "src/derive", "src/verify"];
+const cliParts = stack(
+  "src/cli",
+  ["src/base", "src/files", "src/schemes", "src/api", "src/client", "src/derive", "src/verify"],
+  [
+    { name: "process", io: true, homeOf: "the process: environment, streams, signals, failures, exit codes" },
+    { name: "parse", io: true, homeOf: "the command line as words, flags and input" },
+    { name: "output", io: true, homeOf: "tables, documents, files, annotations" },
+    { name: "command.ts", io: false, homeOf: "the types of a command and of its context" },
+    {
+      name: "connection",
+      lazily: ["emulator"],
+      io: true,
+      homeOf: "addresses, credentials, profiles, running emulators",
+    },
+    { name: "prompt", io: true, homeOf: "questions, spinners, editor, browser" },
+    { name: "auth", io: true, homeOf: "sign-in and its tokens" },
+    {
+      name: "command-tree",
+      lazily: ["src/cli/commands"],
+      io: true,
+      homeOf: "which commands exist, derived and hand-written",
+    },
+    { name: "runtime", io: true, homeOf: "running one command line: its context, its input, derived commands" },
+    { name: "commands", lazily: ["emulator"], io: true, homeOf: "hand-written commands" },
+    { name: "help", io: false, homeOf: "pages of help, completion" },
+  ],
+);
 
 /** ARCHITECTURE.md prints this table. The most specific path counts. */
 export const layers: readonly Layer[] = [
@@ -96,26 +136,13 @@ export const layers: readonly Layer[] = [
     io: false,
     homeOf: "the console",
   },
+  ...cliParts,
   {
     path: "src/cli",
-    mayImport: [...belowCli, "src/cli/written-commands.ts"],
-    lazily: ["emulator"],
+    mayImport: ["src/base", ...cliParts.map(({ path }) => path)],
+    shown: ["src/base", "above in src/cli"],
     io: true,
-    homeOf: "parsing, settings, terminal, exit codes",
-  },
-  {
-    path: "src/cli/commands",
-    mayImport: [...belowCli, "src/cli"],
-    lazily: ["emulator"],
-    io: true,
-    homeOf: "hand-written commands",
-  },
-  {
-    path: "src/cli/written-commands.ts",
-    mayImport: ["src/base", "src/cli"],
-    lazily: ["src/cli/commands"],
-    io: false,
-    homeOf: "the list of hand-written commands",
+    homeOf: "`main`: arguments to exit code",
   },
   {
     path: "emulator",
@@ -123,30 +150,30 @@ export const layers: readonly Layer[] = [
     io: false,
     homeOf: "the entry point: `startEmulator`",
   },
-  ...parts,
+  ...emulatorParts,
   { path: "bin", mayImport: ["src/cli"], lazily: ["dist"], io: true, homeOf: "the process" },
 ];
 
 /** Packages with a home: their code is imported there alone (types may be named anywhere). */
 export const homes: Readonly<Record<string, readonly string[]>> = {
-  zod: ["src/api", "emulator", "src/cli/bulk", "src/cli/scenarios", "src/cli/mcp", "src/verify"],
+  zod: ["src/api", "emulator", "src/cli/commands", "src/verify"],
   fastify: ["emulator/http"],
   "content-disposition": ["emulator/http"],
   undici: ["src/client/transport.ts", "src/client/tunnels.ts", "emulator/http/outgoing"],
   lowdb: ["emulator/store"],
   postgres: ["emulator/store/postgres"],
-  commander: ["src/cli"],
-  yaml: ["src/cli/scenarios"],
-  "@inquirer/prompts": ["src/cli"],
+  commander: ["src/cli/parse"],
+  yaml: ["src/cli/commands/run"],
+  "@inquirer/prompts": ["src/cli/prompt"],
   chalk: ["src/cli"],
-  ora: ["src/cli"],
+  ora: ["src/cli/prompt"],
   "cross-spawn": ["src/cli"],
-  "csv-parse": ["src/cli"],
+  "csv-parse": ["src/cli/commands/router/bulk"],
   "fast-string-width": ["src/cli"],
   "mime-types": ["src/cli", "emulator/cluster"],
   "@noble/hashes": ["src/cli"],
   "@bomb.sh/tab": ["src/cli"],
-  "@modelcontextprotocol/sdk": ["src/cli/mcp"],
+  "@modelcontextprotocol/sdk": ["src/cli/commands/mcp"],
   jose: ["emulator"],
   "pdfjs-dist": ["emulator/cluster"],
   preact: ["src/console"],
@@ -199,9 +226,9 @@ export const layerTable = (): string =>
   [
     "| layer | may import | the only home of |",
     "|---|---|---|",
-    ...layers.map(({ path, mayImport, lazily = [], typesOf = [], homeOf }) => {
+    ...layers.map(({ path, mayImport, shown = mayImport, lazily = [], typesOf = [], homeOf }) => {
       const others = [
-        ...mayImport,
+        ...shown,
         ...lazily.map((place) => `${place} (late)`),
         ...typesOf.map((place) => `${place} (types)`),
       ];

@@ -5,9 +5,9 @@ import { deliveryOutcomes } from "../delivery-outcomes.ts";
 import { events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
-import { contractFilter, pageOf, pageQuery, receiversMs } from "./shapes.ts";
+import { contractFilter, defineItemPage, pageQuery, receiversMs } from "./shapes.ts";
 
-const ours = assumed("The real service shows its webhook log in its application only.");
+const basis = assumed("The real service shows its webhook log in its application only.");
 
 /** Id of a delivery. */
 export const DeliveryOutcome = z
@@ -44,6 +44,7 @@ const delivery = {
     .enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR", "DELETED"])
     .describe("Current status; the next attempt is skipped unless it is ACTIVE"),
   outcome: DeliveryOutcome,
+  label: z.string().optional().describe("Purpose of a delivery that another program made; omitted for all others"),
   standing: z.string().describe("Status in words: retrying, will be skipped, skipped: webhook disabled"),
   next_attempt_at: timestamp.nullable(),
   put_off: Fault.describe("Fault that delays the next attempt; null without one"),
@@ -51,10 +52,10 @@ const delivery = {
   created_at: timestamp,
 };
 
-/** A delivery as lists show it. */
+/** A delivery in lists. */
 export const ListedDelivery = z.strictObject({ ...delivery, attempts: z.array(z.strictObject(attempt)) });
 
-const Deliveries = pageOf(ListedDelivery);
+const Deliveries = defineItemPage(ListedDelivery);
 
 const WholeDelivery = z.strictObject({
   ...delivery,
@@ -86,7 +87,7 @@ export const deliveryEventFields = {
   attempt: z.strictObject(attempt).nullable().describe("Attempt of this request; null without one, see outcome"),
 };
 
-/** Result of one attempt, or of the end of a delivery without one. */
+/** Result of one attempt, or of a delivery that ends without one. */
 const DeliveryEvent = z.strictObject({
   ...deliveryEventFields,
   at: timestamp.describe("Virtual time at which the attempt was made or skipped"),
@@ -112,11 +113,11 @@ export const listDeliveries = operation({
   cli: {
     command: "emulator deliveries",
     rows: "items",
-    // Before when it would come: unless the webhook is active then, that is skipped.
+    // The time of the next attempt. It is skipped unless the webhook is active then.
     columns: [
       "id",
       "webhook_id",
-      // Nearly all begin alike.
+      // Nearly all start with the same text.
       { name: "activity", cut: 1, least: 12, omits: "start" },
       "composite_id",
       { name: "standing", purpose: true },
@@ -124,7 +125,7 @@ export const listDeliveries = operation({
       "next_attempt_at",
     ],
   },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "List undelivered deliveries", query: { outcome: "skipped_disabled" } }],
 });
 
@@ -139,7 +140,7 @@ export const watchDeliveries = operation({
   responses: { 200: events(DeliveryEvent) },
   failures: [],
   cli: { by: "webhooks deliveries" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Follow one webhook", query: { webhook: 1 } }],
 });
 
@@ -154,8 +155,60 @@ export const showDelivery = operation({
   responses: { 200: json(WholeDelivery) },
   failures: ["no-such-delivery"],
   cli: { command: "emulator deliveries show" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Show request and responses of a delivery", params: { id: 1 } }],
+});
+
+export const recordDelivery = operation({
+  id: "deliveries.record",
+  service: emulator,
+  summary: "Record a delivery that another program made",
+  description:
+    "Nothing is sent, and the webhook's failures are not counted. A resend sends the recorded bytes with the recorded headers, which need not be a valid signature.",
+  method: "POST",
+  path: "/_emulator/deliveries",
+  auth: "control-token",
+  request: {
+    body: json(
+      z.object({
+        webhook: z.int().describe("ID of the webhook whose URL it was sent to"),
+        activity: z.enum(activities),
+        label: z.string().max(200).describe("Purpose of the delivery"),
+        headers: dictionary(z.string().regex(/^[\t -~\u0080-\u00ff]*$/, "must not contain control characters"))
+          .refine((headers) => Object.keys(headers).every((name) => /^(?:content-type|x-[a-z0-9-]+)$/i.test(name)), {
+            error: "must be Content-Type or X-…",
+          })
+          .describe("Headers as sent: Content-Type and those named X-…"),
+        body: z.string().describe("Body as sent"),
+        status: z.int().min(100).max(999).nullable().describe("Status of the receiver's response; null without one"),
+        error: z
+          .object({ code: z.string(), message: z.string() })
+          .nullable()
+          .optional()
+          .describe("Why there was no complete response"),
+        duration_ms: z.number().min(0).describe("Wall-clock time"),
+        response_body: z.string().max(65_536).nullable().optional(),
+      }),
+    ),
+  },
+  responses: { 201: json(WholeDelivery) },
+  failures: ["no-such-webhook"],
+  cli: { by: "webhooks certify" },
+  basis: basis,
+  examples: [
+    {
+      title: "Record an event that a receiver rejected",
+      body: {
+        webhook: 1,
+        activity: "CONTRACT_SIGNED",
+        label: "signature.missing",
+        headers: { "Content-Type": "application/json" },
+        body: '{"activity":"CONTRACT_SIGNED"}',
+        status: 401,
+        duration_ms: 3,
+      },
+    },
+  ],
 });
 
 export const resendDelivery = operation({
@@ -167,10 +220,10 @@ export const resendDelivery = operation({
   auth: "control-token",
   request: { params },
   responses: { 200: json(WholeDelivery) },
-  longestMs: receiversMs,
+  maxDurationMs: receiversMs,
   failures: ["no-such-delivery", "subscription-deleted"],
   cli: { command: "emulator deliveries resend" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Resend a skipped delivery", params: { id: 1 } }],
 });
 
@@ -178,7 +231,7 @@ export const resendDelivery = operation({
 export const emailPurposes = ["signing", "redlining", "invitation", "trial"] as const;
 export type EmailPurpose = (typeof emailPurposes)[number];
 
-/** Reports of the e-mail provider, by RecordType, and their meaning for an e-mail (DECISIONS.md, R27). */
+/** Reports of the e-mail provider, by RecordType, and their effect on an e-mail (DECISIONS.md, R27). */
 export const mailerEvents = {
   Delivery: "DELIVERED",
   Open: "OPENED",

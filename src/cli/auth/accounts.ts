@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { isObject } from "../../base/object.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import type { Context } from "../command.ts";
-import { configFolder, hasConfigFolder } from "../config/environment.ts";
-import { changePrivateFile, readPrivateFile } from "../config/private-file.ts";
-import { CommandFailedError, UsageError } from "../failure.ts";
+import { changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
+import { configFolder, hasConfigFolder } from "../process/environment.ts";
+import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { resolveServerAddress } from "./oauth-call.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { NetworkError } from "../../client/errors.ts";
 import { parseRetryAfterMs } from "../../client/network-failure.ts";
-import { CommandFailedError } from "../failure.ts";
-import type { Host } from "../host.ts";
+import { CommandFailedError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 import { createOAuthError, type OAuthResponse, toNonEmptyString, toSeconds } from "./oauth-call.ts";
 
 /** Data with which a person approves a device, and the secret half that only the device knows. */

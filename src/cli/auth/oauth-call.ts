@@ -1,12 +1,12 @@
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 import { trimTrailing } from "../../base/text.ts";
 import { parseJson } from "../../client/body.ts";
 import type { Client } from "../../client/client.ts";
 import { readBodyText as bodyText } from "../../client/response.ts";
 import type { Context } from "../command.ts";
 import { openClient } from "../connection/http.ts";
-import { CommandFailedError } from "../failure.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
+import { CommandFailedError } from "../process/failure.ts";
 
 /** The response of an OAuth endpoint: the members of its JSON object, none if it sent something else. */
 export interface OAuthResponse {
@@ -54,7 +54,7 @@ async function read({ status, headers, body }: Awaited<ReturnType<Client["exchan
 
 function objectOf(text: string): Readonly<Record<string, unknown>> {
   try {
-    return fieldsOf(parseJson(text));
+    return toFields(parseJson(text));
   } catch {
     return {};
   }

@@ -10,9 +10,9 @@ import { formatDuration } from "../../base/duration.ts";
 import { formatFsError, isFsError } from "../../files/disk.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { UsageError } from "../failure.ts";
-import { quoteShellWord } from "../help/examples.ts";
 import { writeOutput } from "../output/file.ts";
+import { UsageError } from "../process/failure.ts";
+import { quoteShellWord } from "../process/shell-words.ts";
 
 const defaultFolder = ".agents/skills";
 

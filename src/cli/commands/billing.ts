@@ -1,8 +1,9 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { type Command, type CommandInputOf, type Context, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../config/secrets.ts";
-import { prepareCall } from "../derived-command.ts";
-import { InputRequiredError, UsageError } from "../failure.ts";
+import { type Command, type Context, defineCommand } from "../command.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
+import type { CommandInputOf } from "../parse/declaration.ts";
+import { InputRequiredError, UsageError } from "../process/failure.ts";
+import { prepareCall } from "../runtime/derived-command.ts";
 
 const password = appSecrets.billing;
 

@@ -1,8 +1,9 @@
 import { activities as allActivities } from "../../api/activities.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { type Command, type CommandInputOf, type Context, defineCommand } from "../command.ts";
-import { UsageError } from "../failure.ts";
-import { forwardingFlags } from "./webhooks/forwarding-flags.ts";
+import { type Command, type Context, defineCommand } from "../command.ts";
+import type { CommandInputOf } from "../parse/declaration.ts";
+import { UsageError } from "../process/failure.ts";
+import { forwardingFlags } from "./webhooks/listened-delivery.ts";
 import { parseHeader, parseReceiverUrl } from "./webhooks/post.ts";
 import { parseActivities } from "./webhooks/registration.ts";
 
@@ -44,7 +45,7 @@ const dev = defineCommand({
       import("./dev/screen.ts"),
       import("./dev/session.ts"),
       import("./dev/receive.ts"),
-      import("../context.ts"),
+      import("../prompt/confirm.ts"),
     ]);
     const { host, globals, output } = context;
     const isText = output.format === "table";

@@ -1,7 +1,8 @@
+import { stat } from "node:fs/promises";
 import { type Command, defineCommand } from "../command.ts";
-import { UsageError } from "../failure.ts";
 import { checkOutputFile } from "../output/file.ts";
 import { readDocument } from "../parse/body.ts";
+import { UsageError } from "../process/failure.ts";
 
 const run = defineCommand({
   words: ["run"],
@@ -9,7 +10,8 @@ const run = defineCommand({
   description: [
     "A scenario is a YAML file of steps: calls of operations, command lines, moves of virtual time, people who sign,",
     "scripted faults and receivers of webhooks, each with what must come of it. Every file runs on a fork of an emulator,",
-    "in memory. The exit code is 1 if a scenario fails, and 2 if a file is wrong, which is checked before anything runs.",
+    "in memory. A program at the url of a receiver gets no variables from it: start the program with the signing key that",
+    "svc emulator exec --deterministic -- printenv SVC_WEBHOOK_HMAC_KEY prints. The exit code is 1 if a scenario fails, and 2 if a file is wrong, which is checked before anything runs.",
   ].join(" "),
   positionals: [{ name: "file", description: "Scenario file", variadic: true, optional: true }],
   flags: [
@@ -54,7 +56,7 @@ const run = defineCommand({
     const { output, host } = context;
     if (flags.schema) {
       const [{ scenarioSchema }, { registry }] = await Promise.all([
-        import("../scenarios/schema.ts"),
+        import("./run/schema.ts"),
         import("../../api/registry.ts"),
       ]);
       const ids = registry.map(({ id }) => id).sort();
@@ -64,10 +66,20 @@ const run = defineCommand({
     const files = positionals.file ?? [];
     if (flags.record !== undefined) {
       if (files.length > 0) throw new UsageError("--record cannot be used with <file>");
-      await checkOutputFile(host, flags.record, "--record");
+      const path = await checkOutputFile(host, flags.record, "--record");
       const { seed } = flags;
       if (seed !== undefined && seed !== "demo" && seed !== "empty") await readDocument(host, seed, "--seed");
-      const { recordStory } = await import("../scenarios/record/record.ts");
+      // A story is edited by hand once it is recorded.
+      if (
+        await stat(path).then(
+          (found) => found.size > 0,
+          () => false,
+        )
+      ) {
+        const { confirmYes } = await import("../prompt/confirm.ts");
+        await confirmYes(`Replace ${flags.record}`, context);
+      }
+      const { recordStory } = await import("./run/record/record.ts");
       await recordStory({ path: flags.record, about: flags.about, seed }, context);
       return undefined;
     }
@@ -78,16 +90,23 @@ const run = defineCommand({
     const inputs = [...files];
     for (const name of ["report", "html"] as const) {
       const path = flags[name];
-      if (path !== undefined) await checkOutputFile(host, path, `--${name}`, { inputs });
+      if (path !== undefined)
+        await checkOutputFile(host, path, `--${name}`, { inputs, isOurs: reportBeginnings[name] });
     }
-    const { runFiles } = await import("../scenarios/runner.ts");
+    const { runFiles } = await import("./run/runner.ts");
     const how = { jobs: flags.jobs, report: flags.report, html: flags.html, update: flags.update === true };
     if (flags.watch) {
-      const { watchFiles } = await import("../scenarios/watch.ts");
+      const { watchFiles } = await import("./run/watch.ts");
       return watchFiles(files, how, context);
     }
     return (await runFiles(files, how, context)) ? undefined : "failed";
   },
 });
+
+/** How the files of reports begin: another file of that name is not replaced. */
+const reportBeginnings = {
+  report: (text: string) => text.startsWith("<?xml"),
+  html: (text: string) => text.startsWith("<!doctype html>"),
+};
 
 export const commands: readonly Command[] = [run];

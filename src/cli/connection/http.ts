@@ -1,14 +1,13 @@
 import { setFlagsFromString } from "node:v8";
 import type { CheckedCall } from "../../client/checked-call.ts";
 import { type Client, createClient, type ExchangeObserver } from "../../client/client.ts";
-import type { Credentials } from "../../client/credentials.ts";
-import { type BaseUrls, buildRequest } from "../../client/request.ts";
+import type { BaseUrls, Credentials } from "../../client/published.d.ts";
+import { buildRequest } from "../../client/request.ts";
 import type { Transport } from "../../client/transport.ts";
 import type { Context } from "../command.ts";
-import type { Host } from "../host.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
-import { traceHeaders } from "../trace/carrier.ts";
+import type { Host } from "../process/host.ts";
 import {
   maskBodySecrets,
   maskUrlSecrets,
@@ -16,7 +15,8 @@ import {
   redactHeader,
   redactUrlValues,
   rememberSentSecrets,
-} from "./redact.ts";
+} from "../process/redact.ts";
+import { traceHeaders } from "./trace-headers.ts";
 
 /** A client as the flags of this run want it. */
 export async function openClient(of: {

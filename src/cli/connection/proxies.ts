@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import { lookupTable } from "../../base/object.ts";
 import type { ForwardProxy, ProxyResolver } from "../../client/proxy.ts";
-import { UsageError } from "../failure.ts";
+import { UsageError } from "../process/failure.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { defaultSchema, isSchemaName, type PostgresUrl, parsePostgresUrl } from "../../base/postgres-url.ts";
-import { UsageError } from "../failure.ts";
-import type { Host } from "../host.ts";
+import { UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 
 interface StoreFlags {
   readonly store?: string | undefined;

@@ -6,8 +6,8 @@ import { pluralize } from "../../base/text.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { ServiceError } from "../../client/errors.ts";
 import type { Context } from "../command.ts";
-import { CommandFailedError, PartialFailureError, UsageError } from "../failure.ts";
 import { readInput, requireFile } from "../parse/body.ts";
+import { CommandFailedError, PartialFailureError, UsageError } from "../process/failure.ts";
 
 /** An upload that is done. */
 export interface UploadedFile {
@@ -123,7 +123,7 @@ async function* uploads(context: Context, files: readonly Candidate[]): AsyncGen
   };
   const put = async ({ open, bytes, contentType }: Candidate, url: string) => {
     const body = bytes === 0 ? new Uint8Array() : open;
-    await client.send(CheckedCall.of(putObject, { body }), { url, contentType, contentLength: bytes, signal });
+    await client.send(CheckedCall.check(putObject, { body }), { url, contentType, contentLength: bytes, signal });
   };
   for (let from = 0; from < files.length; from += filesPerCall) {
     const part = files.slice(from, from + filesPerCall);

@@ -1,11 +1,6 @@
-import type {
-  CommandDeclaration,
-  CommandExample,
-  CommandSpec,
-  FlagSpec,
-  PositionalSpec,
-} from "../../derive/command-spec.ts";
-import { exampleLines } from "./examples.ts";
+import type { CommandExample, FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
+import { formatFlagValue } from "../parse/declaration.ts";
+import { exampleLines } from "../process/shell-words.ts";
 
 /** Contents of a help page, before it is laid out for a window. */
 export interface HelpPage {
@@ -133,16 +128,6 @@ export function flagTable(title: string, flags: readonly FlagSpec[], bodyFrom: r
 const longTerm = (spec: FlagSpec): string =>
   spec.type === "boolean" ? `--[no-]${spec.flag}` : [`--${spec.flag}`, ...formatFlagValue(spec)].join(" ");
 
-/** The placeholder of a flag's value, here and in errors: `<FILE>`; empty for a flag without one. */
-export function formatFlagValue({ flag, type, placeholder, optionalValue }: FlagSpec): string[] {
-  if (type === "switch" || type === "boolean") return [];
-  const name = placeholder ?? (type === "integer" || type === "number" ? "N" : nounOf(flag));
-  return [optionalValue ? `[${name}]` : `<${name}>`];
-}
-
-/** The source of a flag's name: `--contract-name <NAME>`. */
-const nounOf = (flag: string): string => flag.slice(flag.lastIndexOf("-") + 1).toUpperCase();
-
 function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
   const isOneWay = spec.target?.in === "body" && bodyFrom.length > 0;
   return [
@@ -165,9 +150,3 @@ const withNotes = (text: string, ...notes: (string | readonly string[])[]): stri
   const [, before = text, preset] = /^(.*) \((default: [^()]*)\)$/.exec(text) ?? [];
   return `${before} (${[...texts, ...(preset ? [preset] : [])].join("; ")})`.trim();
 };
-
-/** A command as help, completion and the manifest see it; a hand-written one may extend that of an operation. */
-export type DescribedCommand = CommandDeclaration & { readonly spec?: CommandSpec | undefined };
-
-/** The operation behind a command, its own or the one that it extends; empty if there is none. */
-export const underlyingOperationOf = (command: DescribedCommand): Partial<CommandSpec> => command.spec ?? command;

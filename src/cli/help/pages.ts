@@ -1,16 +1,9 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
-import type { ListedCommand } from "../command.ts";
-import { briefHeadings, type CommandGroup, commandGroups } from "../groups.ts";
+import { briefHeadings, type CommandGroup, commandGroups } from "../command-tree/groups.ts";
 import { startsWithWords } from "../parse/argv.ts";
-import {
-  type DescribedCommand,
-  flagTables,
-  type HelpPage,
-  type HelpTable,
-  positionalTable,
-  positionalTerm,
-  underlyingOperationOf,
-} from "./layout.ts";
+import type { ListedCommand } from "../parse/declaration.ts";
+import { type DescribedCommand, underlyingOperationOf } from "../parse/declaration.ts";
+import { flagTables, type HelpPage, type HelpTable, positionalTable, positionalTerm } from "./layout.ts";
 import { topics } from "./topics.ts";
 
 /** The page of the whole program: the essentials for a newcomer, on one screen. */

@@ -1,7 +1,7 @@
 import { lookupTable } from "../../base/object.ts";
-import { environmentVariables } from "../config/environment.ts";
-import { exitCodes } from "../exit.ts";
 import { globalFlags } from "../parse/globals.ts";
+import { environmentVariables } from "../process/environment.ts";
+import { exitCodes } from "../process/exit.ts";
 import { flagTable, type HelpPage } from "./layout.ts";
 
 interface Topic {

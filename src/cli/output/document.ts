@@ -1,6 +1,6 @@
 import { InvalidResponseError } from "../../client/errors.ts";
 import type { ApiResponse } from "../../client/response.ts";
-import { CommandFailedError } from "../failure.ts";
+import { CommandFailedError } from "../process/failure.ts";
 
 /**
  * The bytes of a document that is about to replace a file. Throws InvalidResponseError if a part of it came, or

@@ -6,9 +6,9 @@ import { promisify } from "node:util";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { type FsError, formatFsError, isFsError } from "../../files/disk.ts";
 import { resolveRealPath } from "../../files/folders.ts";
-import { CommandFailedError, UsageError } from "../failure.ts";
-import type { Host } from "../host.ts";
-import { remedyOf } from "../service-message.ts";
+import { CommandFailedError, UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
+import { remedyOf } from "../process/service-message.ts";
 
 /** Rejects, before anything is sent, to show a person bytes; `--output -` has them all the same. Throws UsageError. */
 export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefined): void {

@@ -1,9 +1,9 @@
 import { appendFile, stat } from "node:fs/promises";
-import { redactSentSecrets } from "../connection/redact.ts";
-import type { Explanation } from "../exit.ts";
-import type { Host } from "../host.ts";
+import type { Explanation } from "../process/exit.ts";
+import type { Host } from "../process/host.ts";
+import { redactSentSecrets } from "../process/redact.ts";
+import { write } from "../process/write.ts";
 import { escapeControlCharacters, escapeMultilineText, neutralizeCommands } from "./control-characters.ts";
-import { write } from "./write.ts";
 
 /**
  * Workflow commands of GitHub Actions (DECISIONS.md, L19). They go to standard error: the runner reads both

@@ -1,5 +1,5 @@
 import width from "fast-string-width";
-import type { Host, OutputStream } from "../host.ts";
+import type { Host, OutputStream } from "../process/host.ts";
 
 /** Text in one style, as it will be printed. */
 export interface StyledPiece {

@@ -1,9 +1,9 @@
 import type { Column } from "../../api/operation.ts";
 import { isObject } from "../../base/object.ts";
 import { findNearest } from "../../base/text.ts";
-import { UsageError } from "../failure.ts";
-import type { Host } from "../host.ts";
 import type { Globals, OutputFormat } from "../parse/globals.ts";
+import { UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 import { defaultColumns, readWindowWidth } from "./line-wrapping.ts";
 import { createPrinter } from "./print.ts";
 import type { StyledLine } from "./styled.ts";

@@ -1,6 +1,7 @@
 import { stringifyExact } from "../../base/json.ts";
-import { redactSentSecrets } from "../connection/redact.ts";
-import type { Host } from "../host.ts";
+import type { Host } from "../process/host.ts";
+import { redactSentSecrets } from "../process/redact.ts";
+import { write } from "../process/write.ts";
 import {
   escapeControlCharacters,
   escapeJson,
@@ -12,7 +13,6 @@ import { readWindowWidth, type StyledPiece, wrapLine } from "./line-wrapping.ts"
 import type { Paint } from "./paint.ts";
 import { hasColour, type StyledLine } from "./styled.ts";
 import { csvSafeLine, formatCsvLine, tsvLine } from "./text.ts";
-import { write } from "./write.ts";
 
 /** Standard output or standard error. */
 export type StreamName = "stdout" | "stderr";

@@ -1,5 +1,5 @@
-import { isSwitchedOn } from "../config/environment.ts";
-import type { Host, OutputStream } from "../host.ts";
+import { isSwitchedOn } from "../process/environment.ts";
+import type { Host, OutputStream } from "../process/host.ts";
 
 export type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 

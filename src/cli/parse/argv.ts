@@ -1,5 +1,5 @@
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
-import { formatFlagValue } from "../help/layout.ts";
+import { formatFlagValue } from "./declaration.ts";
 import { type Globals, globalFlags } from "./globals.ts";
 
 /** `--json=a,b` as two flags: a flag with an optional value would swallow the next positional. */

@@ -2,12 +2,12 @@ import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type * as z from "zod";
-import { plainNumbers, restoreExactNumbers } from "../../base/json.ts";
+import { restoreExactNumbers, toPlainNumbers } from "../../base/json.ts";
 import { lookupTable } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { fsErrorReason, isFsError } from "../../files/disk.ts";
-import { UsageError } from "../failure.ts";
-import type { Host } from "../host.ts";
+import { UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 
 /** The bytes of a file, or of standard input for `-`. Throws UsageError if there is nothing to read. */
 export async function readInput(host: Host, path: string, flag: string): Promise<Buffer> {
@@ -122,7 +122,7 @@ export function applyTypedAssignments(
   assignments: readonly Assignment[],
 ): unknown {
   const first = applyAssignments(document, assignments);
-  const parsed = assignments.length > 0 ? schema?.safeParse(plainNumbers(first)) : undefined;
+  const parsed = assignments.length > 0 ? schema?.safeParse(toPlainNumbers(first)) : undefined;
   if (!parsed || parsed.success) return first;
   const wrong = new Set(
     parsed.error.issues.filter(({ code }) => code === "invalid_type").map(({ path }) => path.map(String).join(".")),

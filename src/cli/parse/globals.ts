@@ -2,7 +2,7 @@ import { parseDuration } from "../../base/duration.ts";
 import { parseSize } from "../../base/size.ts";
 import { trimTrailing } from "../../base/text.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { UsageError } from "../failure.ts";
+import { UsageError } from "../process/failure.ts";
 
 export const outputFormatNames = ["table", "json", "ndjson", "csv", "tsv"] as const;
 export type OutputFormat = (typeof outputFormatNames)[number];

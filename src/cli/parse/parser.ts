@@ -1,10 +1,10 @@
 import { Command as Commander, CommanderError, Option } from "commander";
+import { parseDuration } from "../../base/duration.ts";
 import type { CommandDeclaration, FlagSpec, ValueType } from "../../derive/command-spec.ts";
-import type { CommandInput } from "../command.ts";
-import { UsageError } from "../failure.ts";
-import { formatFlagValue } from "../help/layout.ts";
-import { explainExtraArguments, findOperatorFlags } from "./arguments.ts";
+import { UsageError } from "../process/failure.ts";
 import { runsInnerCommand, startsWithWords } from "./argv.ts";
+import type { CommandInput } from "./declaration.ts";
+import { formatFlagValue } from "./declaration.ts";
 import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
 import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
@@ -216,4 +216,57 @@ function usageError({ message }: CommanderError): UsageError {
   return at < 0
     ? new UsageError(text)
     : new UsageError(text.slice(0, at).replace(/\n$/, ""), { hint: text.slice(at + 1, -1) });
+}
+
+/** The parser counts arguments; which word is one too many, and which option takes it, is said here. */
+export function explainExtraArguments(
+  error: UsageError,
+  declared: readonly (readonly [Commander, readonly FlagSpec[]])[],
+  argv: readonly string[],
+): UsageError {
+  const deepest = declared.toSorted(([a], [b]) => wordsOf(b).length - wordsOf(a).length);
+  const [command, flags = []] = deepest.find(([one]) => one.args.length > one.registeredArguments.length) ?? [];
+  const extra = command?.args[command.registeredArguments.length];
+  if (command === undefined || extra === undefined) return error;
+  const taken = command.registeredArguments.map((one) => `<${one.name().replaceAll("_", "-")}>`);
+  const takes = taken.length === 0 ? "options alone" : `${taken.join(" ")} and options`;
+  const isFields = argv[argv.indexOf(extra) - 1] === "--json";
+  const flag = flagFor(extra, flags);
+  const option = isFields ? `--json=${extra}` : flag && `--${flag} ${extra}`;
+  const hint = option === undefined ? undefined : `Did you mean ${option}?`;
+  const message = `too many arguments: svc ${wordsOf(command).join(" ")} takes ${takes}, not "${extra}" as well`;
+  return new UsageError(message, { hint, cause: error });
+}
+
+function wordsOf(command: Commander): string[] {
+  return command.parent ? [...wordsOf(command.parent), command.name()] : [];
+}
+
+/** The option that takes what looks like this: a duration, a moment, a contract. */
+function flagFor(word: string, flags: readonly FlagSpec[]): string | undefined {
+  const looks = [
+    { is: parseDuration(word) !== undefined, names: ["by", "within"] },
+    { is: /^\d{4}-\d\d-\d\d/.test(word), names: ["to", "since"] },
+    { is: /^[TH]-\d+$/.test(word), names: ["contract", "contract-ids"] },
+  ];
+  const names = looks.find(({ is }) => is)?.names ?? [];
+  return names.find((name) => flags.some(({ flag }) => flag === name));
+}
+
+/** The options with an operator that a line names, such as `--filter-created-at[$gt]`, of flags that take one. */
+export function findOperatorFlags(flags: readonly FlagSpec[], argv: readonly string[]): FlagSpec[] {
+  const named = new Set(argv.filter((token) => token.includes("[$")).map((token) => token.split("=", 1)[0]!));
+  return [...named].flatMap((option) => {
+    const [, name, operator] = /^--([\w-]+)(\[\$\w+\])$/.exec(option) ?? [];
+    const plain = flags.find(({ flag, takesOperator }) => takesOperator && flag === name);
+    return plain?.target === undefined
+      ? []
+      : [
+          {
+            ...plain,
+            flag: `${name}${operator}`,
+            target: { ...plain.target, name: `${plain.target.name}${operator}` },
+          },
+        ];
+  });
 }

@@ -2,11 +2,11 @@ import type { Operation, ResultOf } from "../../api/operation.ts";
 import { lookupTable } from "../../base/object.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Context } from "../command.ts";
-import { readProfiles } from "../config/profile.ts";
-import { settings } from "../config/setting-keys.ts";
-import { CommandFailedError, UsageError } from "../failure.ts";
-import type { Choice } from "../terminal/ask.ts";
-import { withSpinner } from "../terminal/spinner.ts";
+import { readProfiles } from "../connection/profiles/profile.ts";
+import { settings } from "../connection/profiles/profile-fields.ts";
+import { CommandFailedError, UsageError } from "../process/failure.ts";
+import type { Choice } from "./ask.ts";
+import { withSpinner } from "./spinner.ts";
 
 /** `command` is the one that asks: `contracts send`. */
 type Fetch = (context: Context, command: string) => Promise<Choice[]>;
@@ -128,7 +128,7 @@ async function listChoices<O extends Operation>(
   context: Context,
 ): Promise<ResultOf<O>> {
   const client = await context.client(service);
-  const { value } = await client.send(CheckedCall.of(operation, args), { signal: context.signal });
+  const { value } = await client.send(CheckedCall.check(operation, args), { signal: context.signal });
   return value as ResultOf<O>;
 }
 
@@ -214,15 +214,13 @@ async function newestIntakes(context: Context) {
   return (await listChoices("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
 }
 
-/** Only what was stopped can be continued with. */
-async function jobs({ host }: Context, command: string): Promise<Choice[]> {
-  const { listJobs } = await import("../bulk/log/jobs.ts");
-  const stored = (await listJobs(host)).filter((job) => job.status !== "damaged");
-  const fitting = stored.filter(({ status }) => command !== "router jobs resume" || status === "interrupted");
-  return fitting.map(({ record: { id, command }, status }) => ({
-    value: id,
-    name: `${id}  ${command}  ${status}`,
-  }));
+/** `resume` continues with what was interrupted. */
+async function jobs({ svc }: Context, command: string): Promise<Choice[]> {
+  const { out } = await svc(["router", "jobs", "list", "--json"]);
+  const stored: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(out);
+  return stored
+    .filter(({ status }) => (command === "router jobs resume" ? status === "interrupted" : status !== "damaged"))
+    .map(({ id, command, status }) => ({ value: id, name: `${id}  ${command}  ${status}` }));
 }
 
 async function profiles({ host }: Context): Promise<Choice[]> {

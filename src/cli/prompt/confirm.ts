@@ -1,6 +1,8 @@
 import type { Context } from "../command.ts";
-import { canPrompt } from "../context.ts";
-import { CommandFailedError, UsageError } from "../failure.ts";
+import type { Globals } from "../parse/globals.ts";
+import { isSwitchedOn } from "../process/environment.ts";
+import { CommandFailedError, UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
 
 /** The action of a command, verb first and without a full stop: "Void a contract (composite id T-1)". */
 export type Action = string;
@@ -27,9 +29,13 @@ export async function confirmName(
       hint: `The command would do this: ${action}.`,
     });
   }
-  const { askText } = await import("../terminal/ask.ts");
+  const { askText } = await import("./ask.ts");
   const typed = await askText(`${action}: this cannot be undone. Type ${name} to continue:`, host, signal);
   if (typed.trim() !== name) throw declined();
 }
 
 const declined = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was changed.");
+
+/** Whether a question may be asked: a terminal on both ends, and no flag against it (DECISIONS.md, L6). */
+export const canPrompt = ({ stdin, stderr, env }: Host, { noInput }: Globals): boolean =>
+  stdin.isTTY === true && stderr.isTTY === true && !isSwitchedOn(env.CI) && !isSwitchedOn(env.SVC_NO_INPUT) && !noInput;

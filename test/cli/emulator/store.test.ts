@@ -3,7 +3,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { resolveStore } from "../../../src/cli/connection/store-url.ts";
-import type { Host } from "../../../src/cli/host.ts";
+import type { Host } from "../../../src/cli/process/host.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 

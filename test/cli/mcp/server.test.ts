@@ -7,9 +7,9 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { z } from "zod";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
-import type { CertifyReport } from "../../../src/cli/certify/receiver/report.ts";
+import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
-import { contractDocument } from "../../../src/cli/tour/documents.ts";
+import { contractDocument } from "../../../src/cli/commands/example-contract.ts";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { blocks, readPage } from "../../support/cli/pages.ts";
 import { runCli } from "../../support/cli/run-cli.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
@@ -90,6 +90,19 @@ steps:
     const again = await stage.svc("run story.yaml");
     assert.deepEqual([again.exit, again.err], [0, ""], again.out);
     assert.match(again.out, /ok +\d {2}as jo@acme\.example sign T-1 {2}400 \(already-signed\)/);
+  });
+
+  it("asks before it replaces a file", async (t) => {
+    const stage = await cliEmulator(t, { clock: { mode: "manual" } });
+    await caller(stage).send("POST", "contracts/", contract);
+    await writeFile(join(stage.cwd, "story.yaml"), "steps: [{ advance: PT1H }]\n");
+    const refused = await stage.svc("run --record story.yaml");
+    assert.deepEqual(
+      [refused.exit, refused.err.split("\n")[0], await read(stage, "story.yaml")],
+      [2, "error: --yes required when not running interactively", "steps: [{ advance: PT1H }]\n"],
+    );
+    const replaced = await stage.svc("run --record story.yaml --yes");
+    assert.deepEqual([replaced.exit, replaced.out], [0, "Wrote story.yaml: 1 of 1 request matter.\n"]);
   });
 
   it("repeats values with dollars as they are", async (t) => {

@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { emulator } from "../../support/emulator.ts";
+import { receiver } from "../../support/receiver.ts";
 import { contract, runStory } from "./story.ts";
 
 const failing = `
@@ -133,6 +134,31 @@ steps:
     assert.equal((await readFile(join(cwd, "junit.xml"), "utf8")).match(/<failure /g)?.length, 1);
   });
 
+  it("replaces no other file with a report", async (t) => {
+    for (const flag of ["--report", "--html"]) {
+      const story = "steps: [{ advance: PT1H }]\n";
+      const { exit, err, read } = await runStory(t, story, [flag, "other.yaml"], { "other.yaml": story });
+      const message = `error: ${flag}: other.yaml exists and was not written by this option`;
+      assert.deepEqual([exit, err.split("\n")[0], await read("other.yaml")], [2, message, story]);
+    }
+  });
+
+  it("says which key a program needs that rejects all it gets", async (t) => {
+    const app = await receiver(t);
+    app.answer(401);
+    const story = `
+steps:
+  - receiver: app
+    url: ${app.url}
+    subscribe: [CONTRACT_CREATED]
+  - svc: webhooks trigger CONTRACT_CREATED
+`;
+    const { exit, out } = await runStory(t, story);
+    const hint =
+      "  app responded 401. The scenario signs with the key of: svc emulator exec --deterministic -- printenv SVC_WEBHOOK_HMAC_KEY";
+    assert.deepEqual([exit, out.split("\n").includes(hint)], [1, true], out);
+  });
+
   it("prints with --quiet what failed alone", async (t) => {
     const { out } = await runStory(t, failing.replace("EXECUTED", "DRAFT"), ["--quiet"]);
     const failed = await runStory(t, failing, ["--quiet"]);
@@ -195,6 +221,24 @@ steps:
     );
     const again = await runStory(t, written);
     assert.deepEqual([again.exit, again.err], [0, ""], again.out);
+  });
+
+  it("keeps a reference that stands for what was seen", async (t) => {
+    const steps = (deliveries: string) => `steps:
+  - receiver: app
+    subscribe: [CONTRACT_CREATED]
+  - call: contracts.create
+    body: ${contract}
+    save: { made: id }
+  - expect:
+      deliveries: ${deliveries}
+`;
+    const { exit, out, read } = await runStory(t, steps("[{ to: app, contract: $made, attempts: 7 }]"), ["--update"]);
+    assert.deepEqual(
+      [exit, await read("story.yaml")],
+      [0, steps("[ { to: app, contract: $made, attempts: 1 } ]")],
+      out,
+    );
   });
 
   it("leaves a file alone that is as it should be", async (t) => {

@@ -47,7 +47,7 @@ describe("svc dev at a terminal", { skip }, () => {
       await until(/Next attempt/);
       const screen = await keys("?").then(() => until(/q {2}quit\n/));
       const status = screen.trimEnd().split("\n").at(-1)!;
-      assert.match(status, /^\d\d:\d\d:\d\d( \||$)/, screen);
+      assert.match(status, /^virtual \d\d:\d\d:\d\d( \||$)/, screen);
       assert.ok(status.length < columns, screen);
       await keys("q");
       const end = await until("done");
@@ -78,7 +78,7 @@ describe("svc dev at a terminal", { skip }, () => {
     await until(/virtual date \d{4}-\d\d-\d\d/);
     await resize(40);
     await keys("?");
-    const narrow = await until(/q {2}quit\n\d\d:\d\d:\d\d/);
+    const narrow = await until(/q {2}quit\nvirtual \d\d:\d\d:\d\d/);
     assert.ok(narrow.trimEnd().split("\n").at(-1)!.length < 40, narrow);
     await resize(120);
     await until(/virtual date \d{4}-\d\d-\d\d/);

@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import { readCorpus } from "../../../src/verify/corpus.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { following } from "../../support/cli/following.ts";
+import { useService } from "../../support/verify/recorded.ts";
 
 const operationsIn = async (folder: string) => (await readCorpus(folder)).exchanges.map(({ operation }) => operation);
 
@@ -20,6 +21,19 @@ describe("svc verify record", () => {
     assert.equal((await svc("verify scan corpus")).exit, 0);
     const replay = await svc("verify replay corpus");
     assert.equal(replay.exit, 0, replay.out);
+  });
+
+  it("does not take what a service held before for drift", async (t) => {
+    const { svc, emulator } = await cliEmulator(t);
+    await useService(emulator, 12);
+    const { exit, err } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
+    assert.equal(exit, 0, err);
+    const scanned = await svc("verify scan corpus");
+    assert.equal(scanned.exit, 0, scanned.out);
+    const replay = await svc("verify replay corpus");
+    assert.equal(replay.exit, 0, replay.out);
+    assert.match(replay.out, /^ {2}2 not or not fully compared: results holds 10 items from before the recording$/m);
+    assert.match(replay.out, /^ {2}1 not or not fully compared: intake_id 12 was there before the recording$/m);
   });
 
   it("reports before what it will do, and does it only with a yes", async (t) => {

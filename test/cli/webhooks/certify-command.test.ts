@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import type { CertifyReport } from "../../../src/cli/certify/receiver/report.ts";
+import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { certifyConsole } from "../../support/cli/certify-console.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
@@ -133,6 +133,22 @@ describe("svc webhooks certify --command", () => {
     );
     const silent = await svc("exec sleep 1000", "--ready-timeout", "100ms");
     assert.match(silent.err, /^error: The receiver of --command does not listen at \S+ after 0.1 s\./);
+  });
+
+  it("says what it waits for, and stores the key that it made with the deliveries", async (t) => {
+    const { cwd, svc } = await stage(t);
+    const { exit, err } = await svc(
+      `sleep 1.2; exec ${node} receiver.mjs`,
+      ...["--only", "genuine", "--keep", "kept", "--ready-timeout", "20s"],
+    );
+    const [waiting] = err.split("\n");
+    assert.deepEqual(
+      [exit, waiting?.replace(/\d{4,}/, "N")],
+      [0, "Waiting until the receiver listens at http://localhost:N, for at most 20 s"],
+    );
+    const kept = "kept/genuine.json --headers kept/genuine.headers --key-file kept/emulator-hmac.key";
+    const explained = await runCli(["webhooks", "explain", ...kept.split(" ")], { cwd, env: {} });
+    assert.equal(explained.exit, 0, explained.err);
   });
 
   it("retains the emulator and the receiver with --console, until Ctrl-C", async (t) => {

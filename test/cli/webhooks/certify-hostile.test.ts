@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
-import type { CertifyReport } from "../../../src/cli/certify/receiver/report.ts";
+import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { hmacKey, runCertify } from "../../support/cli/signed-receiver.ts";
 

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
-import type { CertifyReport } from "../../../src/cli/certify/receiver/report.ts";
-import { contentHash } from "../../../src/schemes/webhook.ts";
+import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { enter, person } from "../../support/cli/person.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
@@ -91,37 +90,6 @@ describe("svc webhooks certify", () => {
     assert.deepEqual(await findings(t, moved), [1, [["redirect", "failed"]]]);
   });
 
-  it("sends the same bytes in each run, and writes them to a folder", async (t) => {
-    const { cwd, certify } = await signedReceiver(t);
-    const runs: Record<string, string>[] = [];
-    for (const folder of ["one", "two", "three"]) {
-      await certify(["--keep", folder]);
-      const names = (await readdir(join(cwd, folder))).sort();
-      const texts = names.map(async (name) => [name, await readFile(join(cwd, folder, name), "latin1")] as const);
-      runs.push(Object.fromEntries(await Promise.all(texts)));
-    }
-    const [first] = runs;
-    assert.deepEqual(runs, [first, first, first]);
-    assert.deepEqual(
-      Object.keys(first!).filter((name) => /^(duplicate|outage)[-.](2|json|h)/.test(name)),
-      [
-        "duplicate-2.headers",
-        "duplicate-2.json",
-        "duplicate.headers",
-        "duplicate.json",
-        "outage.headers",
-        "outage.json",
-      ],
-    );
-    const body = first!["raw-body.spaced.json"]!;
-    const hash = contentHash(hmacKey, Buffer.from(body, "latin1"));
-    const headers = `Content-Type: application/json\nX-SVC-WEBHOOK-CONTENT-HASH: ${hash}\n`;
-    assert.deepEqual(
-      [body.startsWith('{"activity": "CONTRACT_SIGNED", '), first!["raw-body.spaced.headers"]],
-      [true, headers],
-    );
-  });
-
   it("makes the checks that are named, by ID or by group", async (t) => {
     const { certify } = await signedReceiver(t, {
       isGenuine: (given, expected) => given === undefined || given === expected,
@@ -141,76 +109,6 @@ describe("svc webhooks certify", () => {
     const unknown = await certify(["--only", "signature.mising"]);
     const message = '--only must be a check, got "signature.mising"';
     assert.deepEqual([unknown.exit, unknown.err.includes(message)], [2, true], unknown.err);
-  });
-
-  it("lists the checks with the basis of each", async () => {
-    const { exit, out } = await runCli("webhooks certify --list --json");
-    const rows = JSON.parse(out) as Record<string, unknown>[];
-    assert.equal(exit, 0);
-    assert.deepEqual(rows[0], {
-      id: "genuine",
-      summary: "Accepts a signed event",
-      basis: "specified",
-      reason: "2xx is success, and everything else is retried",
-      requires: null,
-    });
-    assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length);
-  });
-
-  it("writes a report for CI servers", async (t) => {
-    const { cwd, certify } = await signedReceiver(t, { isGenuine: () => true });
-    const flags = ["--only", "signature.tampered,genuine,probe", "--report", "junit.xml", "--format", "ndjson"];
-    const { exit, out } = await certify(flags);
-    const types = out
-      .trimEnd()
-      .split("\n")
-      .map((line) => (JSON.parse(line) as { type: string }).type);
-    assert.deepEqual([exit, types], [1, ["check", "check", "check", "finding", "result"]]);
-    const xml = (await readFile(join(cwd, "junit.xml"), "utf8")).replaceAll(/time="[\d.]+"/g, 'time="T"');
-    assert.equal(
-      xml,
-      `<?xml version="1.0" encoding="UTF-8"?>
-<testsuites tests="3" failures="1" errors="0" time="T">
-  <testsuite name="svc webhooks certify" tests="3" failures="1" errors="0" time="T" skipped="1">
-    <testcase name="genuine: Accepts a signed event" classname="webhooks.genuine" time="T"/>
-    <testcase name="probe: The output of --probe shows an event, and only that" classname="webhooks.probe" time="T">
-      <skipped message="--probe is not given"/>
-    </testcase>
-    <testcase name="signature.tampered: Rejects a body that was changed after signing" classname="webhooks.signature" time="T">
-      <failure message="status 200">status 200
-The signature is not checked
-Compare the header with the HMAC of the body, and respond with 401 where they differ.</failure>
-    </testcase>
-  </testsuite>
-</testsuites>
-`,
-    );
-  });
-
-  it("marks findings in a run of GitHub Actions", async (t) => {
-    const { certify } = await signedReceiver(t, { isGenuine: () => true });
-    const { err } = await certify(["--only", "signature.tampered", "--quiet"], { env: { GITHUB_ACTIONS: "true" } });
-    const title = "::error title=svc%3A signature-unchecked::The signature is not checked (signature.tampered)%0A";
-    assert.ok(err.includes(title), err);
-  });
-
-  it("shows a person what is wrong", async (t) => {
-    const { url, certify } = await signedReceiver(t, { isGenuine: () => true });
-    const { out } = await certify(["--only", "signature.tampered,genuine", "--language", "go", "--format", "table"]);
-    const [first, second, , ...rest] = out.split("\n");
-    assert.deepEqual(
-      [first, second, ...rest.slice(0, 5), rest[5]?.replace(/[\d.]+ s$/, "N s")],
-      [
-        "passed       Accepts a signed event (genuine)",
-        "failed       Rejects a body that was changed after signing (signature.tampered: status 200)",
-        "The signature is not checked (signature-unchecked)",
-        "  Compare the header with the HMAC of the body, and respond with 401 where they differ.",
-        "  hmac.Equal([]byte(expected), []byte(given))",
-        "  Checks: signature.tampered",
-        "",
-        `${url}: 1 passed, 1 failed, 0 warnings, 0 not checked in N s`,
-      ],
-    );
   });
 
   it("prints the key at a terminal, and waits until the receiver has it", async (t) => {
@@ -256,6 +154,51 @@ Compare the header with the HMAC of the body, and respond with 401 where they di
     const broken = await certify([...only, "--probe", "exit 3"]);
     assert.deepEqual([broken.exit, JSON.parse(broken.err).error.message], [1, "The command of --probe exits with 3."]);
   });
+
+  it("reports a check that it makes for others only if all of them depend on it", async (t) => {
+    const { certify } = await signedReceiver(t);
+    const some = await certify(["--only", "signature", "--probe", "echo same", "--json"]);
+    const { checks, findings, result } = reportOf(some);
+    const left = checks.filter(({ result }) => result !== "passed").map(({ id, detail }) => [id, detail]);
+    assert.deepEqual(
+      [some.exit, result, findings, left],
+      [
+        0,
+        "passed",
+        [],
+        [["signature.not-processed", "the probe does not work: the output does not change after an event"]],
+      ],
+    );
+    const all = await certify(["--only", "store,order.newest-wins", "--probe", "echo same", "--json"]);
+    assert.deepEqual([all.exit, mistakesOf(reportOf(all))], [1, [["probe", "failed"]]]);
+    const other = await signedReceiver(t, { respond: (_, response) => response.writeHead(404).end() });
+    const missed = await other.certify(["--only", "signature.missing", "--json"]);
+    assert.deepEqual([missed.exit, mistakesOf(reportOf(missed))], [1, [["wrong-address", "failed"]]]);
+  });
+
+  for (const [how, delayMs, maxAtOnce, expected] of [
+    ["does not blame a receiver that handles events one after the other", 25, Number.POSITIVE_INFINITY, "not_checked"],
+    ["names a receiver that never responds to events that come together", 25, 1, "failed"],
+  ] as const) {
+    it(how, async (t) => {
+      let waiting = 0;
+      let queue: Promise<unknown> = Promise.resolve();
+      const { certify } = await signedReceiver(t, {
+        respond(_, response) {
+          if (waiting >= maxAtOnce) return;
+          waiting += 1;
+          queue = queue
+            .then(() => systemWallClock.sleep(delayMs))
+            .then(() => {
+              waiting -= 1;
+              response.end();
+            });
+        },
+      });
+      const run = await certify(["--only", "parallel,outage", "--json"], { wall: impatientWall });
+      assert.deepEqual(resultsOf(reportOf(run)), { parallel: expected, outage: "passed" });
+    });
+  }
 
   it("repeats the last run in the folder", async (t) => {
     const { certify, cwd, url } = await signedReceiver(t);

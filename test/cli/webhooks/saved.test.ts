@@ -3,7 +3,7 @@ import { readdir, readFile, readlink, symlink, writeFile } from "node:fs/promise
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { readSavedHeaders, SavedDeliveries } from "../../../src/cli/commands/webhooks/saved-deliveries.ts";
-import type { Host } from "../../../src/cli/host.ts";
+import type { Host } from "../../../src/cli/process/host.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 
 const delivery = (text: string) => ({ body: Buffer.from(text), headers: { "x-of": text } });

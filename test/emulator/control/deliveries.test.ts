@@ -225,6 +225,75 @@ describe("deliveries, over the control plane", () => {
     assert.equal(sink.received.length, 1);
   });
 
+  it("deliveries.record adds one that another program made, whose bytes and headers a resend sends", async (t) => {
+    const running = await emulator(t, { webhookJson: "spaced" });
+    const sink = await receiver(t);
+    const webhook = await subscribe(running, sink.url);
+    const made = {
+      webhook,
+      activity: "CONTRACT_SIGNED",
+      label: "signature.other-key",
+      headers: { "Content-Type": "application/json", "X-SVC-WEBHOOK-CONTENT-HASH": "00" },
+      body: '{"activity":"CONTRACT_SIGNED","title":"東京"}',
+      status: 401,
+      duration_ms: 3,
+      response_body: "bad signature",
+    };
+    const recorded = plain(await running.ask("POST", "deliveries", { body: made }));
+    const attempt = {
+      number: 1,
+      resend: false,
+      planned_at: now,
+      at: now,
+      status: 401,
+      error: null,
+      duration_ms: 3,
+      fault: null,
+      answer: "bad signature",
+      url: sink.url,
+      response_body: "bad signature",
+    };
+    assert.deepEqual(recorded, {
+      status: 201,
+      body: {
+        id: 1,
+        webhook_id: webhook,
+        workspace_id: 1,
+        activity: "CONTRACT_SIGNED",
+        contract_id: null,
+        composite_id: null,
+        label: "signature.other-key",
+        webhook_status: "ACTIVE",
+        outcome: "failed",
+        standing: "failed",
+        next_attempt_at: null,
+        put_off: null,
+        max_attempts: 7,
+        created_at: now,
+        request_headers: made.headers,
+        request_body: made.body,
+        attempts: [attempt],
+      },
+    });
+    // It is nothing that the service has to send again.
+    const all = await running.ask("POST", `webhooks/${webhook}/resend`);
+    assert.deepEqual(all.body, { items: [], left: 0 });
+    const { outcome, label } = (await running.ask("POST", "deliveries/1/resend")).body as Record<string, unknown>;
+    const [sent] = sink.received;
+    assert.deepEqual(
+      [outcome, label, sent?.body.toString(), sent?.headers["x-svc-webhook-content-hash"], sink.received.length],
+      ["delivered", made.label, made.body, "00", 1],
+    );
+  });
+
+  it("deliveries.record takes no webhook that does not exist (no-such-webhook), and no header of a connection", async (t) => {
+    const running = await emulator(t);
+    const made = { webhook: 7, activity: "CONTRACT_SIGNED", label: "x", body: "{}", status: null, duration_ms: 0 };
+    const missing = await running.ask("POST", "deliveries", { body: { ...made, headers: {} } });
+    const foreign = await running.ask("POST", "deliveries", { body: { ...made, headers: { Host: "x" } } });
+    assert.deepEqual([missing.status, foreign.status], [404, 400]);
+  });
+
   it("deliveries.show and deliveries.resend do not know others (no-such-delivery)", async (t) => {
     const { ask } = await emulator(t);
     const refused = {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { CertifyReport } from "../../../src/cli/certify/receiver/report.ts";
+import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { freePort } from "../../support/free-port.ts";

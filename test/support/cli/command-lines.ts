@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { loadOperation } from "../../../src/cli/derived-command.ts";
+import { loadOperation } from "../../../src/cli/runtime/derived-command.ts";
 import type { CommandDeclaration, CommandSpec, FlagSpec } from "../../../src/derive/command-spec.ts";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
 import { allCommands } from "./all-commands.ts";

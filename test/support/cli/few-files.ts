@@ -1,7 +1,7 @@
 // Runs a command line twice in a process of its own: once as it is, and once when no further file can be opened.
 import { execFileSync } from "node:child_process";
 import { openSync, readdirSync } from "node:fs";
-import { createProcessHost, main } from "../../../src/cli/entry.ts";
+import { createProcessHost, main } from "../../../src/cli/main.ts";
 
 const argv = process.argv.slice(2);
 const run = () => main(argv, createProcessHost("0.0.0-test"));

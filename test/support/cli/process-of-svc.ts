@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import type { TestContext } from "node:test";
-import type { SignalName } from "../../../src/cli/host.ts";
+import type { SignalName } from "../../../src/cli/process/host.ts";
 import { shippedSvc } from "../shipped.ts";
 
 /** `svc` in a process of its own, as it ships: what `npm run build` made. */

@@ -1,7 +1,7 @@
 import { PassThrough, Readable, Writable } from "node:stream";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
-import type { Host } from "../../../src/cli/host.ts";
 import { main } from "../../../src/cli/main.ts";
+import type { Host } from "../../../src/cli/process/host.ts";
 import { program } from "../program.ts";
 
 /** A build of the command line: its door, and what starts it as a process. */

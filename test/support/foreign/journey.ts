@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import { contractDocument } from "../../../src/cli/tour/documents.ts";
+import { contractDocument } from "../../../src/cli/commands/example-contract.ts";
 import type { TestEmulator } from "../emulator.ts";
 
 /** What the program of each generator prints: every one makes the same calls with the client that was made for it. */

@@ -1,7 +1,7 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { defineCommand } from "../../command.ts";
-import { UsageError } from "../../failure.ts";
+import { type Command, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
+import { UsageError } from "../../process/failure.ts";
 
 const flags = [
   {
@@ -24,7 +24,7 @@ const flags = [
   { flag: "report", type: "text", placeholder: "FILE", description: "Write a JUnit XML report to this file" },
 ] as const satisfies readonly FlagSpec[];
 
-export const authCertify = defineCommand({
+const authCertify = defineCommand({
   words: ["auth", "certify"],
   summary: "Check a device-flow client against scripted responses",
   description:
@@ -50,8 +50,8 @@ export const authCertify = defineCommand({
   ],
   async run(input, context) {
     const [{ selectChecks, openReport }, { checks }] = await Promise.all([
-      import("../../certify/check.ts"),
-      import("../../certify/client/checks.ts"),
+      import("../certify/check.ts"),
+      import("../certify/client/checks.ts"),
     ]);
     const { only, skip } = input.flags;
     const chosen = selectChecks(checks, { only, skip, list: ["auth", "certify", "--list"] });
@@ -63,9 +63,9 @@ export const authCertify = defineCommand({
     const argv = checkedCommand(input.positionals.command);
     const maxWaitMs = parseDurationFlag(input.flags["client-timeout"] ?? "60s", "--client-timeout");
     const writeReport = await openReport(input.flags.report, context.host);
-    const { runChecks } = await import("../../certify/client/run-checks.ts");
+    const { runChecks } = await import("../certify/client/run-checks.ts");
     const { outcomes: results, failure } = await runChecks(chosen, argv, maxWaitMs, context);
-    const { formatReport, showResults } = await import("../../certify/client/report.ts");
+    const { formatReport, showResults } = await import("../certify/client/report.ts");
     await writeReport(formatReport(results));
     if (failure) throw failure;
     await showResults(results, context);
@@ -78,3 +78,5 @@ function checkedCommand([program, ...args]: readonly string[] = []): readonly [s
   if (program !== undefined) return [program, ...args];
   throw new UsageError("<command> is required", { hint: "For example: svc auth certify -- node sign-in.js" });
 }
+
+export const commands: readonly Command[] = [authCertify];

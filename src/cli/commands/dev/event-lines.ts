@@ -1,5 +1,5 @@
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
-import { activityLine } from "../emulator/start/activity-lines.ts";
+import { activityLine, formatLineTime } from "../emulator/start/activity-lines.ts";
 import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost } from "../webhooks/post.ts";
 import type { SessionEvent } from "./follow-emulator.ts";
@@ -41,21 +41,17 @@ const reasons = {
   mismatch: "signature mismatch",
 } as const;
 
-/** `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`, by the clock of this machine. */
-export function deliveryLine({
-  at,
-  activity,
-  composite_id,
-  verified,
-  reason,
-  forwarded,
-}: ListenedDelivery): StyledLine {
+/** `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`. */
+export function deliveryLine(
+  { at, activity, composite_id, verified, reason, forwarded }: ListenedDelivery,
+  columns: number | undefined,
+): StyledLine {
   const about = [activity ?? "not a webhook", ...(composite_id === undefined ? [] : [composite_id])].join(" ");
   const verdict = verified ? green("verified") : red(reasons[reason ?? "missing"]);
   // The address is above, at the start.
   const text = forwarded && formatPostResult(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
   const answer = forwarded && (isSuccessfulPost(forwarded) ? green : red)(text ?? "");
-  return [dim(at.slice(11, 19)), `  webhook  ${about}  `, verdict, ...(answer ? ["  ", answer] : [])];
+  return [dim(formatLineTime(at, columns)), `  webhook  ${about}  `, verdict, ...(answer ? ["  ", answer] : [])];
 }
 
 export const requestEvent = ({

@@ -1,6 +1,7 @@
 import { showHmacKey } from "../../../api/contracts/webhooks.ts";
+import { showClock } from "../../../api/emulator/clock.ts";
 import type { Context } from "../../command.ts";
-import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/receiver.ts";
+import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/webhook-receiver.ts";
 import type { ListenedDelivery, VerifiedDelivery } from "../webhooks/listened-delivery.ts";
 import { verifyReceivedDelivery } from "../webhooks/listened-delivery.ts";
 import { openPoster } from "../webhooks/post.ts";
@@ -32,10 +33,11 @@ export async function receive(options: ReceiveOptions, context: Context): Promis
     async answer(post) {
       if (post.method !== "POST") return { status: 405 };
       count += 1;
+      const arrivedAt = fetchTime(context);
       const checked = await verify(post);
       const headers = { ...joinHeaders(post.headers), ...extraHeaders };
       const forwarded = await poster?.post(forwardTo!, { body: post.body, headers });
-      await onDelivery({ ...checked, file: undefined, forwarded });
+      await onDelivery({ ...checked, at: (await arrivedAt) ?? checked.at, file: undefined, forwarded });
       if (!forwarded) return checked.verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
       if ("error" in forwarded) return { status: 502, body: "the app did not respond" };
       return { status: forwarded.status, body: forwarded.body, contentType: forwarded.content_type };
@@ -48,6 +50,16 @@ export async function receive(options: ReceiveOptions, context: Context): Promis
 async function fetchKey(context: Context): Promise<string> {
   const client = await context.client("contracts", { connections: 1 });
   return (await client.call(showHmacKey, {}, { signal: context.signal })).hmac_key;
+}
+
+/** Virtual time, as of the requests and attempts that a session shows; undefined if the emulator has just ended. */
+async function fetchTime(context: Context): Promise<string | undefined> {
+  try {
+    const client = await context.client("emulator", { connections: 1 });
+    return (await client.call(showClock, {}, { signal: context.signal, retries: 0 })).now;
+  } catch {
+    return undefined;
+  }
 }
 
 const joinHeaders = (headers: ReceivedPost["headers"]): Readonly<Record<string, string>> =>

@@ -4,12 +4,12 @@ import type { ResultOf } from "../../../api/operation.ts";
 import { describeDuration } from "../../../base/duration.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
-import { InterruptedError } from "../../failure.ts";
-import type { InputStream } from "../../host.ts";
 import { escapeControlCharacters } from "../../output/control-characters.ts";
 import { defaultColumns, measureWidth, readWindowWidth } from "../../output/line-wrapping.ts";
 import { type StyledLine, stripStyles } from "../../output/styled.ts";
-import { write } from "../../output/write.ts";
+import { InterruptedError } from "../../process/failure.ts";
+import type { InputStream } from "../../process/host.ts";
+import { write } from "../../process/write.ts";
 
 const separator = " | ";
 
@@ -161,7 +161,7 @@ export function statusParts(clock: SeenClock | undefined, webhooks: Webhooks, is
   const dueMs = clock.next_due === null ? undefined : Math.max(0, Date.parse(clock.next_due) - now);
   const due = dueMs === undefined ? "nothing due" : `next due in ${describeDuration(Math.ceil(dueMs / 1_000) * 1_000)}`;
   return [
-    new Date(now).toISOString().slice(11, 19),
+    `virtual ${new Date(now).toISOString().slice(11, 19)}`,
     ...(failing > 0 ? [`${pluralize(failing, "webhook")} failing`] : []),
     due,
     ...(isAppDown ? ["app down"] : []),

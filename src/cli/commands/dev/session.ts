@@ -1,7 +1,7 @@
 import { showClock } from "../../../api/emulator/clock.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Context } from "../../command.ts";
-import type { Receiver } from "../../connection/receiver.ts";
+import type { Receiver } from "../../connection/webhook-receiver.ts";
 import type { StyledLine } from "../../output/styled.ts";
 import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";
@@ -56,6 +56,11 @@ export class Session {
     return this.#state.webhookId;
   }
 
+  /** Of the terminal; undefined in a pipe. */
+  get #columns(): number | undefined {
+    return this.#options.isInteractive ? this.#context.host.stdout.columns : undefined;
+  }
+
   readonly #reportApp = (type: string, line: string): void => {
     void this.#screen.notice(line);
     void this.#document({ type, forward_to: this.#options.forwardTo });
@@ -97,7 +102,7 @@ export class Session {
   }
 
   async onDelivery(delivery: ListenedDelivery): Promise<void> {
-    await this.#event(createDeliveryEvent(delivery), deliveryLine(delivery));
+    await this.#event(createDeliveryEvent(delivery), deliveryLine(delivery, this.#columns));
     if (delivery.forwarded && "error" in delivery.forwarded) await this.#app?.check();
   }
 
@@ -132,7 +137,7 @@ export class Session {
   }
 
   #onEvent(event: SessionEvent): void {
-    const columns = this.#options.isInteractive ? (this.#context.host.stdout.columns ?? undefined) : undefined;
+    const columns = this.#columns;
     if (event.event === "clock") {
       this.#clock = { ...event.clock, seenAt: this.#context.host.wall.monotonicNow() };
       return void this.#drawStatus();

@@ -1,12 +1,16 @@
 import { relative } from "node:path";
 import type { Context } from "../../command.ts";
-import { type EmulatorAccess, findLocalEmulator, type LocalEmulator } from "../../connection/emulator-access.ts";
-import { mainCluster } from "../../connection/emulator-variables.ts";
+import {
+  type EmulatorAccess,
+  findLocalEmulator,
+  type LocalEmulator,
+} from "../../connection/emulator/emulator-access.ts";
+import { mainCluster } from "../../connection/emulator/emulator-variables.ts";
+import { defaultPort, stateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
-import { defaultPort, stateFile } from "../../connection/run-file.ts";
-import { CommandFailedError } from "../../failure.ts";
-import type { Host } from "../../host.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
 import { openEmulator } from "../emulator/open.ts";
 import { requireTrust } from "../emulator/start/detach.ts";
 
@@ -66,6 +70,7 @@ export function readyDocument({ emulator, receiverUrl, webhookId, forwardTo }: R
   return {
     type: "ready",
     ui: "1.0",
+    times: "virtual",
     started: emulator.isOwn,
     router_url: emulator.routerUrl,
     contracts_url: cluster?.url ?? null,
@@ -97,6 +102,7 @@ export function readyLines(
     `  secret       ${cluster?.clientSecret ?? "none"}`,
     `  signing key  ${cluster?.hmacKey ?? "none"}`,
     `  webhook      ${webhookId ?? "none"}, ${target}`,
+    "  times        virtual, in UTC: those of the emulator",
     ...(hasKeys ? ["Press c to create a contract, s to send and sign it, ? for all keys, q to quit."] : []),
   ];
 }

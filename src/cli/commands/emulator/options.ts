@@ -4,17 +4,17 @@ import { strictChecks } from "../../../api/strict-checks.ts";
 import { maxRetryDelayMs, specifiedRetrySchedule } from "../../../api/webhook-retries.ts";
 import { webhookJsonForms } from "../../../base/json.ts";
 import { isOneOf } from "../../../base/object.ts";
-import { didYouMean } from "../../../base/text.ts";
+import { formatSuggestion } from "../../../base/text.ts";
 import { hostForms, isHostPattern, suggestHostPattern } from "../../../base/urls.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { optionalWebhookSchemeNames } from "../../../schemes/webhook-schemes.ts";
-import type { CommandInputOf } from "../../command.ts";
-import { resolveSnapshotFile } from "../../connection/snapshot-names.ts";
-import { UsageError } from "../../failure.ts";
-import type { Host } from "../../host.ts";
+import { resolveSnapshotFile } from "../../connection/emulator/snapshot-names.ts";
+import { controlTokenSetting } from "../../connection/resolve-settings.ts";
 import { readDocument } from "../../parse/body.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag } from "../../parse/globals.ts";
-import { controlTokenSetting } from "../../settings.ts";
+import { UsageError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
 
 /** How an emulator is started: the flags of `start` and of `exec`. A test compares defaults with the emulator's own. */
 export const emulatorFlags = (defaultPort: number) =>
@@ -241,7 +241,7 @@ function strictOf(value: string | true | undefined): readonly string[] | undefin
   const names = value.split(",");
   for (const name of names) {
     if (!isOneOf(strictChecks, name))
-      throw new UsageError(`--strict: unknown "${name}". ${didYouMean(name, strictChecks)}`);
+      throw new UsageError(`--strict: unknown "${name}". ${formatSuggestion(name, strictChecks)}`);
   }
   return names;
 }

@@ -1,9 +1,9 @@
 import { sha256 } from "@noble/hashes/sha2.js";
-import { addressKey, isEmailHash } from "../../../schemes/email-hash.ts";
-import { hashFlag } from "../../bulk/flags.ts";
-import { createHashedEmailKind, toIdentifier } from "../../bulk/input/identifiers.ts";
+import { isEmailHash, toAddressKey } from "../../../schemes/email-hash.ts";
 import { type Command, defineCommand } from "../../command.ts";
-import { runDerivedCommand } from "../../derived-command.ts";
+import { runDerivedCommand } from "../../runtime/derived-command.ts";
+import { hashFlag } from "./bulk/flags.ts";
+import { createHashedEmailKind, toIdentifier } from "./bulk/input/identifiers.ts";
 
 /** The look-up accepts any string: an address that is not hashed would match nothing. */
 const showEmail = defineCommand({
@@ -23,6 +23,8 @@ const showEmail = defineCommand({
 });
 
 // Not by Node's own module, as rows of files are: loading that takes a tenth of the whole look-up.
-const email = createHashedEmailKind((address) => Buffer.from(sha256(Buffer.from(addressKey(address)))).toString("hex"));
+const email = createHashedEmailKind((address) =>
+  Buffer.from(sha256(Buffer.from(toAddressKey(address)))).toString("hex"),
+);
 
 export const commands: readonly Command[] = [showEmail];

@@ -4,14 +4,15 @@ import { type Activity, activities } from "../../../api/activities.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
-import type { CertifyPlan } from "../../certify/receiver/certify.ts";
-import { type Language, languages } from "../../certify/receiver/language.ts";
-import { type CommandInputOf, type Context, defineCommand } from "../../command.ts";
-import { stateFolder } from "../../config/environment.ts";
-import { readPrivateFile } from "../../config/private-file.ts";
-import { InputRequiredError, UsageError } from "../../failure.ts";
-import type { Host } from "../../host.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { readPrivateFile } from "../../connection/profiles/private-file.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
+import { stateFolder } from "../../process/environment.ts";
+import { InputRequiredError, UsageError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
+import type { CertifyPlan } from "../certify/receiver/certify.ts";
+import { type Language, languages } from "../certify/receiver/language.ts";
 import { givenByEnvironment, readKeyFile } from "./key.ts";
 import { parseReceiverUrl } from "./post.ts";
 import { parseActivity } from "./registration.ts";
@@ -101,7 +102,7 @@ const flags = [
     section: "Report",
     type: "text",
     placeholder: "FOLDER",
-    description: "Write the body and headers of each delivery to this folder",
+    description: "Write the body and headers of each delivery, and the key, to this folder",
   },
   {
     flag: "report",
@@ -120,11 +121,11 @@ const flags = [
 
 type CertifyFlags = CommandInputOf<typeof flags>["flags"];
 
-export const webhooksCertify = defineCommand({
+const webhooksCertify = defineCommand({
   words: ["webhooks", "certify"],
   summary: "Check a webhook receiver, and name its mistakes",
   description:
-    "Sends the receiver what the service may send, and what it must reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and what is stored before a response are checked with --probe only. --console prints an address of the console after the checks: it shows the retries of 155 minutes, and sends further test events, altered or not. Exits 1 if a check failed, or if the time limit left checks out; warnings do not count.",
+    "Sends the receiver what the service may send, and what it must reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and what is stored before a response are checked with --probe only. --console prints an address of the console after the checks: it shows every delivery with its check and the response, sends it again, and sends further test events. Exits 1 if a check failed, or if the time limit left checks out; warnings do not count.",
   positionals: [],
   flags,
   examples: [
@@ -156,7 +157,7 @@ export const webhooksCertify = defineCommand({
   async run(input, context) {
     const { output } = context;
     if (input.flags.list) {
-      const { allChecks } = await import("../../certify/receiver/checks.ts");
+      const { allChecks } = await import("../certify/receiver/checks.ts");
       const rows = allChecks.map(({ id, summary, basis, reason, requires }) => ({
         id,
         summary,
@@ -171,7 +172,7 @@ export const webhooksCertify = defineCommand({
     const given = await flagsOf(input.flags, context);
     const plan = await planOf(given, context);
     const [{ certify }, { buildChildEnvironment }] = await Promise.all([
-      import("../../certify/receiver/certify.ts"),
+      import("../certify/receiver/certify.ts"),
       import("../emulator/exec.ts"),
     ]);
     await storeLastRun(context.host, given);
@@ -188,9 +189,9 @@ async function flagsOf({ last, ...given }: CertifyFlags, { host }: Context): Pro
 /** Everything that can be wrong with the command line, before anything is started. */
 async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
   const [{ openReport, selectChecks }, { allChecks }, { guessLanguage }, { SavedDeliveries }] = await Promise.all([
-    import("../../certify/check.ts"),
-    import("../../certify/receiver/checks.ts"),
-    import("../../certify/receiver/language.ts"),
+    import("../certify/check.ts"),
+    import("../certify/receiver/checks.ts"),
+    import("../certify/receiver/language.ts"),
     import("./saved-deliveries.ts"),
   ]);
   const { host } = context;
@@ -260,3 +261,5 @@ const checkFlags = (flags: Flags): string | undefined => {
 
 const pathOf = ({ env, cwd }: Host): string =>
   join(stateFolder(env), "certify", `${createHash("sha256").update(cwd).digest("hex").slice(0, 16)}.json`);
+
+export const commands: readonly Command[] = [webhooksCertify];

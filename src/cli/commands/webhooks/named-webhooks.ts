@@ -1,8 +1,9 @@
+import { listWorkspaces } from "../../../api/emulator/state.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
 import { findNearest } from "../../../base/text.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Context } from "../../command.ts";
-import { CommandFailedError, UsageError } from "../../failure.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
 
 export type ControlAccess = Pick<Context, "signal"> & { readonly client: Client };
 
@@ -20,7 +21,6 @@ export async function findNamedWebhooks(
 ): Promise<readonly Webhook[] | undefined> {
   const exact = all.filter(({ id, url }) => String(id) === asked || url === asked);
   if (exact.length > 0) return exact;
-  const { listWorkspaces } = await import("../../../api/emulator/state.ts");
   const workspaces = await client.call(listWorkspaces, {}, { signal });
   const owners = namedSo(asked, workspaces, ({ name }) => name).concat(
     workspaces.filter(({ id }) => String(id) === asked),

@@ -5,9 +5,9 @@ import { NetworkError } from "../../../client/errors.ts";
 import { readBodyText } from "../../../client/response.ts";
 import type { Context } from "../../command.ts";
 import { openTransport } from "../../connection/http.ts";
-import { UsageError } from "../../failure.ts";
 import { truncateText } from "../../output/text.ts";
 import { parseUrlFlag } from "../../parse/globals.ts";
+import { UsageError } from "../../process/failure.ts";
 import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
 
 /** A receiver's response, or why there was none. */

@@ -15,22 +15,23 @@ export function activityLine(event: EmulatorEvent, columns?: number): StyledLine
     case "delivery":
       return deliveryLine(event, columns);
     case "clock":
-      return [dim(activityLinesTimeOf(event.to, columns)), "  ", cyan("time"), `  ${event.from} → ${event.to}`];
+      return [dim(formatLineTime(event.to, columns)), "  ", cyan("time"), `  ${event.from} → ${event.to}`];
     case "state":
-      return [dim(activityLinesTimeOf(event.at, columns)), "  ", cyan("state"), "  replaced"];
+      return [dim(formatLineTime(event.at, columns)), "  ", cyan("state"), "  replaced"];
     case "dropped":
       return [yellow(`… ${event.count} more`)];
   }
 }
 
-const activityLinesTimeOf = (iso: string, columns: number | undefined): string =>
+/** The time of a line: on a terminal that of the day. */
+export const formatLineTime = (iso: string, columns: number | undefined): string =>
   columns === undefined ? iso : iso.slice(11, 19);
 
 function requestLine(
   { at, method, target, status, duration_ms: took, ...event }: Of<"request">,
   columns?: number,
 ): StyledLine {
-  const time = activityLinesTimeOf(at, columns);
+  const time = formatLineTime(at, columns);
   const noted = event.findings.length === 0 ? "" : ` (${event.findings.join(", ")})`;
   const about = `${event.failure ?? event.operation ?? "not declared"}${noted}`;
   const before = `  ${String(took).padStart(4)} ms  ${method.padEnd(6)} `;
@@ -50,10 +51,10 @@ function deliveryLine({ at, attempt, status, error, outcome, ...event }: Of<"del
   const answer = error === null ? (status === null ? "" : styleStatus(status)) : red(error);
   const took = event.duration_ms === null ? "" : `  ${String(Math.round(event.duration_ms)).padStart(4)} ms`;
   const contract = event.composite_id === null ? "" : ` ${event.composite_id}`;
-  const next = event.next_attempt_at === null ? "" : `, next ${activityLinesTimeOf(event.next_attempt_at, columns)}`;
+  const next = event.next_attempt_at === null ? "" : `, next ${formatLineTime(event.next_attempt_at, columns)}`;
   const skipped = next !== "" && event.webhook_disabled ? " is skipped: the webhook is disabled" : "";
   return [
-    dim(activityLinesTimeOf(at, columns)),
+    dim(formatLineTime(at, columns)),
     "  ",
     ...(attempt === null ? [] : [answer, took, "  "]),
     `webhook ${event.webhook_id}  ${event.activity}${contract}`,

@@ -8,12 +8,12 @@ import { resolveRealPath } from "../../../../files/folders.ts";
 import { makeFolder } from "../../../../files/make-folder.ts";
 import { isForeignState, writeOriginMarker } from "../../../../files/origin-marker.ts";
 import type { Context } from "../../../command.ts";
-import { createUntrustedStateError, makeStateFolder, stateFile } from "../../../connection/run-file.ts";
-import { canPrompt } from "../../../context.ts";
-import { CommandFailedError } from "../../../failure.ts";
-import { type Host, parentPidVariable } from "../../../host.ts";
+import { createUntrustedStateError, makeStateFolder, stateFile } from "../../../connection/emulator/run-file.ts";
 import { maskSecrets } from "../../../output/github-actions.ts";
-import { forwardOutput } from "../../../output/write.ts";
+import { CommandFailedError } from "../../../process/failure.ts";
+import { type Host, parentPidVariable } from "../../../process/host.ts";
+import { forwardOutput } from "../../../process/write.ts";
+import { canPrompt } from "../../../prompt/confirm.ts";
 
 /** Messages of a ready emulator: to programs, to people, and to runners that mask secrets in logs. */
 export interface StartReport {
@@ -181,7 +181,7 @@ export async function requireTrust(state: string, isTrusted: boolean, context: C
     const refused = createUntrustedStateError(state, "Use it with --trust-state, or choose another state with --file.");
     if (!canPrompt(host, globals)) throw refused;
     await output.warn(`${refused.message} Its state may send webhooks and contain tokens of its author.`);
-    const { askYesNo } = await import("../../../terminal/ask.ts");
+    const { askYesNo } = await import("../../../prompt/ask.ts");
     if (!(await askYesNo("Use it?", host, signal))) throw refused;
   }
   await writeOriginMarker(dirname(state));

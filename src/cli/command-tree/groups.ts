@@ -1,0 +1,157 @@
+import { lookupTable } from "../../base/object.ts";
+
+export interface CommandGroup {
+  readonly summary: string;
+  /** Under which it is in the root help. */
+  readonly heading: Heading;
+  /** Commands whose examples are on its page, where the first two are not what a newcomer looks for. */
+  readonly shown?: readonly string[];
+  /** How its page groups its commands, where there are too many for one list. */
+  readonly sections?: readonly GroupSection[];
+  /** Words below it that only `svc help --all` lists: probes, pages, forms, and other spellings of listed commands. */
+  readonly unlisted?: readonly string[];
+}
+
+/** A part of a group's page: commands with their summaries, then names alone. Both are the first word after the group's. */
+export interface GroupSection {
+  readonly title: string;
+  readonly commands: readonly string[];
+  readonly more?: readonly string[];
+}
+
+const headings = ["Integrate", "Operate", "Connected apps", "More"] as const;
+type Heading = (typeof headings)[number];
+
+/** Headings whose groups the root help names in one line, without their summaries. */
+export const briefHeadings: readonly Heading[] = ["Connected apps", "More"];
+
+/** The groups in the order of the root help. */
+export const commandGroups = lookupTable<CommandGroup>({
+  dev: { summary: "Run an emulator and forward its webhooks to your app", heading: "Integrate" },
+  contracts: {
+    summary: "Create, send and follow contracts",
+    heading: "Integrate",
+    shown: ["create", "send", "list"],
+    unlisted: ["list-v1"],
+  },
+  files: { summary: "Upload and download files", heading: "Integrate" },
+  intake: {
+    summary: "Create legal intakes and follow them",
+    heading: "Integrate",
+    shown: ["create", "list"],
+  },
+  webhooks: {
+    summary: "Receive, verify, certify and diagnose webhooks",
+    heading: "Integrate",
+    shown: ["listen", "trigger", "certify"],
+  },
+  emulator: {
+    summary: "Run and control the local emulator of both services",
+    heading: "Integrate",
+    shown: ["exec"],
+    sections: [
+      { title: "Run", commands: ["start", "exec", "env", "status", "open", "stop"] },
+      { title: "Time", commands: ["clock", "wait-for", "rewind", "snapshot"] },
+      {
+        title: "Inspect",
+        commands: ["requests", "deliveries", "emails", "trace", "events"],
+        more: [
+          "activities",
+          "blackhole",
+          "clusters",
+          "contracts",
+          "devices",
+          "installations",
+          "invitations",
+          "owners",
+          "show-contract",
+          "trials",
+          "user-tasks",
+          "webhooks",
+        ],
+      },
+      {
+        title: "Act as a user",
+        commands: [],
+        more: [
+          "sign",
+          "decline",
+          "approve",
+          "complete-review",
+          "request-approval",
+          "request-review",
+          "send",
+          "mark",
+          "unmark",
+          "hold",
+          "resume",
+          "void",
+          "delete",
+          "set-entity",
+          "device",
+        ],
+      },
+      { title: "Faults", commands: ["fault"] },
+      {
+        title: "Share",
+        commands: ["workspaces", "tokens", "state"],
+        more: ["reset", "repair", "seed-schema", "clear-requests", "remove-signatories"],
+      },
+    ],
+    unlisted: [
+      "inbox",
+      "live",
+      "ready",
+      "metrics",
+      "usage",
+      "device-page",
+      "device-form",
+      "provider-page",
+      "provider-form",
+      "console",
+      "chat-b",
+      "watch-requests",
+      "watch-trace",
+    ],
+  },
+  run: { summary: "Run scenario files, each on an emulator of its own", heading: "Integrate" },
+  router: {
+    summary: "Map identifiers to clusters, and look them up",
+    heading: "Operate",
+    shown: ["map-emails", "resolve", "jobs resume"],
+  },
+  auth: {
+    summary: "Sign in on this device, and manage OAuth clients",
+    heading: "Operate",
+  },
+  config: {
+    summary: "Manage profiles with addresses and credentials",
+    heading: "Operate",
+    shown: ["set", "list"],
+  },
+  verify: {
+    summary: "Record a service, and compare the emulator with it",
+    heading: "Operate",
+    shown: ["record", "replay"],
+  },
+  doctor: { summary: "Diagnose why commands do not work here", heading: "Operate" },
+  "chat-a": { summary: "Send signed events, interactions and option requests", heading: "Connected apps" },
+  "chat-b": { summary: "Send activities with a bot-framework token", heading: "Connected apps" },
+  "crm-a": { summary: "Open the embedded app of crm_a, with its signature", heading: "Connected apps" },
+  "crm-b": { summary: "Open the canvas app of crm_b with a signed request", heading: "Connected apps" },
+  billing: { summary: "Send an event of the billing provider", heading: "Connected apps" },
+  mailer: { summary: "Send events of the mail provider", heading: "Connected apps" },
+  tour: { summary: "Run a 15-step tour on an in-process emulator", heading: "More" },
+  oidc: {
+    summary: "Show OpenID configuration, keys and users, and get tokens",
+    heading: "More",
+    shown: ["discovery", "userinfo"],
+  },
+  trial: { summary: "Sign up for a trial", heading: "More", shown: ["signup", "complete"] },
+  invites: { summary: "Look up invitations by their token", heading: "More" },
+  api: { summary: "Send any request, with the credentials of its service", heading: "More" },
+  openapi: { summary: "Print the OpenAPI document of a service", heading: "More" },
+  completion: { summary: "Print the shell script that completes svc", heading: "More" },
+  agent: { summary: "Set up coding agents to use svc", heading: "More" },
+  mcp: { summary: "Serve agents by the Model Context Protocol, on stdio", heading: "More" },
+});

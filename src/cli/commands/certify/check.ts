@@ -1,0 +1,78 @@
+import type { ChildProcess } from "node:child_process";
+import { formatSuggestion, pluralize } from "../../../base/text.ts";
+import { checkOutputFile, writeOutput } from "../../output/file.ts";
+import { UsageError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
+
+/**
+ * Result of a check. `not_checked`: the run does not show it. `warning`: allowed, and yet likely to hurt; it fails no
+ * run.
+ */
+export type CheckResult = "passed" | "failed" | "warning" | "not_checked";
+
+interface Selection {
+  readonly only: readonly string[] | undefined;
+  readonly skip: readonly string[] | undefined;
+  /** Command that lists the checks. */
+  readonly list: readonly string[];
+}
+
+/**
+ * The checks that --only and --skip leave: by ID, or by what their IDs begin with (`signature`); commas may be between.
+ */
+export function selectChecks<C extends { readonly id: string }>(
+  all: readonly C[],
+  { only, skip, list }: Selection,
+): readonly C[] {
+  const isNamed = (names: readonly string[], { id }: C) =>
+    names.some((name) => id === name || id.startsWith(`${name}.`));
+  const read = (flag: string, given: readonly string[] = []) => {
+    const names = given.flatMap((text) => text.split(",")).flatMap((text) => text.trim() || []);
+    const unknown = names.find((name) => !all.some((check) => isNamed([name], check)));
+    if (unknown === undefined) return names;
+    const known = new Set(all.flatMap(({ id }) => [id, id.split(".")[0]!]));
+    const hint = formatSuggestion(unknown, [...known]);
+    throw new UsageError(`${flag} must be a check, got "${unknown}"`, { next: list, ...(hint && { hint }) });
+  };
+  const [chosen, skipped] = [read("--only", only), read("--skip", skip)];
+  const left = all.filter((check) => (chosen.length === 0 || isNamed(chosen, check)) && !isNamed(skipped, check));
+  if (left.length === 0) throw new UsageError("--skip leaves no check to run");
+  return left;
+}
+
+export type CheckCounts = Readonly<Record<CheckResult, number>>;
+
+export function countResults(checks: readonly { readonly result: CheckResult }[]): CheckCounts {
+  const count = (result: CheckResult) => checks.filter((check) => check.result === result).length;
+  return {
+    passed: count("passed"),
+    failed: count("failed"),
+    warning: count("warning"),
+    not_checked: count("not_checked"),
+  };
+}
+
+/** `9 passed, 1 failed, 2 warnings, 3 not checked`. */
+export const describeCounts = ({ passed, failed, warning, not_checked }: CheckCounts): string =>
+  `${passed} passed, ${failed} failed, ${pluralize(warning, "warning")}, ${not_checked} not checked`;
+
+/** Checks the file of --report before anything runs. Returns what writes it. */
+export async function openReport(path: string | undefined, host: Host): Promise<(xml: string) => Promise<void>> {
+  if (path === undefined) return async () => {};
+  await checkOutputFile(host, path, "--report", { isOurs: (text) => text === "" || text.startsWith("<?xml") });
+  return (xml) => writeOutput(host, path, [Buffer.from(xml)]);
+}
+
+/** Whether a process can have a group of its own, which is ended with it. */
+export const hasProcessGroups = process.platform !== "win32";
+
+/** Ends a process with its group; one that has ended is not an error. */
+export function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
+  if (child.pid === undefined) return;
+  try {
+    if (hasProcessGroups) process.kill(-child.pid, signal);
+    else child.kill(signal);
+  } catch {
+    // The whole group has ended.
+  }
+}

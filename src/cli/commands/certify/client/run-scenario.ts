@@ -1,0 +1,139 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
+// On Windows npm is a batch file, which Node's own spawn does not start.
+import spawn from "cross-spawn";
+import { runAfterDelay, systemWallClock } from "../../../../base/clock.ts";
+import type { Context } from "../../../command.ts";
+import { emulatorVariables } from "../../../connection/emulator/emulator-variables.ts";
+import { CommandFailedError } from "../../../process/failure.ts";
+import { endGroup, hasProcessGroups } from "../check.ts";
+import type { Observation, ScriptedServer } from "./scripted-server.ts";
+
+/** Observations of one run of the client. */
+export interface ScenarioResult extends Observation {
+  readonly output: string;
+  /** Undefined: it was still running when the run was over. */
+  readonly exitCode: number | undefined;
+  readonly seconds: number;
+}
+
+// The client runs in real time, so this does, too.
+/** Silence after the end of the script after which a client counts as idle. */
+const quietMs = 8_000;
+/** How often it looks whether a run is over. */
+const lookMs = 50;
+/** For a client to end by itself after SIGTERM. */
+const terminationMs = 1_000;
+/** Polls after the end of the script that show that the client continues. */
+const enoughPolls = 2;
+
+/** Runs the client against this server, and ends it when nothing more is to be seen. */
+export async function runScenario(
+  server: ScriptedServer,
+  argv: readonly [string, ...string[]],
+  maxWaitMs: number,
+  context: Context,
+): Promise<ScenarioResult> {
+  const { host, signal } = context;
+  const folder = await mkdtemp(join(tmpdir(), "svc-certify-"));
+  const began = systemWallClock.monotonicNow();
+  const client = startClient(argv, { cwd: host.cwd, env: environmentOf(server, folder, context) });
+  context.atForcedEnd(() => client.kill("SIGKILL"));
+  try {
+    const isOver = () => hasShownAll(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
+    let hasEnded = false;
+    const ended = client.ended.then(() => {
+      hasEnded = true;
+    });
+    while (!hasEnded && !signal.aborted && !isOver()) {
+      await Promise.race([ended, systemWallClock.sleep(lookMs, signal)]);
+    }
+    signal.throwIfAborted();
+    const seconds = (systemWallClock.monotonicNow() - began) / 1_000;
+    return { ...server.observation, output: client.output(), exitCode: client.exitCode(), seconds };
+  } finally {
+    await endClient(client);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function hasShownAll(observation: Observation, now: number, latest: number): boolean {
+  if (now >= latest) return true;
+  const { endedAt, lastAt = 0, polls, deviceRequests } = observation;
+  if (endedAt === undefined) return false;
+  const later = polls.filter(({ step }) => step === undefined);
+  return later.length >= enoughPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= quietMs;
+}
+
+async function endClient(client: ClientProcess): Promise<void> {
+  if (client.exitCode() === undefined) {
+    client.kill("SIGTERM");
+    const waited = new AbortController();
+    await Promise.race([client.ended.catch(() => {}), systemWallClock.sleep(terminationMs, waited.signal)]);
+    waited.abort();
+  }
+  client.kill("SIGKILL");
+}
+
+/** URL of the server for the client. The token of the control plane is not for it: that approves for the person. */
+function environmentOf(server: ScriptedServer, folder: string, { host }: Context): Readonly<Record<string, string>> {
+  const { url, emulator } = server;
+  const all = {
+    ...host.env,
+    ...emulatorVariables({ ...emulator, routerUrl: url, controlUrl: `${url}/_emulator` }),
+    SVC_EMULATOR_URL: undefined,
+    SVC_EMULATOR_TOKEN: undefined,
+    SVC_OAUTH_CLIENT_ID: "demo-cli",
+    // Sign-ins of the user stay as they are, and runs do not share theirs.
+    SVC_CONFIG_DIR: folder,
+  };
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+/** A run of the client that is assessed. */
+interface ClientProcess {
+  /** Its output on both streams. */
+  readonly output: () => string;
+  /** Undefined while it runs; 128 + n when a signal ended it. */
+  readonly exitCode: () => number | undefined;
+  /** Resolves when it has ended; rejects where it cannot be run. */
+  readonly ended: Promise<void>;
+  /** Signals its whole group. */
+  kill(signal: "SIGTERM" | "SIGKILL"): void;
+}
+
+/** Limit of its output: a code and an address are at the beginning. */
+const maxOutputCharacters = 1_000_000;
+const outputGraceMs = 500;
+
+/** Starts a client in a process group of its own, with nothing to read. */
+function startClient(
+  [program, ...args]: readonly [string, ...string[]],
+  { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+): ClientProcess {
+  const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: hasProcessGroups });
+  let output = "";
+  let exitCode: number | undefined;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      if (output.length < maxOutputCharacters) output += text;
+    });
+  }
+  const ended = new Promise<void>((resolve, reject) => {
+    child.once("error", (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === "ENOENT" ? "there is no such program" : (cause.code ?? cause.message);
+      reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${program}: ${why}`, { cause }));
+    });
+    child.once("exit", (code, name) => {
+      exitCode = code ?? 128 + (name ? constants.signals[name] : 0);
+      // Its output is complete at "close", which waits for children of it that hold the pipes.
+      runAfterDelay(outputGraceMs, resolve);
+    });
+    child.once("close", () => resolve());
+  });
+  ended.catch(() => {});
+  return { output: () => output, exitCode: () => exitCode, ended, kill: (signal) => endGroup(child, signal) };
+}

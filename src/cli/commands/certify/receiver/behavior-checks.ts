@@ -1,0 +1,128 @@
+import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
+import { type Check, type CheckFinding, type CheckRun, describeReply } from "./check.ts";
+import { hasTimedOut, isAccepted, type Reply } from "./sender.ts";
+
+/** How slow a receiver may be. The service waits longer, but counts a timeout as a failure. */
+export const slowMs = 1_000;
+const parallelDeliveries = 64;
+
+const accepted = (reply: Reply): CheckFinding => ({
+  result: isAccepted(reply) ? "passed" : "failed",
+  detail: describeReply(reply),
+});
+
+const retries = "Retries can repeat an event";
+
+/** Results of the first deliveries. */
+export const responseTimeCheck: Check = {
+  id: "response.time",
+  summary: `Responds within ${slowMs / 1_000} s`,
+  expects: "other",
+  basis: "specified",
+  reason: "A receiver should respond quickly, and process the event afterwards",
+  async run({ pace: { bestMs } }) {
+    return {
+      result: bestMs < slowMs ? "passed" : "warning",
+      detail: `the fastest of the first responses took ${bestMs} ms`,
+    };
+  },
+};
+
+/** Checks over several deliveries. */
+export const behaviorChecks: readonly Check[] = [
+  {
+    id: "duplicate",
+    summary: "Accepts the same event again",
+    expects: "accept",
+    basis: "specified",
+    reason: retries,
+    async run({ deliveries, numberOf, send }) {
+      const delivery = deliveries.genuine(numberOf());
+      const first = await send(delivery);
+      if (!isAccepted(first)) return { result: "failed", detail: `${describeReply(first)} to the first delivery` };
+      return accepted(await send(delivery));
+    },
+  },
+  {
+    id: "duplicate.after-hang-up",
+    summary: "Accepts an event again whose sender hung up",
+    expects: "accept",
+    basis: "specified",
+    reason: "A timeout of the service is a failed attempt, which it repeats",
+    async run({ deliveries, numberOf, send }) {
+      const delivery = deliveries.genuine(numberOf());
+      await send({ ...delivery, hangsUp: "after-body" });
+      return accepted(await send(delivery));
+    },
+  },
+  {
+    id: "transfer.interrupted",
+    summary: "Accepts an event again whose body was interrupted",
+    expects: "accept",
+    basis: "public",
+    reason: "Connections break",
+    async run({ deliveries, numberOf, send }) {
+      const delivery = deliveries.genuine(numberOf());
+      await send({ ...delivery, hangsUp: "in-body" });
+      return accepted(await send(delivery));
+    },
+  },
+  {
+    id: "order",
+    summary: "Accepts an event that is older than the last one",
+    expects: "accept",
+    basis: "specified",
+    reason: "An event that is retried arrives after later ones",
+    async run({ deliveries, numberOf, send }) {
+      const number = numberOf();
+      const later = await send(deliveries.genuine(number, { status: "EXECUTED", laterSeconds: 60 }));
+      if (!isAccepted(later)) return { result: "failed", detail: `${describeReply(later)} to the newer event` };
+      return accepted(await send(deliveries.genuine(number)));
+    },
+  },
+  {
+    id: "parallel",
+    summary: `Accepts ${parallelDeliveries} events at once`,
+    expects: "accept",
+    basis: "assumed",
+    reason: "A bulk change of contracts emits its events together",
+    run: sendInParallel,
+  },
+  {
+    id: "outage",
+    summary: `Accepts an event after an outage of ${specifiedOutageMs / 60_000} minutes`,
+    expects: "accept",
+    basis: "specified",
+    reason: `The service retries for ${specifiedOutageMs / 60_000} minutes before it disables a webhook`,
+    async run({ retryLate, numberOf }) {
+      const { reply } = await retryLate(numberOf());
+      return accepted(reply);
+    },
+  },
+];
+
+async function sendInParallel({ deliveries, numberOf, send, pace }: CheckRun): Promise<CheckFinding> {
+  if (pace.isSlow) return { result: "not_checked", detail: "the receiver is too slow for it" };
+  const numbers = Array.from({ length: parallelDeliveries }, (_, further) => numberOf(further));
+  const replies = await Promise.all(numbers.map((number) => send(deliveries.genuine(number))));
+  const failed = replies.filter((reply) => !isAccepted(reply));
+  if (failed.length === 0) return { result: "passed", detail: `${parallelDeliveries} deliveries accepted` };
+  const late = failed.filter(hasTimedOut);
+  if (late.length < failed.length || !isQueueing(replies)) {
+    const first = failed.find((reply) => !hasTimedOut(reply)) ?? failed[0]!;
+    return { result: "failed", detail: `${failed.length} of ${parallelDeliveries} failed: ${describeReply(first)}` };
+  }
+  // Whatever is checked next must not wait behind them.
+  await send(deliveries.genuine(numberOf(parallelDeliveries)));
+  const detail = `${late.length} of ${parallelDeliveries} were still waiting in the receiver's queue: ${describeReply(late[0]!)}`;
+  return { result: "not_checked", detail };
+}
+
+/**
+ * Whether a receiver was still working when time was up: one that handles events one after the other accepts them until
+ * then, one whose requests block each other accepts none after the first ones.
+ */
+function isQueueing(replies: readonly Reply[]): boolean {
+  const lastAcceptedMs = Math.max(0, ...replies.filter(isAccepted).map(({ durationMs }) => durationMs));
+  return lastAcceptedMs > Math.max(...replies.map(({ durationMs }) => durationMs)) / 2;
+}

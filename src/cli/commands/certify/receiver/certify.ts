@@ -1,0 +1,241 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Activity } from "../../../../api/activities.ts";
+import { pluralize } from "../../../../base/text.ts";
+import { writeFileAtomic } from "../../../../files/atomic-write.ts";
+import { makeFolder } from "../../../../files/make-folder.ts";
+import type { Context } from "../../../command.ts";
+import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
+import { annotate, maskSecrets, shouldAnnotate } from "../../../output/github-actions.ts";
+import { CommandFailedError, UsageError } from "../../../process/failure.ts";
+import { canPrompt } from "../../../prompt/confirm.ts";
+import { type Check, describeReply } from "./check.ts";
+import { type Diagnosis, diagnose, findAcceptedMistakes } from "./diagnosis.ts";
+import { type Emulation, startEmulation } from "./emulation.ts";
+import { genuineCheck } from "./genuine-checks.ts";
+import type { Language } from "./language.ts";
+import { createProbe } from "./probe.ts";
+import { createReceiverProcess, listens, type ReceiverProcess } from "./receiver-process.ts";
+import { type CertifyReport, checkColumns, checkLine, createReport, findingLines, junitOf } from "./report.ts";
+import { acceptsAny, type CheckedItem, runChecks } from "./run.ts";
+import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
+
+/** Options of one run. */
+export interface CertifyPlan {
+  readonly url: string;
+  readonly checks: readonly Check[];
+  readonly activity: Activity;
+  /** Base64; undefined: the emulator makes one. */
+  readonly key: string | undefined;
+  readonly command: string | undefined;
+  readonly readyTimeoutMs: number;
+  /** Time limit of all checks together. */
+  readonly maxMs: number;
+  readonly probe: string | undefined;
+  readonly language: Language | undefined;
+  /** Absolute. */
+  readonly keep: string | undefined;
+  /** Keeps the emulator and the receiver until Ctrl-C. */
+  readonly console: boolean;
+  /** Writes the file of --report. */
+  writeReport(xml: string): Promise<void>;
+}
+
+type EnvironmentOf = (access: EmulatorAccess) => Record<string, string>;
+
+/** Checks a receiver and prints the report. */
+export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, context: Context) {
+  const { output, host, signal } = context;
+  const emulation = await startEmulation(plan, context);
+  const { key } = emulation.deliveries;
+  await maskSecrets(host, [key]);
+  const env = { ...environmentOf(emulation.access), SVC_WEBHOOK_HMAC_KEY: key };
+  const receiver = await openReceiver(plan, env, emulation, context);
+  const probe = plan.probe === undefined ? undefined : createProbe(plan.probe, { host, env, signal });
+  const sent =
+    plan.keep === undefined ? undefined : await SentFiles.open(plan.keep, plan.key === undefined ? key : undefined);
+
+  const begunAt = host.wall.monotonicNow();
+  const isTable = output.format === "table";
+  const { url, language } = plan;
+  const { deliveries, retryLate } = emulation;
+  const items = await runChecks({
+    url,
+    checks: plan.checks,
+    maxMs: plan.maxMs,
+    deliveries,
+    retryLate,
+    probe,
+    receiver,
+    wall: host.wall,
+    signal,
+    onExchange: plan.console ? ({ id }, exchange) => emulation.record(id, exchange) : undefined,
+    async onChecked(item) {
+      await sent?.add(item);
+      // If a receiver accepts nothing, a rejection proves nothing, which only the end of the run shows.
+      if (isTable) await output.status(`${item.check.summary} …`);
+    },
+  });
+  const checked = await explain(items, plan, emulation, context);
+  await output.status(undefined);
+  const shown = selectShownItems(checked.items, plan.checks);
+  const report = createReport({
+    url,
+    language,
+    items: shown,
+    diagnoses: checked.diagnoses,
+    seconds: Math.round((host.wall.monotonicNow() - begunAt) / 100) / 10,
+    filesOf: (id) => sent?.of(id) ?? [],
+  });
+  if (!plan.console) await receiver?.stop();
+  await writeReports(report, shown, plan, context);
+  const cutOff = shown.filter(({ isCutOff }) => isCutOff).length;
+  if (cutOff > 0) {
+    const limit = `the time limit of ${plan.maxMs / 1_000} s (--time-limit)`;
+    await output.warn(`${pluralize(cutOff, "check")} ${cutOff === 1 ? "was" : "were"} not made within ${limit}`);
+  }
+  if (plan.console && !signal.aborted) {
+    await output.warn(`Console, for one browser within a minute: ${await emulation.openConsole()}`);
+    await output.note("Press Ctrl-C to stop");
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    await receiver?.stop();
+  }
+  return report.result === "failed" ? ("failed" as const) : undefined;
+}
+
+/** Starts the receiver, or makes sure that one with this key is there. */
+async function openReceiver(
+  { command, url, readyTimeoutMs, key }: CertifyPlan,
+  env: Record<string, string>,
+  { deliveries }: Emulation,
+  context: Context,
+): Promise<ReceiverProcess | undefined> {
+  const { host, globals, output, signal, atEnd } = context;
+  if (command !== undefined) {
+    const receiver = createReceiverProcess({ command, url, env, readyTimeoutMs }, context);
+    atEnd(() => receiver.stop());
+    await receiver.start();
+    return receiver;
+  }
+  if (key === undefined) {
+    if (!canPrompt(host, globals)) {
+      throw new UsageError("--command or --hmac-key-file is required when not running interactively", {
+        hint: "SVC_WEBHOOK_HMAC_KEY may hold the key, too.",
+      });
+    }
+    // Under --quiet, too: without the key there is nothing to wait for.
+    await output.warn("Start the receiver with this key:");
+    await output.warn(`  SVC_WEBHOOK_HMAC_KEY=${deliveries.key}`);
+    const { askText } = await import("../../../prompt/ask.ts");
+    await askText("Press Enter when it listens", host, signal);
+  }
+  if (!(await listens(url, host.wall))) {
+    throw new CommandFailedError("temporary", "receiver_unreachable", `Nothing accepts connections at ${url}.`, {
+      hint: "Start the receiver, or let --command start it.",
+    });
+  }
+  return undefined;
+}
+
+/**
+ * The checks that were asked for, in addition a wrong one on which all of them depend: it is the reason why none of
+ * them shows anything.
+ */
+const selectShownItems = (items: readonly CheckedItem[], checks: readonly Check[]): readonly CheckedItem[] =>
+  items.filter(
+    ({ check, result }) =>
+      checks.includes(check) ||
+      (result === "failed" && (check === genuineCheck || checks.every(({ requires }) => requires === "probe"))),
+  );
+
+/** Names the mistakes. Of a receiver that accepts nothing, it is found out which signatures it would accept. */
+async function explain(
+  items: readonly CheckedItem[],
+  { url, console }: CertifyPlan,
+  { deliveries, record }: Emulation,
+  { host: { wall }, signal }: Context,
+): Promise<{ readonly items: readonly CheckedItem[]; readonly diagnoses: readonly Diagnosis[] }> {
+  const acceptsForged = items.some(
+    ({ check, exchanges }) => check.expects === "reject" && exchanges.some(({ reply }) => hasSucceeded(reply)),
+  );
+  if (acceptsAny(items) || acceptsForged) return { items, diagnoses: diagnose(items) };
+  const first = items[0]?.exchanges[0]?.reply;
+  const isRejection = first?.error === undefined && first?.status !== undefined && first.status >= 400;
+  const onReply = console
+    ? (delivery: Delivery, reply: Reply) => record("search for the mistake", { delivery, reply })
+    : undefined;
+  const options = { url, wall, signal, timeoutMs: 2_000, onReply };
+  const accepted = isRejection ? await findAcceptedMistakes(deliveries, options) : [];
+  const detail = `no genuine event is accepted (${first ? describeReply(first) : "nothing was sent"})`;
+  const shown = items.map((item) =>
+    item.check.expects === "reject" ? { ...item, result: "not_checked" as const, detail } : item,
+  );
+  return { items: shown, diagnoses: diagnose(shown, accepted) };
+}
+
+async function writeReports(
+  report: CertifyReport,
+  items: readonly CheckedItem[],
+  { writeReport }: CertifyPlan,
+  context: Context,
+): Promise<void> {
+  const { output, host, globals, argv } = context;
+  await writeReport(junitOf(report));
+  if (output.format === "ndjson") {
+    for (const check of report.checks) await output.document({ type: "check", ...check });
+    for (const finding of report.findings) await output.document({ type: "finding", ...finding });
+    const { checks: _, findings: __, ...sum } = report;
+    await output.document({ type: "result", ...sum });
+  } else if (output.format === "table" && (host.stdout.isTTY === true || globals.format === "table")) {
+    await output.print(...items.map(checkLine), ...findingLines(report));
+  } else {
+    await output.show(report, { rows: "checks", columns: checkColumns });
+    if (output.format === "table") for (const line of findingLines(report)) await output.note(line);
+  }
+  if (!shouldAnnotate(host.env, argv)) return;
+  for (const { title, fix, mistake, checks: ids, result } of report.findings) {
+    if (result !== "failed") continue;
+    const message = `${title} (${ids.join(", ")})`;
+    await annotate(host, { code: mistake, message, hint: fix });
+  }
+}
+
+/**
+ * Writes what checks sent into a folder: the body of each delivery as `<check>.json`, or `<check>-2.json` for the
+ * second one, and its headers next to it. The key that the emulator made is in `emulator-hmac.key`; a given one, which may be
+ * that of a real workspace, is not written. The files of another run are replaced.
+ */
+class SentFiles {
+  readonly #folder: string;
+  readonly #files = new Map<string, string[]>();
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  static async open(folder: string, key: string | undefined): Promise<SentFiles> {
+    await makeFolder(folder);
+    const path = join(folder, "emulator-hmac.key");
+    if (key === undefined) await rm(path, { force: true });
+    else await writeFileAtomic(path, `${key}\n`, { ...notDurable, mode: 0o600 });
+    return new SentFiles(folder);
+  }
+
+  async add({ check, exchanges }: CheckedItem): Promise<void> {
+    const files: string[] = [];
+    for (const [i, { delivery }] of exchanges.entries()) {
+      const path = join(this.#folder, i === 0 ? check.id : `${check.id}-${i + 1}`);
+      const headers = delivery.headers.map(([name, value]) => `${name}: ${value}\n`).join("");
+      await writeFileAtomic(`${path}.headers`, headers, notDurable);
+      await writeFileAtomic(`${path}.json`, delivery.body, notDurable);
+      files.push(`${path}.json`);
+    }
+    this.#files.set(check.id, files);
+  }
+
+  of(id: string): readonly string[] {
+    return this.#files.get(id) ?? [];
+  }
+}
+
+const notDurable = { durable: false };

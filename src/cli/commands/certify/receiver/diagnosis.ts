@@ -1,0 +1,190 @@
+import { lookupTable } from "../../../../base/object.ts";
+import { contentHash } from "../../../../schemes/webhook.ts";
+import { type Deliveries, sortKeys } from "./deliveries.ts";
+import { spacedAscii } from "./genuine-checks.ts";
+import type { CheckedItem } from "./run.ts";
+import { createSender, type Delivery, hasSucceeded, isAccepted } from "./sender.ts";
+
+/** A likely mistake, and the checks that show it. */
+export interface Diagnosis {
+  readonly mistake: string;
+  readonly checks: readonly string[];
+}
+
+/** The reason of a failed check if no pattern over several checks explains it. */
+const mistakeOfCheck = lookupTable<string>({
+  "raw-body.spaced": "reserialized-json",
+  "raw-body.escaped": "reserialized-json",
+  "raw-body.key-order": "reserialized-json",
+  "raw-body.numbers": "reserialized-json",
+  "raw-body.non-ascii": "decoded-text",
+  "raw-body.split-character": "decoded-text",
+  "raw-body.indented": "decoded-text",
+  "raw-body.long": "body-limit",
+  "transfer.chunked": "content-length",
+  "transfer.interrupted": "interrupted",
+  "header.lower-case": "header-case",
+  "header.title-case": "header-case",
+  "header.charset": "content-type",
+  "event.unknown-fields": "unknown-fields",
+  "event.unknown-activity": "unknown-activity",
+  "signature.tampered": "signature-unchecked",
+  "signature.other-key": "signature-unchecked",
+  "signature.missing": "missing-accepted",
+  "signature.empty": "missing-accepted",
+  "signature.truncated": "prefix-comparison",
+  "signature.extended": "prefix-comparison",
+  "signature.non-ascii": "prefix-comparison",
+  "signature.upper-case": "case-insensitive",
+  "signature.undecoded-key": "key-not-decoded",
+  "signature.sha256": "wrong-digest",
+  "signature.base64": "wrong-encoding",
+  "signature.not-processed": "processed-unchecked",
+  "response.time": "slow-work",
+  duplicate: "duplicate-refused",
+  "duplicate.after-hang-up": "duplicate-refused",
+  "duplicate.processed-once": "no-dedupe",
+  order: "order-refused",
+  "order.newest-wins": "stale-overwrite",
+  parallel: "parallel",
+  outage: "late-rejected",
+  probe: "probe",
+  "store.before-response": "answered-before-stored",
+});
+
+/** Ways to write the same JSON, which differ for all serializers. */
+const forms = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw-body.key-order", "raw-body.numbers"];
+
+/**
+ * Names the likely mistakes by the pattern over all checks: one mistake usually fails several of them.
+ * `accepted` are the mistakes of a signature that the receiver accepted when it rejected all genuine ones.
+ */
+export function diagnose(items: readonly CheckedItem[], accepted: readonly string[] = []): readonly Diagnosis[] {
+  const open = new Map(items.filter(isWrong).map((item) => [item.check.id, item]));
+  const found: Diagnosis[] = [];
+
+  const claim = (mistake: string, belongs: (item: CheckedItem) => boolean) => {
+    const checks = [...open.values()].filter(belongs).map(({ check }) => check.id);
+    for (const id of checks) open.delete(id);
+    if (checks.length > 0) found.push({ mistake, checks });
+  };
+  const isOpen = (id: string) => open.has(id);
+  const isGenuine = ({ check }: CheckedItem) => check.expects === "accept";
+  const isSignature = ({ check }: CheckedItem) => check.id.startsWith("signature.");
+
+  // Of a response that never came, nothing else follows.
+  claim("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
+  if (isOpen("signature.tampered") && isOpen("signature.other-key")) claim("signature-unchecked", isSignature);
+
+  const genuine = open.get("genuine");
+  const reply = genuine?.exchanges[0]?.reply;
+  const passed = items.filter((item) => isGenuine(item) && item.result === "passed");
+  if (reply) {
+    const { error, status = 0 } = reply;
+    const wrongSignature = ["signature.undecoded-key", "signature.sha256", "signature.base64", "signature.upper-case"];
+    const byCheck = wrongSignature.filter(
+      (id) => isOpen(id) && items.some((item) => item.check.id === id && wasAccepted(item)),
+    );
+    if (error) claim("broken-response", isGenuine);
+    else if (status < 400) claim("redirect", isGenuine);
+    else if (status === 404 || status === 405) claim("wrong-address", isGenuine);
+    else if (byCheck.length > 0) {
+      const [first = ""] = byCheck;
+      const mistake = first === "signature.upper-case" ? "wrong-encoding" : mistakeOfCheck[first]!;
+      claim(mistake, (item) => isGenuine(item) || item.check.id === first);
+    } else if (accepted.length > 0) {
+      const [first, ...others] = accepted as [string, ...string[]];
+      claim(first, isGenuine);
+      for (const mistake of others) found.push({ mistake, checks: found.at(-1)!.checks });
+    } else if (passed.length > 0) claim("reserialized-json", hasReplyOf(genuine!));
+    else claim("header-case", isGenuine);
+  } else {
+    const rewritten = forms.filter(isOpen);
+    if (rewritten.length > 1) claim("reserialized-json", hasReplyOf(open.get(rewritten[0]!)!));
+  }
+
+  const rest = new Map<string, string[]>();
+  for (const [id, item] of open) {
+    const mistake = mistakeOf(item);
+    rest.set(mistake, [...(rest.get(mistake) ?? []), id]);
+  }
+  return [...found, ...[...rest].map(([mistake, checks]) => ({ mistake, checks }))];
+}
+
+/** What ends a receiver each time, and is a mistake that is known to. */
+const isCrash = (item: CheckedItem): boolean =>
+  item.endsReceiver === true &&
+  ["unknown-activity", "unknown-fields", "interrupted", "signature-crash"].includes(mistakeOf(item));
+
+const isWrong = ({ result }: CheckedItem): boolean => result === "failed" || result === "warning";
+
+const wasAccepted = ({ exchanges }: CheckedItem): boolean => exchanges.some(({ reply }) => hasSucceeded(reply));
+
+/** Whether a delivery was rejected as in another check, so for the same reason. */
+const hasReplyOf =
+  (like: CheckedItem) =>
+  ({ check, exchanges }: CheckedItem): boolean => {
+    const statusOf = (item: Pick<CheckedItem, "exchanges">) =>
+      item.exchanges.map(({ reply }) => reply).find((reply) => !isAccepted(reply) && reply.error?.code !== "hung-up")
+        ?.status;
+    return check.expects === "accept" && statusOf({ exchanges }) === statusOf(like);
+  };
+
+function mistakeOf(item: CheckedItem): string {
+  const { check } = item;
+  // A rejection by an exception.
+  if (check.expects === "reject" && item.result === "warning" && !wasAccepted(item)) return "signature-crash";
+  return mistakeOfCheck[check.id] ?? "unexplained";
+}
+
+/** A signature as a receiver with these mistakes computes it. */
+interface Candidate {
+  readonly mistakes: readonly string[];
+  readonly hash: (body: string, deliveries: Deliveries) => string;
+}
+
+const sortedOf = (body: string): string => JSON.stringify(sortKeys(JSON.parse(body)));
+
+const candidates: readonly Candidate[] = [
+  {
+    mistakes: ["wrong-digest", "key-not-decoded"],
+    hash: (body, deliveries) => deliveries.hash(body, { digest: "sha256", key: deliveries.key }),
+  },
+  {
+    mistakes: ["wrong-encoding", "key-not-decoded"],
+    hash: (body, deliveries) => deliveries.hash(body, { encoding: "base64", key: deliveries.key }),
+  },
+  {
+    mistakes: ["wrong-digest", "wrong-encoding"],
+    hash: (body, deliveries) => deliveries.hash(body, { digest: "sha256", encoding: "base64" }),
+  },
+  { mistakes: ["wrong-digest"], hash: (body, deliveries) => deliveries.hash(body, { digest: "sha1" }) },
+  { mistakes: ["wrong-digest"], hash: (body, deliveries) => deliveries.hash(body, { digest: "sha384" }) },
+  { mistakes: ["wrong-encoding"], hash: (body, { key }) => `sha512=${contentHash(key, body)}` },
+  { mistakes: ["reserialized-json"], hash: (body, { key }) => contentHash(key, spacedAscii(sortedOf(body))) },
+  {
+    mistakes: ["reserialized-json", "key-not-decoded"],
+    hash: (body, deliveries) => deliveries.hash(spacedAscii(body), { key: deliveries.key }),
+  },
+  {
+    mistakes: ["reserialized-json", "wrong-digest"],
+    hash: (body, deliveries) => deliveries.hash(spacedAscii(body), { digest: "sha256" }),
+  },
+];
+
+/** Their events have numbers that no check uses. */
+const firstNumber = 9_900;
+
+/** Sends an event with each of these signatures, and gives the mistakes of the first that is accepted. */
+export async function findAcceptedMistakes(
+  deliveries: Deliveries,
+  options: Parameters<typeof createSender>[0],
+): Promise<readonly string[]> {
+  const send = createSender(options);
+  for (const [i, { mistakes, hash }] of candidates.entries()) {
+    const body = deliveries.event(firstNumber + i);
+    const delivery: Delivery = deliveries.signed(body, hash(body, deliveries));
+    if (isAccepted(await send(delivery))) return mistakes;
+  }
+  return [];
+}

@@ -1,0 +1,167 @@
+import type { Activity } from "../../../../api/activities.ts";
+import { failuresUntilDisabled, specifiedOutageMs } from "../../../../api/webhook-retries.ts";
+import { isObject } from "../../../../base/object.ts";
+import type { Client } from "../../../../client/client.ts";
+import type { Context } from "../../../command.ts";
+import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
+import { toStartError } from "../../../connection/emulator/ended-emulator.ts";
+import type { CheckRun, Exchange } from "./check.ts";
+import { Deliveries } from "./deliveries.ts";
+
+/** The emulator of a run: where the events come from, and what the receiver gets as environment. */
+export interface Emulation {
+  readonly access: EmulatorAccess;
+  readonly deliveries: Deliveries;
+  readonly retryLate: CheckRun["retryLate"];
+  /** Adds a delivery that this process has made to those that the console shows. */
+  readonly record: (label: string, exchange: Exchange) => void;
+  /** Gives an address that signs one browser in to the console. */
+  readonly openConsole: () => Promise<string>;
+}
+
+interface EmulationOptions {
+  readonly url: string;
+  readonly activity: Activity;
+  /** Base64; undefined: one of the emulator's own, the same in each run. */
+  readonly key: string | undefined;
+}
+
+/** Of the attempts until the webhook would be disabled, the last one is not dropped. */
+const droppedAttempts = failuresUntilDisabled - 1;
+
+/** Starts a deterministic emulator in this process. It ends with the run. */
+export async function startEmulation({ url, activity, key }: EmulationOptions, context: Context): Promise<Emulation> {
+  const [{ startEmulator }, { fireActivity }, { withControlClient }] = await Promise.all([
+    import("../../../../../emulator/index.ts"),
+    import("../../../../api/emulator/activities.ts"),
+    import("../../../connection/emulator/emulator-access.ts"),
+  ]);
+  const emulator = await startEmulator({
+    deterministic: true,
+    clock: { mode: "manual" },
+    seed: seedWith(key),
+    webhookAllow: [new URL(url).host],
+  }).catch((error: Error) => {
+    throw toStartError(error, {});
+  });
+  context.atEnd(() => emulator.close({ signal: context.cut }));
+  const { routerUrl, token, clusters } = emulator;
+  const { payload } = await withControlClient(routerUrl, token, (client) =>
+    client.call(fireActivity, { body: { activity, preview: true } }),
+  );
+  const hmacKey = key ?? clusters[0]!.hmacKey!;
+  const deliveries = new Deliveries(payload!, hmacKey);
+
+  async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const [{ createClient }, { createTransport }] = await Promise.all([
+      import("../../../../client/client.ts"),
+      import("../../../../client/transport.ts"),
+    ]);
+    const { url: baseUrl, clientId, clientSecret } = clusters[0]!;
+    const client = createClient({
+      transport: createTransport(),
+      baseUrls: { contracts: baseUrl, emulator: routerUrl },
+      credentials: { clientId, clientSecret, controlToken: token },
+    });
+    try {
+      return await work(client);
+    } finally {
+      await client.close();
+    }
+  }
+
+  let webhook: number | undefined;
+  /** Subscribes the receiver, unless that is done, and gives the ID of its webhook. Never called twice at once. */
+  async function subscribe(client: Client): Promise<number> {
+    const { createWebhook } = await import("../../../../api/contracts/webhooks.ts");
+    const body = { title: "certify", url, only_for_activities: [activity] };
+    webhook ??= (await client.call(createWebhook, { body })).id;
+    return webhook;
+  }
+
+  /** Subscribes the receiver to the emulator, drops the first attempts, and lets the time of all of them pass. */
+  const retryLate: CheckRun["retryLate"] = (number) =>
+    withClient(async (client) => {
+      // They are recorded at the virtual time at which they were made.
+      await recording;
+      const [{ addFault }, { showDelivery }] = await Promise.all([
+        import("../../../../api/emulator/faults.ts"),
+        import("../../../../api/emulator/deliveries.ts"),
+      ]);
+      await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: droppedAttempts } });
+      await subscribe(client);
+      const event: unknown = JSON.parse(deliveries.event(number));
+      if (!isObject(event)) throw new Error("The event is not an object");
+      const fired = await client.call(fireActivity, { body: { activity, payload: event, wait: true } });
+      await emulator.clock.advance({ by: specifiedOutageMs });
+      const sent = await client.call(showDelivery, { params: { id: fired.deliveries[0]! } });
+      const last = sent.attempts.at(-1);
+      return {
+        delivery: deliveries.signed(sent.request_body),
+        reply: {
+          status: last?.status ?? undefined,
+          error:
+            last?.error || !last ? { code: "unreachable", message: last?.error?.message ?? sent.standing } : undefined,
+          durationMs: last?.duration_ms ?? 0,
+          body: last?.response_body ?? "",
+        },
+      };
+    });
+
+  let recording: Promise<void> = Promise.resolve();
+
+  const record: Emulation["record"] = (label, { delivery, reply }) => {
+    recording = recording.then(() =>
+      withClient(async (client) => {
+        const { recordDelivery } = await import("../../../../api/emulator/deliveries.ts");
+        const { status = null, error, durationMs: duration_ms } = reply;
+        const body = {
+          webhook: await subscribe(client),
+          activity,
+          label,
+          headers: Object.fromEntries(delivery.headers),
+          body: delivery.body.toString("utf8"),
+          status,
+          ...(error && { error }),
+          duration_ms,
+          ...(status !== null && { response_body: reply.body }),
+        };
+        await client.call(recordDelivery, { body });
+      }),
+    );
+    // A run that ends before the console is opened needs none of them.
+    void recording.catch(() => {});
+  };
+
+  const openConsole = () =>
+    withClient(async (client) => {
+      await recording;
+      const { makeSessionCode } = await import("../../../../api/emulator/console.ts");
+      await subscribe(client);
+      return (await client.call(makeSessionCode)).url;
+    });
+  return { access: emulator, deliveries, retryLate, record, openConsole };
+}
+
+/** One workspace with everything that a contract needs; its key is created unless it is given. */
+const seedWith = (hmac_key: string | undefined): object => ({
+  time: "2031-01-02T03:04:05Z",
+  clusters: [{ id: "eu-1", label: "eu" }],
+  workspaces: [
+    {
+      id: 1,
+      cluster_id: "eu-1",
+      name: "Northwind Legal",
+      acting_user_id: 11,
+      organization_types: [{ id: 1, name: "Corporation" }],
+      jurisdictions: [{ id: 1, name: "Germany", iso_code: "DE" }],
+      ...(hmac_key !== undefined && { hmac_key }),
+    },
+  ],
+  users: [
+    { id: 11, workspace_id: 1, name: "Ada Keller", email: "ada@northwind.example", designation: "Counsel", roles: [1] },
+  ],
+  roles: [{ id: 1, workspace_id: 1, name: "Legal" }],
+  contract_types: [{ id: 301, workspace_id: 1, name: "NDA", routes: ["review", "sign"] }],
+  templates: [{ id: 101, workspace_id: 1, name: "Mutual NDA", contract_type_id: 301 }],
+});

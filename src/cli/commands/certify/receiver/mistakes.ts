@@ -1,0 +1,206 @@
+import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
+import { lookupTable } from "../../../../base/object.ts";
+import type { Language } from "./language.ts";
+
+/** The likely mistake of a receiver, and the advice. */
+interface Mistake {
+  readonly title: string;
+  readonly fix: string;
+  /** The same as code, by language. */
+  readonly code?: Readonly<Partial<Record<Language, string>>>;
+}
+
+const rawBody = {
+  node: "app.post(path, express.raw({ type: () => true }), handler) // req.body is a Buffer",
+  python: "body = request.get_data() # Flask; FastAPI: await request.body()",
+  go: "body, err := io.ReadAll(r.Body)",
+  java: "byte[] body = exchange.getRequestBody().readAllBytes();",
+  csharp: "using var body = new MemoryStream(); await request.Body.CopyToAsync(body);",
+};
+
+const compare = {
+  node: "a.length === b.length && crypto.timingSafeEqual(a, b) // Buffers",
+  python: "hmac.compare_digest(expected.encode(), given.encode())",
+  go: "hmac.Equal([]byte(expected), []byte(given))",
+  java: "MessageDigest.isEqual(expected.getBytes(UTF_8), given.getBytes(UTF_8))",
+  csharp: "CryptographicOperations.FixedTimeEquals(expected, given)",
+};
+
+export const mistakes = lookupTable<Mistake>({
+  "reserialized-json": {
+    title: "The signature is computed over JSON that was parsed and written again",
+    fix: "Compute the HMAC over the raw bytes of the body, before anything parses it.",
+    code: rawBody,
+  },
+  "decoded-text": {
+    title: "The signature is computed over decoded text",
+    fix: "Collect the body as bytes, and compute the HMAC over them. Decode it only afterwards.",
+    code: { ...rawBody, node: "const body = Buffer.concat(chunks) // not text += chunk" },
+  },
+  "key-not-decoded": {
+    title: "The key is used without decoding it from base64",
+    fix: "Decode the key from base64 before it is used.",
+    code: {
+      node: 'const key = Buffer.from(process.env.SVC_WEBHOOK_HMAC_KEY, "base64")',
+      python: 'key = base64.b64decode(os.environ["SVC_WEBHOOK_HMAC_KEY"])',
+      go: 'key, err := base64.StdEncoding.DecodeString(os.Getenv("SVC_WEBHOOK_HMAC_KEY"))',
+      java: 'byte[] key = Base64.getDecoder().decode(System.getenv("SVC_WEBHOOK_HMAC_KEY"));',
+      csharp: 'var key = Convert.FromBase64String(Environment.GetEnvironmentVariable("SVC_WEBHOOK_HMAC_KEY")!);',
+    },
+  },
+  "wrong-digest": {
+    title: "The signature is computed with another digest than SHA-512",
+    fix: "Use HMAC with SHA-512.",
+    code: {
+      node: 'crypto.createHmac("sha512", key).update(body).digest("hex")',
+      python: "hmac.new(key, body, hashlib.sha512).hexdigest()",
+      go: "mac := hmac.New(sha512.New, key)",
+      java: 'Mac mac = Mac.getInstance("HmacSHA512");',
+      csharp: "HMACSHA512.HashData(key, body)",
+    },
+  },
+  "wrong-encoding": {
+    title: "The signature is not compared as lower-case hex",
+    fix: "Write the HMAC as 128 lower-case hex digits, and compare it with the header.",
+    code: {
+      node: '.digest("hex")',
+      python: ".hexdigest()",
+      go: "hex.EncodeToString(mac.Sum(nil))",
+      java: "HexFormat.of().formatHex(mac.doFinal(body))",
+      csharp: "Convert.ToHexString(hash).ToLowerInvariant()",
+    },
+  },
+  "header-case": {
+    title: "No signature is accepted: the header is probably looked up by a name in another case",
+    fix: "Read X-SVC-WEBHOOK-CONTENT-HASH without regard to case. Check the key, too, and that no event is rejected for its age.",
+    code: {
+      node: 'req.headers["x-svc-webhook-content-hash"] // Node writes all names in lower case',
+      python: 'request.headers.get("X-SVC-WEBHOOK-CONTENT-HASH") // not dict(request.headers)[…]'.replace("//", "#"),
+      go: 'r.Header.Get("X-SVC-WEBHOOK-CONTENT-HASH") // not r.Header["…"]',
+      java: 'exchange.getRequestHeaders().getFirst("X-SVC-WEBHOOK-CONTENT-HASH")',
+      csharp: 'request.Headers["X-SVC-WEBHOOK-CONTENT-HASH"]',
+    },
+  },
+  "signature-unchecked": {
+    title: "The signature is not checked",
+    fix: "Compare the header with the HMAC of the body, and respond with 401 where they differ.",
+    code: compare,
+  },
+  "missing-accepted": {
+    title: "A delivery without a signature is accepted",
+    fix: "Respond with 401 where the header is missing or empty.",
+  },
+  "prefix-comparison": {
+    title: "Only a part of the signature is compared",
+    fix: "Compare all of it, in constant time.",
+    code: compare,
+  },
+  "case-insensitive": {
+    title: "The signature is compared without regard to case",
+    fix: "Compare the header as it came: the service sends lower-case hex only.",
+    code: compare,
+  },
+  "signature-crash": {
+    title: "A malformed signature causes an internal error",
+    fix: "Compare bytes of the same length, and respond with 401 to anything else.",
+    code: compare,
+  },
+  "processed-unchecked": {
+    title: "An event is processed before its signature is checked",
+    fix: "Check the signature first.",
+  },
+  "body-limit": {
+    title: "Long bodies are rejected",
+    fix: "Raise the limit of the body to 1 MB or more, also in a proxy in front of the receiver.",
+    code: {
+      node: 'express.raw({ type: () => true, limit: "5mb" }) // Fastify: bodyLimit',
+      python: 'app.config["MAX_CONTENT_LENGTH"] = 5 * 1024 * 1024',
+      go: "http.MaxBytesReader(w, r.Body, 5<<20)",
+      java: "exchange.getRequestBody().readNBytes(5 * 1024 * 1024)",
+      csharp: "[RequestSizeLimit(5_000_000)]",
+    },
+  },
+  "content-length": {
+    title: "A body without Content-Length is not read",
+    fix: "Read the body to its end instead of Content-Length bytes.",
+    code: rawBody,
+  },
+  "content-type": {
+    title: "A charset in Content-Type is not accepted",
+    fix: "Compare the media type only, without its parameters.",
+  },
+  "unknown-fields": {
+    title: "An event with a field that the receiver does not know is rejected",
+    fix: "Ignore unknown fields.",
+    code: {
+      python: 'model_config = ConfigDict(extra="ignore")',
+      go: "Do not call decoder.DisallowUnknownFields()",
+      java: "mapper.configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)",
+    },
+  },
+  "unknown-activity": {
+    title: "An activity that the receiver does not know causes an error",
+    fix: "Respond with 200 to activities that the receiver does not use.",
+  },
+  "slow-work": {
+    title: "The receiver does its work before it responds",
+    fix: "Store the event, respond with 200, and do the work afterwards.",
+  },
+  "duplicate-refused": {
+    title: "A repeated event is rejected",
+    fix: "Respond with 200 to an event that was received before, and change nothing.",
+  },
+  "no-dedupe": {
+    title: "A repeated event is processed again",
+    fix: "Store a dedupe key with each event, such as the SHA-256 of its body, in the same transaction. Skip an event whose key is known.",
+  },
+  "order-refused": {
+    title: "An event that is older than the last one is rejected",
+    fix: "Respond with 200 to it. Retried events arrive after later ones.",
+  },
+  "stale-overwrite": {
+    title: "An older event replaces newer data",
+    fix: "Compare activity_data.timestamp with that of the stored event, or fetch the contract from the API.",
+  },
+  "late-rejected": {
+    title: "An event that arrives late is rejected",
+    fix: `Do not reject events by their age: the service retries for ${specifiedOutageMs / 60_000} minutes.`,
+  },
+  "answered-before-stored": {
+    title: "The receiver responds before it has stored the event",
+    fix: "Store the event first. After a 2xx the service never sends it again.",
+  },
+  parallel: {
+    title: "Events that arrive together are rejected",
+    fix: "Queue events instead of rejecting them, and look for locks that are held during a request.",
+  },
+  interrupted: {
+    title: "A broken connection ends the receiver, or makes it reject the event later",
+    fix: "Catch the error of a body that is not complete, and store nothing of it.",
+    code: { node: "try { for await (const chunk of req) chunks.push(chunk) } catch { return }" },
+  },
+  "receiver-ended": {
+    title: "The receiver's process ends while it handles deliveries",
+    fix: "Read what it prints before it ends (--verbose), and catch the error.",
+  },
+  redirect: {
+    title: "The receiver redirects",
+    fix: "Respond at the address of the webhook itself. The service does not follow redirects.",
+  },
+  "wrong-address": {
+    title: "The receiver has no POST handler at this address",
+    fix: "Check the path of --to, and that the handler accepts POST.",
+  },
+  "broken-response": {
+    title: "The receiver sends no complete response",
+    fix: "Send a status, a short body or none, and end the response within a few seconds.",
+  },
+  probe: {
+    title: "The command of --probe does not show what the receiver has stored",
+    fix: "Print the stored events or their number, and nothing that changes by itself, such as the time.",
+  },
+  unexplained: {
+    title: "A genuine delivery is rejected",
+    fix: "Compare the delivery that --keep writes with what the receiver logs.",
+  },
+});

@@ -1,0 +1,122 @@
+import { spawn } from "node:child_process";
+import { CommandFailedError } from "../../../process/failure.ts";
+import type { Host } from "../../../process/host.ts";
+import { endGroup, hasProcessGroups } from "../check.ts";
+
+/** The command that prints what the receiver has stored. */
+export interface Probe {
+  /** Present output. Fails if the probe does. */
+  read(): Promise<string>;
+  /** The first output that differs from `before`; undefined if it stays the same for that long. */
+  readChanged(before: string, patienceMs?: number): Promise<string | undefined>;
+  /** The output once processing has ended, by the time that earlier events took to show. */
+  readSettled(): Promise<string>;
+  /** Whether it prints the same as `before` for as long as an event takes to show. */
+  staysSame(before: string): Promise<boolean>;
+}
+
+const maxMs = 5_000;
+const maxBytes = 1024 * 1024;
+const intervalMs = 100;
+/** An event that shows sooner is stored at once. */
+const atOnceMs = 150;
+const defaultPatienceMs = 2_000;
+/** The absence of a change is awaited for at least this long. */
+const minQuietMs = 300;
+const maxQuietMs = 1_500;
+
+/** A probe that the shell runs. */
+export function createProbe(
+  command: string,
+  { host, env, signal }: { readonly host: Host; readonly env: Record<string, string>; readonly signal: AbortSignal },
+): Probe {
+  const { wall } = host;
+  const read = () => runProbe(command, { host, env, signal });
+  let slowestMs = 0;
+  /** Output when no event was being processed. */
+  let settled: string | undefined;
+
+  async function readChanged(before: string, patienceMs = defaultPatienceMs): Promise<string | undefined> {
+    const begunAt = wall.monotonicNow();
+    for (;;) {
+      const elapsedMs = wall.monotonicNow() - begunAt;
+      const now = await read();
+      if (now !== before) {
+        slowestMs = Math.max(slowestMs, elapsedMs);
+        settled = undefined;
+        return now;
+      }
+      if (elapsedMs >= patienceMs || signal.aborted) return undefined;
+      await wall.sleep(intervalMs, signal);
+    }
+  }
+
+  const quietMs = () => Math.min(maxQuietMs, Math.max(minQuietMs, 1.2 * slowestMs));
+
+  async function readSettled(): Promise<string> {
+    let now = await read();
+    while (slowestMs >= atOnceMs && now !== settled) {
+      const next = await readChanged(now, quietMs());
+      if (next === undefined) settled = now;
+      now = next ?? now;
+    }
+    return now;
+  }
+
+  return {
+    read,
+    readChanged,
+    readSettled,
+    async staysSame(before) {
+      const isSame = (await readChanged(before, quietMs())) === undefined;
+      if (isSame) settled = before;
+      return isSame;
+    },
+  };
+}
+
+function runProbe(
+  command: string,
+  { host, env, signal }: { readonly host: Host; readonly env: Record<string, string>; readonly signal: AbortSignal },
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const ended = new AbortController();
+    const child = spawn(command, {
+      cwd: host.cwd,
+      env,
+      shell: true,
+      detached: hasProcessGroups,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const fail = (why: string, cause?: Error) => {
+      ended.abort();
+      endGroup(child, "SIGKILL");
+      child.stdout.destroy();
+      reject(
+        new CommandFailedError("failed", "probe_failed", `The command of --probe ${why}.`, {
+          hint: "It must print what the receiver has stored, and exit with 0.",
+          cause,
+        }),
+      );
+    };
+    child.stdout.on("data", (bytes: Buffer) => {
+      chunks.push(bytes);
+      size += bytes.length;
+      if (size > maxBytes) fail("prints more than 1 MiB");
+    });
+    child.once("error", (error) => fail("cannot run", error));
+    child.once("close", (code) => {
+      if (ended.signal.aborted) return;
+      // What it started may outlive it.
+      endGroup(child, "SIGKILL");
+      if (code !== 0) return fail(code === null ? "was killed" : `exits with ${code}`);
+      ended.abort();
+      resolve(Buffer.concat(chunks).toString("utf8"));
+    });
+    void host.wall.sleep(maxMs, AbortSignal.any([ended.signal, signal])).then(() => {
+      if (!ended.signal.aborted) fail(signal.aborted ? "was interrupted" : `takes more than ${maxMs / 1_000} s`);
+    });
+  });
+}

@@ -1,0 +1,161 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { connect } from "node:net";
+import type { WallClock } from "../../../../base/clock.ts";
+import type { Context } from "../../../command.ts";
+import { CommandFailedError } from "../../../process/failure.ts";
+import { canAnimate } from "../../../prompt/spinner.ts";
+import { endGroup, hasProcessGroups } from "../check.ts";
+
+/** The receiver that --command runs. */
+export interface ReceiverProcess {
+  /** Starts it and waits until it listens. */
+  start(): Promise<void>;
+  /** How it ended: `exit code 3`. Undefined while it runs. */
+  readonly end: string | undefined;
+  /** The same a moment after a connection broke: a program that ends closes its connections first. */
+  endAfterBreak(): Promise<string | undefined>;
+  /** Ends it, with all the processes that it started. */
+  stop(): Promise<void>;
+}
+
+interface ReceiverOptions {
+  readonly command: string;
+  readonly url: string;
+  readonly env: Record<string, string>;
+  readonly readyTimeoutMs: number;
+}
+
+const pollMs = 25;
+const graceMs = 500;
+/** Last output, for the error of a receiver that does not start. */
+const retainedCharacters = 4_000;
+
+/** A receiver that the shell runs, in a process group of its own. */
+export function createReceiverProcess(options: ReceiverOptions, context: Context): ReceiverProcess {
+  const { command, url, env, readyTimeoutMs } = options;
+  const { host, signal, output, globals, atForcedEnd } = context;
+  let child: ChildProcess | undefined;
+  let ending: Promise<void> = Promise.resolve();
+  let printed = "";
+  let patienceMs = graceMs;
+  atForcedEnd(() => child && endGroup(child, "SIGKILL"));
+
+  const endOfChild = () => (child && (child.exitCode !== null || child.signalCode !== null) ? endOf(child) : undefined);
+
+  /** Resolves when it has ended, or after so long. */
+  async function waitForEnd(ms: number, cut?: AbortSignal): Promise<void> {
+    const stopped = new AbortController();
+    const signals = [stopped.signal, ...(cut ? [cut] : [])];
+    await Promise.race([ending.finally(() => stopped.abort()), host.wall.sleep(ms, AbortSignal.any(signals))]);
+  }
+
+  async function waitUntilListening(): Promise<void> {
+    const begunAt = host.wall.monotonicNow();
+    const text = `Waiting until the receiver listens at ${url}`;
+    let shownSeconds = 0;
+    while (!(await listens(url, host.wall))) {
+      signal.throwIfAborted();
+      const end = endOfChild();
+      if (end !== undefined) throw notStarted(`ended with ${end} before it listened at ${url}`, printed);
+      const elapsedMs = host.wall.monotonicNow() - begunAt;
+      if (elapsedMs > readyTimeoutMs) {
+        throw notStarted(`does not listen at ${url} after ${readyTimeoutMs / 1_000} s`, printed);
+      }
+      const seconds = Math.floor(elapsedMs / 1_000);
+      if (seconds > shownSeconds && canAnimate(context)) await output.status(`${text}: ${seconds} s`);
+      else if (seconds > 0 && shownSeconds === 0) await output.note(`${text}, for at most ${readyTimeoutMs / 1_000} s`);
+      shownSeconds = seconds;
+      await host.wall.sleep(pollMs, signal);
+    }
+    await output.status(undefined);
+  }
+
+  const receiver = {
+    get end() {
+      return endOfChild();
+    },
+
+    async endAfterBreak() {
+      await waitForEnd(patienceMs, signal);
+      const end = endOfChild();
+      // One that lives on breaks connections by itself.
+      if (end === undefined) patienceMs /= 2;
+      return end;
+    },
+
+    async start() {
+      if (await listens(url, host.wall)) {
+        throw new CommandFailedError("failed", "port_taken", `Something already listens at ${url}.`, {
+          hint: "Stop it, or leave --command out and name its key with --hmac-key-file.",
+        });
+      }
+      printed = "";
+      const started = spawn(command, {
+        cwd: host.cwd,
+        env: { ...env, PORT: portOf(url) },
+        shell: true,
+        detached: hasProcessGroups,
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      child = started;
+      ending = new Promise((resolve) => {
+        started.once("error", () => resolve());
+        started.once("exit", () => resolve());
+      });
+      for (const stream of [started.stdout, started.stderr]) {
+        stream.on("data", (bytes: Buffer) => {
+          const text = bytes.toString("utf8");
+          printed = (printed + text).slice(-retainedCharacters);
+          if (globals.verbose) for (const line of text.trimEnd().split("\n")) void output.note(`receiver: ${line}`);
+        });
+      }
+      await waitUntilListening();
+    },
+
+    async stop() {
+      const ended = child;
+      if (!ended) return;
+      endGroup(ended, "SIGTERM");
+      await waitForEnd(graceMs, context.cut);
+      // Its child processes may outlive it.
+      endGroup(ended, "SIGKILL");
+      await ending;
+      const until = host.wall.monotonicNow() + graceMs;
+      while ((await listens(url, host.wall)) && host.wall.monotonicNow() < until) await host.wall.sleep(pollMs);
+      child = undefined;
+      ended.stdout?.destroy();
+      ended.stderr?.destroy();
+    },
+  };
+  return receiver;
+}
+
+function notStarted(how: string, printed: string): CommandFailedError {
+  const lines = printed.trim().split("\n").slice(-8).join(" | ");
+  return new CommandFailedError("failed", "receiver_not_started", `The receiver of --command ${how}.`, {
+    hint: lines === "" ? "It must listen at the address of --to. PORT holds the port." : `It printed: ${lines}`,
+  });
+}
+
+const endOf = ({ exitCode, signalCode }: ChildProcess): string => signalCode ?? `exit code ${exitCode ?? "unknown"}`;
+
+const portOf = (url: string): string => {
+  const { port, protocol } = new URL(url);
+  return port || (protocol === "https:" ? "443" : "80");
+};
+
+const maxConnectMs = 1_000;
+
+/** Whether something accepts connections at this address. */
+export const listens = (url: string, wall: WallClock): Promise<boolean> =>
+  new Promise((resolve) => {
+    const ended = new AbortController();
+    const socket = connect({ host: new URL(url).hostname.replace(/^\[|\]$/g, ""), port: Number(portOf(url)) });
+    const end = (isOpen: boolean) => {
+      ended.abort();
+      socket.destroy();
+      resolve(isOpen);
+    };
+    socket.once("connect", () => end(true)).once("error", () => end(false));
+    void wall.sleep(maxConnectMs, ended.signal).then(() => end(false));
+  });

@@ -1,0 +1,284 @@
+import type { WallClock } from "../../../../base/clock.ts";
+import { responseTimeCheck } from "./behavior-checks.ts";
+import { type Check, type CheckFinding, type CheckRun, describeReply, type Exchange } from "./check.ts";
+import { allChecks } from "./checks.ts";
+import type { Deliveries } from "./deliveries.ts";
+import { genuineCheck } from "./genuine-checks.ts";
+import type { Probe } from "./probe.ts";
+import { probeCheck } from "./probe-checks.ts";
+import type { ReceiverProcess } from "./receiver-process.ts";
+import { createSender, type Delivery, hasSucceeded, hasTimedOut, isAccepted, type Reply } from "./sender.ts";
+
+/** Result of one check. */
+export interface CheckedItem extends CheckFinding {
+  readonly check: Check;
+  readonly exchanges: readonly Exchange[];
+  readonly durationMs: number;
+  /** How the receiver of --command ended during the check: `exit code 3`. */
+  readonly receiverEnd?: string;
+  /** It ended when the check was made alone, too: the check is why. */
+  readonly endsReceiver?: boolean;
+  /** The time limit alone is why it is not checked. */
+  readonly isCutOff?: boolean;
+}
+
+export interface RunOptions {
+  readonly url: string;
+  readonly checks: readonly Check[];
+  readonly deliveries: Deliveries;
+  readonly retryLate: CheckRun["retryLate"];
+  readonly probe: Probe | undefined;
+  readonly receiver: ReceiverProcess | undefined;
+  readonly wall: WallClock;
+  readonly signal: AbortSignal;
+  /** Time limit of all checks together; later ones are skipped. */
+  readonly maxMs: number;
+  /** Called after each delivery, also of those that are made again. */
+  readonly onExchange: ((check: Check, exchange: Exchange) => void) | undefined;
+  /** Called after each check, in their order. */
+  readonly onChecked: (item: CheckedItem) => Promise<void>;
+}
+
+/** One response may take so long, and a slow receiver is sent this many deliveries at once. */
+const responseTimeoutMs = 5_000;
+const slowerMs = 150;
+const concurrencyOfSlow = 16;
+/** Duration of a check with a probe, if the receiver is slow. */
+const probeMs = 2_000;
+const maxRestarts = 10;
+/** Events of one check have neighboring numbers. One that is made again has others, which the receiver cannot know. */
+const numbersPerCheck = 200;
+const furtherWhenAgain = 100;
+
+/** Runs the checks, and returns their results in order; those that build on a genuine delivery come after it. */
+export async function runChecks(options: RunOptions): Promise<readonly CheckedItem[]> {
+  const { checks, wall, signal, receiver, onChecked, maxMs } = options;
+  const begunAt = wall.monotonicNow();
+  const pace = { bestMs: 0, isSlow: false };
+  const items = new Map<string, CheckedItem>();
+  let restarts = 0;
+  let isRefusing = false;
+  let last: Check | undefined;
+
+  const record = async (item: CheckedItem) => {
+    if (item.exchanges.length > 0) last = item.check;
+    items.set(item.check.id, item);
+    if (checks.includes(item.check)) await onChecked(item);
+  };
+  const skip = (check: Check, detail: string) => record({ ...unmade(check), detail });
+
+  const mustRestart = () => receiver !== undefined && (receiver.end !== undefined || isRefusing);
+
+  /** Of a receiver that responded to the last check, and ended afterwards. */
+  function noteLateEnd(): void {
+    const ended = last && items.get(last.id);
+    if (ended && !ended.receiverEnd && receiver?.end) items.set(ended.check.id, withEnd(ended, receiver.end));
+  }
+
+  /** Starts a receiver again that has ended; false: that has happened too often. */
+  async function restart(): Promise<boolean> {
+    if (restarts === maxRestarts) return false;
+    restarts += 1;
+    isRefusing = false;
+    await receiver!.stop();
+    await receiver!.start();
+    return true;
+  }
+
+  /** What comes of one check; undefined: no delivery of it was taken. */
+  async function attempt(check: Check, further = 0): Promise<CheckedItem | undefined> {
+    const leftMs = maxMs - (wall.monotonicNow() - begunAt);
+    const cutOff = `the time limit of ${maxMs / 1_000} s was reached (--time-limit)`;
+    if (leftMs <= (check.requires === "probe" ? probeMs : 0)) {
+      return { ...unmade(check), detail: cutOff, isCutOff: true };
+    }
+    const item = await makeCheck(check, options, { pace, timeoutMs: Math.min(responseTimeoutMs, leftMs), further });
+    if (isRefused(item)) return undefined;
+    const receiverEnd = isBroken(item) ? await receiver?.endAfterBreak() : receiver?.end;
+    if (receiverEnd !== undefined) return withEnd(item, receiverEnd);
+    if (item.result === "passed" || leftMs >= responseTimeoutMs || !isTooLate(item)) return item;
+    return { ...item, result: "not_checked", detail: cutOff, isCutOff: true };
+  }
+
+  /**
+   * Makes these checks, so many at once. Where the receiver ends, those whose connections broke are made again, each
+   * alone: only so it shows which of them ends it, if one does.
+   */
+  async function make(list: readonly Check[], concurrency = 1): Promise<void> {
+    for (let waiting = list; waiting.length > 0; ) {
+      const left: Check[] = [];
+      const ended: CheckedItem[] = [];
+      noteLateEnd();
+      const hasGivenUp = mustRestart() && !(await restart());
+      await inTurn(waiting, concurrency, signal, async (check) => {
+        const reason = reasonToSkip(check, items, options);
+        if (reason !== undefined) return skip(check, reason);
+        if (hasGivenUp) return skip(check, "the receiver ended again and again");
+        if (mustRestart()) return void left.push(check);
+        const item = await attempt(check);
+        if (item?.receiverEnd) ended.push(item);
+        else if (item) await record(item);
+        else if (!receiver) await skip(check, "the receiver no longer accepts connections");
+        else {
+          isRefusing = true;
+          left.push(check);
+        }
+      });
+      await makeAgain(ended);
+      signal.throwIfAborted();
+      waiting = left;
+    }
+  }
+
+  /** If none of them ends the receiver alone, each counts as one during which it ended. */
+  async function makeAgain(ended: readonly CheckedItem[]): Promise<void> {
+    const again: CheckedItem[] = [];
+    for (const item of ended) {
+      const isRunning = !mustRestart() || (await restart());
+      const repeated = isRunning ? await attempt(item.check, furtherWhenAgain) : undefined;
+      again.push(repeated?.receiverEnd ? endedAgain(repeated) : (repeated ?? item));
+    }
+    const isExplained = again.some(({ endsReceiver }) => endsReceiver);
+    for (const item of isExplained ? again : ended) await record(item);
+  }
+
+  const first = await makeGenuine(options, pace);
+  const firstEnd = isBroken(first) ? await receiver?.endAfterBreak() : receiver?.end;
+  await record(firstEnd === undefined ? first : withEnd(first, firstEnd));
+  if (checks.includes(responseTimeCheck)) await make([responseTimeCheck]);
+  if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await make([probeCheck]);
+  const others = checks.filter((check) => !items.has(check.id));
+  // Sequential checks need the results of earlier ones.
+  const single = others.filter(({ expects, requires }) => expects !== "other" && requires === undefined);
+  await make(single, pace.bestMs >= slowerMs ? concurrencyOfSlow : 1);
+  await make(others.filter((check) => !single.includes(check)));
+  noteLateEnd();
+  signal.throwIfAborted();
+  return allChecks.flatMap((check) => items.get(check.id) ?? []);
+}
+
+const unmade = (check: Check) => ({ check, result: "not_checked" as const, exchanges: [], durationMs: 0 });
+
+/** A response is no success where the receiver has ended with it. */
+const withEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
+  ...item,
+  result: "failed",
+  detail: `the receiver ended with ${receiverEnd} during this check`,
+  receiverEnd,
+});
+
+/** A rejection that ends the receiver each time stays a warning. */
+const endedAgain = (item: CheckedItem): CheckedItem => ({
+  ...item,
+  result:
+    item.check.expects === "reject" && !item.exchanges.some(({ reply }) => hasSucceeded(reply)) ? "warning" : "failed",
+  endsReceiver: true,
+});
+
+/** The first deliveries: their duration decides how the others are sent. */
+async function makeGenuine(options: RunOptions, pace: { bestMs: number; isSlow: boolean }): Promise<CheckedItem> {
+  const made = await makeCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs });
+  const [first] = made.exchanges;
+  pace.bestMs = first?.reply.durationMs ?? 0;
+  // The first request of a program that has just started is not a measure.
+  if (pace.bestMs >= slowerMs && first?.reply.error === undefined) {
+    const again = await makeCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs, further: 1 });
+    pace.bestMs = Math.min(pace.bestMs, again.exchanges[0]?.reply.durationMs ?? pace.bestMs);
+  }
+  pace.isSlow = pace.bestMs >= 2 * slowerMs;
+  return made;
+}
+
+interface CheckOptions {
+  readonly pace: CheckRun["pace"];
+  readonly timeoutMs: number;
+  readonly further?: number;
+}
+
+async function makeCheck(
+  check: Check,
+  options: RunOptions,
+  { pace, timeoutMs, further: skipped = 0 }: CheckOptions,
+): Promise<CheckedItem> {
+  const { url, deliveries, retryLate, probe, wall, signal } = options;
+  const onReply = (delivery: Delivery, reply: Reply) => options.onExchange?.(check, { delivery, reply });
+  const sender = createSender({ url, wall, signal, timeoutMs, onReply });
+  const exchanges: Exchange[] = [];
+  const begunAt = wall.monotonicNow();
+  const position = allChecks.indexOf(check) + 1;
+  const finding = await check.run({
+    deliveries,
+    probe,
+    pace,
+    numberOf: (further = 0) => position * numbersPerCheck + further + skipped,
+    async send(delivery) {
+      const place = exchanges.push({ delivery, reply: noReply }) - 1;
+      const reply = await sender(delivery);
+      exchanges[place] = { delivery, reply };
+      return reply;
+    },
+    async retryLate(number) {
+      const sent = await retryLate(number);
+      exchanges.push(sent);
+      return sent;
+    },
+  });
+  signal.throwIfAborted();
+  const isInconclusive = finding.result !== "passed" && isTooLate({ exchanges }) && pace.isSlow;
+  return {
+    check,
+    ...(isInconclusive ? ({ result: "not_checked", detail: "the receiver is too slow for it" } as const) : finding),
+    exchanges,
+    durationMs: wall.monotonicNow() - begunAt,
+  };
+}
+
+/** Whether no status came in time: one of 2xx to a forged delivery proves what it proves. */
+const isTooLate = ({ exchanges }: Pick<CheckedItem, "exchanges">): boolean =>
+  exchanges.some(({ reply }) => hasTimedOut(reply));
+
+/** Whether a connection broke, as it does when the receiver ends. */
+const isBroken = ({ exchanges }: CheckedItem): boolean =>
+  exchanges.some(({ reply }) => ["closed", "refused", "unreachable"].includes(reply.error?.code ?? ""));
+
+/** An earlier delivery has ended the receiver. */
+const isRefused = ({ exchanges }: CheckedItem): boolean => exchanges[0]?.reply.error?.code === "refused";
+
+const noReply = {
+  status: undefined,
+  error: { code: "unreachable", message: "nothing was received" },
+  durationMs: 0,
+  body: "",
+} as const;
+
+/** The reason why a check would prove nothing, by earlier results. */
+function reasonToSkip(
+  { requires }: Check,
+  items: ReadonlyMap<string, CheckedItem>,
+  options: Pick<RunOptions, "probe">,
+): string | undefined {
+  if (requires === "probe" && !options.probe) return "--probe is not given";
+  const first = items.get(genuineCheck.id)?.exchanges[0]?.reply;
+  if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeReply(first)}`;
+  const probe = items.get(probeCheck.id);
+  if (requires !== "probe" || !probe || probe.result === "passed") return undefined;
+  return probe.result === "not_checked" ? probe.detail : `the probe does not work: ${probe.detail}`;
+}
+
+/** Works through a list, this many at once, in its order. */
+async function inTurn<T>(
+  list: readonly T[],
+  concurrency: number,
+  signal: AbortSignal,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = [...list];
+  const worker = async () => {
+    for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) await work(next);
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+}
+
+/** Whether the receiver took any genuine delivery: otherwise a rejection proves nothing. */
+export const acceptsAny = (items: readonly CheckedItem[]): boolean =>
+  items.some(({ check, exchanges }) => check.expects === "accept" && exchanges.some(({ reply }) => isAccepted(reply)));

@@ -1,0 +1,160 @@
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { WallClock } from "../../../../base/clock.ts";
+
+/** One HTTP request, byte for byte: names of headers are sent as they are written here. */
+export interface Delivery {
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Buffer;
+  /** Sends the body in chunks, without its length. */
+  readonly isChunked?: boolean;
+  /** Sends the bytes before this position first, and the others a moment later. */
+  readonly pauseAt?: number;
+  /** Closes the connection in the middle of the body, or after it, and waits for no response. */
+  readonly hangsUp?: "in-body" | "after-body";
+}
+
+/** The response: a status, unless there was none; an error, unless it was complete. */
+export interface Reply {
+  readonly status: number | undefined;
+  readonly error: { readonly code: ReplyErrorCode; readonly message: string } | undefined;
+  readonly durationMs: number;
+  /** How the body begins. */
+  readonly body: string;
+}
+
+export type ReplyErrorCode = "refused" | "unreachable" | "closed" | "timeout" | "too-large" | "malformed" | "hung-up";
+
+/** Whether a status of 2xx came, whatever became of the rest of the response. */
+export const hasSucceeded = ({ status = 0 }: Reply): boolean => status >= 200 && status < 300;
+
+/** As the service counts it: 2xx, and a complete response. */
+export const isAccepted = (reply: Reply): boolean => reply.error === undefined && hasSucceeded(reply);
+
+/** Whether no status came in time. */
+export const hasTimedOut = ({ status, error }: Reply): boolean => error?.code === "timeout" && status === undefined;
+
+interface SenderOptions {
+  readonly url: string;
+  readonly wall: WallClock;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  /** Called with each delivery and its response. */
+  readonly onReply?: ((delivery: Delivery, reply: Reply) => void) | undefined;
+}
+
+/** How long a body pauses, so that its parts arrive one by one. */
+const pauseMs = 30;
+const maxResponseBytes = 1024 * 1024;
+const maxInformational = 20;
+const shownBytes = 2_000;
+
+/** The way to send deliveries, each over a connection of its own. It always resolves, whatever the receiver does. */
+export const createSender =
+  (options: SenderOptions) =>
+  (delivery: Delivery): Promise<Reply> =>
+    new Promise((resolve) => {
+      const { url, wall, signal, timeoutMs } = options;
+      const begunAt = wall.monotonicNow();
+      const ended = new AbortController();
+      const received: Buffer[] = [];
+      let size = 0;
+      let informational = 0;
+      let status: number | undefined;
+      let request: ClientRequest | undefined;
+
+      const settle = (error?: Reply["error"]) => {
+        if (ended.signal.aborted) return;
+        ended.abort();
+        request?.destroy();
+        const body = Buffer.concat(received).subarray(0, shownBytes).toString("utf8");
+        const reply = { status, error, durationMs: wall.monotonicNow() - begunAt, body };
+        options.onReply?.(delivery, reply);
+        resolve(reply);
+      };
+      const fail = (code: ReplyErrorCode, message: string) => settle({ code, message });
+
+      const read = (response: IncomingMessage) => {
+        status = response.statusCode;
+        response.on("data", (bytes: Buffer) => {
+          if (size < shownBytes) received.push(bytes);
+          size += bytes.length;
+          if (size > maxResponseBytes) fail("too-large", "the response has more than 1 MiB");
+        });
+        response.on("end", () =>
+          response.complete ? settle() : fail("closed", "the connection closed in the response"),
+        );
+        response.on("error", () => fail("closed", "the connection closed in the response"));
+      };
+
+      void wall.sleep(timeoutMs, AbortSignal.any([ended.signal, signal])).then(() => {
+        const what = status === undefined ? "no response" : "the response is not complete";
+        fail("timeout", signal.aborted ? "interrupted" : `${what} after ${timeoutMs / 1_000} s`);
+      });
+      try {
+        request = openRequest(url, delivery);
+      } catch (error) {
+        fail("malformed", (error as Error).message);
+        return;
+      }
+      request.on("response", read);
+      request.on("information", () => {
+        informational += 1;
+        if (informational > maxInformational) fail("malformed", "the receiver sends only 1xx responses");
+      });
+      request.on("upgrade", () => fail("malformed", "the receiver changes the protocol"));
+      request.on("error", (error: NodeJS.ErrnoException) => settle(replyError(error)));
+      void sendBody(request, delivery, wall, ended.signal).then((hasHungUp) => {
+        if (hasHungUp) fail("hung-up", "the sender closed the connection");
+      });
+    });
+
+function openRequest(url: string, { headers, body, isChunked, hangsUp }: Delivery): ClientRequest {
+  const { host, protocol } = new URL(url);
+  const length: [string, string] = isChunked
+    ? ["Transfer-Encoding", "chunked"]
+    : ["Content-Length", String(body.length)];
+  const sent = [["Host", host], ...headers, length, ["Connection", "close"]].flat() as string[];
+  const open = protocol === "https:" ? httpsRequest : httpRequest;
+  const request = open(url, { method: "POST", headers: sent, agent: false });
+  if (hangsUp) request.on("error", () => {});
+  return request;
+}
+
+/** Resolves with true if the sender was to hang up, once that is due. */
+async function sendBody(
+  request: ClientRequest,
+  { body, pauseAt, isChunked, hangsUp }: Delivery,
+  wall: WallClock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const middle = pauseAt ?? (isChunked || hangsUp === "in-body" ? Math.floor(body.length / 2) : undefined);
+  if (middle !== undefined) {
+    await new Promise<void>((resolve) => {
+      request.write(body.subarray(0, middle), () => resolve());
+      request.once("close", resolve);
+    });
+    await wall.sleep(pauseMs, signal);
+    if (signal.aborted) return false;
+    if (hangsUp === "in-body") return true;
+  }
+  await new Promise<void>((resolve) => {
+    request.end(body.subarray(middle ?? 0), () => resolve());
+    request.once("close", resolve);
+  });
+  if (hangsUp !== "after-body") return false;
+  await wall.sleep(pauseMs, signal);
+  return !signal.aborted;
+}
+
+function replyError({ code = "", message }: NodeJS.ErrnoException): NonNullable<Reply["error"]> {
+  if (code === "ECONNREFUSED") return { code: "refused", message: "connection refused" };
+  if (code === "ECONNRESET" || code === "EPIPE" || code === "ECONNABORTED") {
+    return { code: "closed", message: "the connection closed without a response" };
+  }
+  if (code === "HPE_HEADER_OVERFLOW")
+    return { code: "too-large", message: "the headers of the response are too large" };
+  if (code.startsWith("HPE_")) return { code: "malformed", message: `the response is not HTTP (${code})` };
+  return { code: "unreachable", message: code || message };
+}

@@ -1,0 +1,175 @@
+import type * as z from "zod";
+import type { Attribute } from "../../../api/contracts/shapes.ts";
+import { showTemplateMetadata } from "../../../api/contracts/templates.ts";
+import { ServiceError } from "../../../client/errors.ts";
+import type { Context } from "../../command.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
+import { formatNextCommand } from "../../parse/next-command.ts";
+import { type AnswerCheck, askChoice, askSeveral, askText, askYesNo } from "../../prompt/ask.ts";
+import { findChoices } from "../../prompt/choices.ts";
+import { withSpinner } from "../../prompt/spinner.ts";
+
+type Question = z.output<typeof Attribute>;
+
+/** The declared flags of `contracts create` that this reads. */
+type ContractInput = CommandInputOf<
+  readonly [
+    { readonly flag: "contract-template-id"; readonly type: "integer" },
+    { readonly flag: "set"; readonly type: "text"; readonly repeatable: true },
+  ]
+>;
+
+const date: AnswerCheck = (text) =>
+  (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) || "This must be a date (2031-05-07).";
+const checkWholeNumber: AnswerCheck = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
+const number: AnswerCheck = (text) => (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
+const address: AnswerCheck = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
+const some: AnswerCheck = (text) => text.trim() !== "" || "A value is required (press Ctrl-C to cancel).";
+const list: AnswerCheck = (text) => {
+  try {
+    return Array.isArray(JSON.parse(text)) || "This must be a JSON list.";
+  } catch {
+    return 'This must be a JSON list ([{"item": "Desk"}]).';
+  }
+};
+
+/**
+ * Walks a person through what the chosen template needs: its attributes, then the counterparty. Returns the same input
+ * that --set would have given, and shows it as a command line.
+ */
+export async function askContract(input: ContractInput, context: Context): Promise<ContractInput> {
+  const template_id = Number(input.flags["contract-template-id"]);
+  const { attributes, counter_party_kind } = await withSpinner(context, "Reading the template", async () => {
+    const client = await context.client("contracts");
+    return client.call(showTemplateMetadata, { params: { template_id } }, { signal: context.signal });
+  });
+  const data = await askAttributes(attributes, context);
+  const party = await askCounterparty(counter_party_kind, context);
+  const set = [`contract_data=${JSON.stringify(data)}`, `counter_party_details=${JSON.stringify([party])}`];
+  return withSet(input, set, context);
+}
+
+/**
+ * Asks for input that the service requires by a rejection, because templates do not show it: another template, if that
+ * one cannot be sent for signature, or a signatory of the own side. Returns the input with the answer; undefined if
+ * nothing can be asked.
+ */
+export async function askForRejectedFields(
+  error: unknown,
+  input: ContractInput,
+  context: Context,
+): Promise<ContractInput | undefined> {
+  if (!(error instanceof ServiceError) || error.status !== 400) return undefined;
+  const { message, fields } = error.problem;
+  const set = input.flags.set ?? [];
+  if (fields.some((one) => one.startsWith("contract_template_id"))) {
+    await context.output.warn(`The service rejected the request: ${message}`);
+    const chosen = await askOtherTemplate(input.flags["contract-template-id"], context);
+    if (chosen === undefined) return undefined;
+    return askContract({ ...input, flags: { ...input.flags, "contract-template-id": chosen } }, context);
+  }
+  if (!/creator/i.test(message) || set.some((one) => one.startsWith("signatories="))) return undefined;
+  await context.output.warn(`The service requires more data: ${message}`);
+  const text = (title: string, check: AnswerCheck) => askText(title, context.host, context.signal, check);
+  const own = {
+    name: await text("Name of your signatory:", some),
+    email: await text("Their e-mail address:", address),
+    is_counterparty_signatory: false,
+  };
+  return withSet(input, [...set, `signatories=${JSON.stringify([...counterpartySignatories(set), own])}`], context);
+}
+
+/** A caller that names one signatory has to name them all. */
+function counterpartySignatories(set: readonly string[]): object[] {
+  const given = set.find((one) => one.startsWith("counter_party_details="))!;
+  const [party] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [Awaited<ReturnType<typeof askCounterparty>>];
+  const { first_name, last_name, email } = party.poc_details;
+  const name = `${first_name} ${last_name}`.trim();
+  const counterparty_name = party.organization_name ?? name;
+  return [{ name, email, is_counterparty_signatory: true, counterparty_name }];
+}
+
+/** Lets another template be chosen than those that were rejected; undefined if there is none. */
+async function askOtherTemplate(refused: number | undefined, context: Context): Promise<number | undefined> {
+  const all = await findChoices("contract_template_id", undefined, context, "contracts create");
+  const others = all?.filter(({ value }) => value !== String(refused)) ?? [];
+  if (others.length === 0) return undefined;
+  return Number(await askChoice("Another template:", others, context.host, context.signal));
+}
+
+/** The input with these assignments, shown as the command line that says the same. */
+async function withSet(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
+  const words = ["contracts", "create", "--contract-template-id", String(input.flags["contract-template-id"])];
+  await context.output.note("To run this without prompts:");
+  await context.output.note(`  ${formatNextCommand([...words, ...set.flatMap((one) => ["--set", one])], context)}`);
+  return { ...input, flags: { ...input.flags, set } };
+}
+
+async function askAttributes(attributes: readonly Question[], context: Context): Promise<Record<string, unknown>> {
+  const { host, signal } = context;
+  const required = attributes.filter((one) => one.required && one.default_value == null);
+  const others = attributes.filter((one) => !required.includes(one));
+  const answers: Record<string, unknown> = Object.create(null);
+  for (const one of required) answers[one.variable] = await askAttribute(one, context);
+  if (others.length === 0) return answers;
+  const names = others.map((one) => one.display_label).join(", ");
+  if (!(await askYesNo(`Fill in optional fields (${names})?`, host, signal))) return answers;
+  for (const one of others) {
+    if (await askYesNo(`${one.display_label}?`, host, signal)) answers[one.variable] = await askAttribute(one, context);
+  }
+  return answers;
+}
+
+/** The answer in the shape of its type (DECISIONS.md, F11). */
+async function askAttribute(question: Question, { host, signal }: Context): Promise<unknown> {
+  const { display_label, help_text, type } = question;
+  const title = help_text ? `${display_label} (${help_text}):` : `${display_label}:`;
+  const text = (check: AnswerCheck) => askText(title, host, signal, check);
+  const choices = (question.options ?? []).map(({ label, value }) => ({ name: label, value }));
+  switch (type) {
+    case "boolean":
+      return askYesNo(title.replace(/:$/, "?"), host, signal);
+    case "int":
+      return Number(await text(checkWholeNumber));
+    case "float":
+      return Number(await text(number));
+    case "date":
+      return text(date);
+    case "enum":
+      return choices.length > 0 ? askChoice<unknown>(title, choices, host, signal) : text(some);
+    case "array of options":
+      return askSeveral<unknown>(title, choices, question.required, host, signal);
+    case "array of strings":
+      return (await text(some)).split(",").map((part) => part.trim());
+    case "repeating":
+    case "array of files":
+      return JSON.parse(await text(list));
+    case "string":
+      return text(some);
+  }
+}
+
+async function askCounterparty(kind: "Individual" | "Organisation" | "Both", { host, signal }: Context) {
+  const is_individual =
+    kind === "Both"
+      ? await askChoice(
+          "Who is the counterparty?",
+          [
+            { name: "An organization", value: false },
+            { name: "A person", value: true },
+          ],
+          host,
+          signal,
+        )
+      : kind === "Individual";
+  const text = (title: string, check: AnswerCheck = some) => askText(title, host, signal, check);
+  const organization: { organization_name?: string } = is_individual
+    ? {}
+    : { organization_name: await text("Name of the organization:") };
+  const poc_details = {
+    first_name: await text("First name of the contact:"),
+    last_name: await text("Last name:", () => true),
+    email: await text("E-mail address:", address),
+  };
+  return { is_individual, ...organization, poc_details };
+}

@@ -1,0 +1,150 @@
+import { UsageError } from "../../process/failure.ts";
+
+/** Fields of a command in `svc help --json` that are used. */
+export interface ListedCommand {
+  readonly command: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly positionals: readonly { readonly name: string; readonly optional?: boolean }[];
+  readonly flags: readonly {
+    readonly flag: string;
+    readonly type: string;
+    readonly in?: string;
+    readonly isBase64?: boolean;
+  }[];
+  readonly operation?: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly body?: string;
+  readonly response?: string;
+  readonly confirm?: string;
+}
+
+type Commands = readonly ListedCommand[];
+
+/** Groups that sign people in, or speak for connected apps: not an agent's. */
+const personal: ReadonlySet<string> = new Set([
+  "auth",
+  "oidc",
+  "trial",
+  "invites",
+  "chat-a",
+  "chat-b",
+  "crm-a",
+  "crm-b",
+]);
+
+/** Operations whose responses are secrets as a whole, or arbitrary data of senders. */
+const withheldOperations: ReadonlySet<string> = new Set(["state.export", "clusters.inbox", "emails.blackhole"]);
+
+/** The command of that name: `contracts status` or `contracts.status`. Throws UsageError if there is none. */
+export function namedCommand(commands: Commands, name: string): ListedCommand {
+  const wanted = name.trim().replace(/^svc /, "");
+  const found =
+    commands.find(({ command }) => command === wanted) ?? commands.find(({ operation }) => operation === wanted);
+  if (!found) throw new UsageError(`Operation "${name}" not found`, { hint: "Look for it with the tool find." });
+  return found;
+}
+
+const maxFound = 12;
+
+/** The commands of operations that have to do with all words, or with most of them. */
+export function findCommands(commands: Commands, query: string) {
+  const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
+  const scored = commands
+    .filter(({ operation }) => operation !== undefined)
+    .map((one) => ({ one, score: scoreOf(one, words) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score);
+  return scored
+    .slice(0, maxFound)
+    .map(({ one: { command, summary, operation, method } }) => ({ command, summary, operation, method }));
+}
+
+/** A word of the command counts most; its plural and its beginning count as the word. */
+function scoreOf({ command, summary, description = "", path = "" }: ListedCommand, words: readonly string[]): number {
+  const places = [
+    [command, 4],
+    [summary.toLowerCase(), 2],
+    [`${path} ${description.toLowerCase()}`, 1],
+  ] as const;
+  const scores = words.map((word) => {
+    const stem = word.length > 4 ? word.replace(/(?:ing|ed|es|s|e)$/, "") : word;
+    return Math.max(0, ...places.map(([text, weight]) => (text.includes(stem) ? weight : 0)));
+  });
+  return scores.reduce((sum, one) => sum + one, 0);
+}
+
+/** An agent's input for one call. */
+export interface CallInput {
+  readonly operation: string;
+  readonly params?: Readonly<Record<string, string | number>> | undefined;
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
+  readonly body?: unknown;
+}
+
+/** The command line of one call, and its standard input. Throws UsageError if an agent may not run it. */
+export function callLine(commands: Commands, input: CallInput, allowWrites: boolean) {
+  const listed = namedCommand(commands, input.operation);
+  requireCallable(listed, allowWrites);
+  const { params = {}, query = {}, body } = input;
+  const argv = [
+    ...listed.command.split(" "),
+    ...positionalsOf(listed, params),
+    ...Object.entries(query).flatMap(([name, value]) => flagOf(listed, name, value)),
+    ...(body === undefined ? [] : ["--data", "-"]),
+    ...(listed.confirm === undefined ? [] : ["--yes"]),
+  ];
+  return { argv, stdin: body === undefined ? undefined : JSON.stringify(body) };
+}
+
+/** Why only a person may run a command, not an agent or a scenario file; undefined where they may. */
+export function explainPersonal({ command, operation }: Pick<ListedCommand, "command" | "operation">) {
+  if (operation === undefined) return "It calls no operation. Run it in a shell.";
+  return personal.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
+}
+
+function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
+  const { command, operation, response, method, confirm, body } = listed;
+  const byHand = (hint: string) => new UsageError(`svc ${command} cannot be called by an agent`, { hint });
+  const personalReason = explainPersonal(listed);
+  if (personalReason !== undefined) throw byHand(personalReason);
+  if (operation !== undefined && withheldOperations.has(operation)) throw byHand("Its response holds secrets.");
+  if ((response !== "json" && response !== "empty") || body === "raw" || body === "stream") {
+    throw byHand("It sends or returns something else than JSON. Run it in a shell.");
+  }
+  if (confirm === "name") throw byHand("A person has to confirm it by name.");
+  if (method !== "GET" && !allowWrites) {
+    throw new UsageError(`svc ${command} changes something, and this server only reads`, {
+      hint: "A person may start it with svc mcp --allow-writes.",
+    });
+  }
+}
+
+function positionalsOf({ positionals }: ListedCommand, params: NonNullable<CallInput["params"]>): string[] {
+  const left = new Map(Object.entries(params).map(([name, value]) => [name.replaceAll("-", "_"), String(value)]));
+  const given = positionals.flatMap(({ name, optional }) => {
+    const value = left.get(name.replaceAll("-", "_"));
+    left.delete(name.replaceAll("-", "_"));
+    if (value === undefined && optional) return [];
+    if (value === undefined || value === "") throw new UsageError(`params.${name} is required`);
+    if (value.startsWith("-")) throw new UsageError(`params.${name} must not begin with a hyphen, got "${value}"`);
+    return [value];
+  });
+  const [unknown] = left.keys();
+  if (unknown !== undefined) throw new UsageError(`params has no field "${unknown}"`);
+  return given;
+}
+
+/** Only flags of the request: other flags choose services, files and formats. */
+function flagOf({ flags }: ListedCommand, name: string, value: unknown): string[] {
+  const spelt = name.replaceAll("_", "-");
+  const found = flags.find(({ flag, in: place }) => flag === spelt && (place === "query" || place === "headers"));
+  if (!found || found.isBase64) throw new UsageError(`query has no field "${name}"`);
+  const { flag, type } = found;
+  const values = Array.isArray(value) ? value : [value];
+  return values.map((one) => {
+    if (type === "switch" || type === "boolean") return one === false ? `--no-${flag}` : `--${flag}`;
+    return `--${flag}=${typeof one === "object" ? JSON.stringify(one) : String(one)}`;
+  });
+}

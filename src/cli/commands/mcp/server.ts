@@ -1,0 +1,58 @@
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import type { Context } from "../../command.ts";
+import { UsageError } from "../../process/failure.ts";
+import { type Answer, errorAnswer, Runner } from "./runner.ts";
+import { type Tool, toolsFor } from "./tools.ts";
+import { LineTransport, problemsOf } from "./transport.ts";
+
+/** Serves the tools on the streams of the host, until standard input ends or the run is stopped. */
+export async function serve(context: Context, { allowWrites }: { readonly allowWrites: boolean }): Promise<void> {
+  const { host, signal } = context;
+  const runner = new Runner(context);
+  const tools = toolsFor(allowWrites);
+  const server = new Server({ name: "svc", version: host.version }, { capabilities: { tools: {} } });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listTool) }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }) => {
+    const tool = tools.find((one) => one.name === name);
+    const { text, isError } = tool
+      ? await answerOf(tool, given, runner)
+      : errorAnswer(new UsageError(`Unknown tool "${name}".`));
+    return { content: [{ type: "text", text }], isError };
+  });
+  const ended = new Promise<void>((resolve) => {
+    server.onclose = resolve;
+    host.stdin.once("end", resolve);
+    host.stdin.once("close", resolve);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  const transport = new LineTransport(host.stdin, host.stdout);
+  await server.connect(transport);
+  await ended;
+  await transport.answered();
+  await runner.idle();
+  await server.close();
+  signal.throwIfAborted();
+}
+
+/** The announced form. Parts that every schema would repeat are omitted: agents pay for each byte. */
+function listTool({ name, description, input, readOnly }: Tool) {
+  const { $schema: _, additionalProperties: __, ...schema } = z.toJSONSchema(input, { io: "input" });
+  return {
+    name,
+    description,
+    inputSchema: { ...schema, type: "object" as const },
+    annotations: { readOnlyHint: readOnly },
+  };
+}
+
+async function answerOf(tool: Tool, given: unknown, runner: Runner): Promise<Answer> {
+  const read = tool.input.safeParse(given ?? {});
+  if (!read.success) return errorAnswer(new UsageError(problemsOf(read.error)));
+  try {
+    return await tool.run(read.data, runner);
+  } catch (error) {
+    return errorAnswer(error);
+  }
+}

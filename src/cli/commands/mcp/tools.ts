@@ -1,0 +1,191 @@
+import { z } from "zod";
+import { dictionary } from "../../../api/shapes.ts";
+import { UsageError } from "../../process/failure.ts";
+import { callLine, findCommands, namedCommand } from "./operations.ts";
+import { type Answer, dataAnswer, type Runner } from "./runner.ts";
+
+/** One tool of the server. Its input is checked before it runs. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly input: z.ZodObject;
+  /** Whether it changes nothing, as this server offers it. */
+  readonly readOnly: boolean;
+  run(input: Readonly<Record<string, unknown>>, runner: Runner): Promise<Answer>;
+}
+
+/** The tool as it is; its code gets the types of its input. */
+const tool = <Shape extends z.ZodRawShape>(
+  name: string,
+  description: string,
+  shape: Shape,
+  readOnly: boolean,
+  run: (input: z.infer<z.ZodObject<Shape>>, runner: Runner) => Promise<Answer>,
+): Tool => ({ name, description, input: z.object(shape).strict(), readOnly, run: run as unknown as Tool["run"] });
+
+const text = z.string();
+const optional = z.string().optional();
+
+const find = tool("find", "Find operations by words", { query: text }, true, async ({ query }, runner) =>
+  dataAnswer(findCommands(await runner.commands(), query)),
+);
+
+const describe = tool(
+  "describe",
+  "Show fields, examples and path of an operation (id or command)",
+  { operation: text },
+  true,
+  async ({ operation }, runner) => dataAnswer(namedCommand(await runner.commands(), operation)),
+);
+
+const call = (allowWrites: boolean) =>
+  tool(
+    "call",
+    allowWrites ? "Call an operation" : "Call an operation that reads",
+    {
+      operation: text,
+      params: dictionary(z.union([z.string(), z.number()])).optional(),
+      query: dictionary(z.unknown()).optional(),
+      ...(allowWrites && { body: z.unknown().optional() }),
+    },
+    !allowWrites,
+    async (input, runner) => {
+      const { argv, stdin } = callLine(await runner.commands(), input, allowWrites);
+      return runner.run(argv, stdin);
+    },
+  );
+
+const contractStatus = tool(
+  "contract",
+  "Show the status of a contract",
+  { id: text.describe("T-1") },
+  true,
+  async ({ id }, runner) => runner.run(["contracts", "status", word(id, "id")]),
+);
+
+/** The steps to that status from creation; the last response is that of its status. */
+const contractJourney = tool(
+  "contract",
+  "Lead a contract to a status, or create a sample; answers its status",
+  { id: optional.describe("T-1; omit to create"), to: z.enum(["DRAFT", "SIGN", "EXECUTED"]).optional() },
+  false,
+  async ({ id: given, to }, runner) => {
+    const id = given === undefined ? await createSample(runner) : word(given, "id");
+    if (typeof id !== "string") return id;
+    for (let steps = 0; to !== undefined && steps < maxSteps; steps += 1) {
+      const answer = await runner.run(["contracts", "status", id]);
+      if (answer.isError) return answer;
+      const next = nextStep(JSON.parse(answer.text).contract_status, to, id);
+      if (next === undefined) return answer;
+      const moved = await runner.run(next);
+      if (moved.isError) return moved;
+    }
+    return runner.run(["contracts", "status", id]);
+  },
+);
+
+/** More signatories than any contract of the emulator has. */
+const maxSteps = 20;
+
+/** Undefined if it is there, or no step leads there. */
+function nextStep(status: string, to: string, id: string): string[] | undefined {
+  if (status === to || to === "DRAFT") return undefined;
+  if (status === "DRAFT") return ["contracts", "send", id];
+  return status === "SIGN" ? ["emulator", "sign", id] : undefined;
+}
+
+async function createSample(runner: Runner): Promise<string | Answer> {
+  const { contractDocument } = await import("../example-contract.ts");
+  const created = await runner.run(["contracts", "create", "--data", "-"], JSON.stringify(contractDocument));
+  return created.isError ? created : String(JSON.parse(created.text).id);
+}
+
+const clockShown = tool("clock", "Show virtual time and what is due next", {}, true, async (_, runner) =>
+  runner.run(["emulator", "clock"]),
+);
+
+const clockMoved = tool(
+  "clock",
+  "Show virtual time, or advance it: what becomes due runs",
+  { by: optional.describe("PT2H35M"), to: optional.describe("ISO 8601"), until_idle: z.boolean().optional() },
+  false,
+  async ({ by, to, until_idle }, runner) => {
+    const flags = [
+      ...(by === undefined ? [] : [`--by=${by}`]),
+      ...(to === undefined ? [] : [`--to=${to}`]),
+      ...(until_idle ? ["--until-idle"] : []),
+    ];
+    return runner.run(flags.length === 0 ? ["emulator", "clock"] : ["emulator", "clock", "advance", ...flags]);
+  },
+);
+
+const trace = tool(
+  "trace",
+  "Show what caused something and what followed",
+  { ref: text.describe("T-1, request:12, delivery:3") },
+  true,
+  async ({ ref }, runner) => runner.run(["emulator", "trace", word(ref, "ref")]),
+);
+
+const why = tool(
+  "why",
+  "Diagnose webhooks that fail",
+  { webhook: optional.describe("ID, URL or title") },
+  true,
+  async ({ webhook }, runner) =>
+    runner.run(["webhooks", "why", ...(webhook === undefined ? [] : [word(webhook, "webhook")])]),
+);
+
+const snapshots = tool("snapshot", "List snapshots of the emulator", {}, true, async (_, runner) =>
+  runner.run(["emulator", "snapshot", "list"]),
+);
+
+const snapshot = tool(
+  "snapshot",
+  "List, save, restore or compare snapshots of the emulator",
+  { action: z.enum(["list", "save", "restore", "diff"]), name: optional },
+  false,
+  async ({ action, name }, runner) => {
+    if (action === "list") return runner.run(["emulator", "snapshot", "list"]);
+    if (name === undefined) throw new UsageError("name is required");
+    const replace = action === "save" ? ["--replace"] : [];
+    return runner.run(["emulator", "snapshot", action, word(name, "name"), ...replace]);
+  },
+);
+
+const requests = tool(
+  "requests",
+  "List requests that the emulator received, newest first",
+  { status: z.number().int().optional(), operation: optional, limit: z.number().int().optional() },
+  true,
+  async ({ status, operation, limit = 20 }, runner) =>
+    runner.run([
+      "emulator",
+      "requests",
+      `--limit=${limit}`,
+      ...(status === undefined ? [] : [`--status=${status}`]),
+      ...(operation === undefined ? [] : [`--operation=${operation}`]),
+    ]),
+);
+
+/** Sends to the receiver whatever it has to reject. */
+const certify = tool(
+  "certify",
+  "Grade a webhook receiver: sends it good and bad deliveries",
+  { to: text.describe("URL"), hmac_key_file: text },
+  false,
+  async ({ to, hmac_key_file }, runner) =>
+    runner.run(["webhooks", "certify", `--to=${to}`, `--hmac-key-file=${hmac_key_file}`]),
+);
+
+/** An agent's word is a value, never a flag. */
+function word(value: string, name: string): string {
+  if (value === "" || value.startsWith("-")) throw new UsageError(`${name} must be a name, got "${value}"`);
+  return value;
+}
+
+/** The tools of a server that only reads, or of one that may change something. */
+export const toolsFor = (allowWrites: boolean): readonly Tool[] =>
+  allowWrites
+    ? [find, describe, call(true), contractJourney, clockMoved, trace, why, snapshot, requests, certify]
+    : [find, describe, call(false), contractStatus, clockShown, trace, why, snapshots, requests];

@@ -1,0 +1,157 @@
+import type { FlagSpec } from "../../../../derive/command-spec.ts";
+import type { CommandInput, CommandInputOf } from "../../../parse/declaration.ts";
+import { UsageError } from "../../../process/failure.ts";
+import { parseShard } from "./input/distinct.ts";
+import { detectFormat, type InputFormat, inputFormats } from "./input/format.ts";
+import { emailHashings } from "./input/identifiers.ts";
+
+/** Flags of every command that works through an input in batches. */
+export const bulkFlags = (batchSize: number) =>
+  [
+    {
+      flag: "input-format",
+      type: "text",
+      placeholder: "FORMAT",
+      choices: inputFormats,
+      description: "Format of the rows (default: by the file extension; otherwise csv with --column, lines without)",
+    },
+    {
+      flag: "delimiter",
+      type: "text",
+      placeholder: "CHAR",
+      description: "Delimiter of CSV cells, such as ';' or tab (default: a comma)",
+    },
+    {
+      flag: "batch-size",
+      type: "integer",
+      least: 1,
+      description: "Identifiers in one request",
+      default: batchSize,
+    },
+    {
+      flag: "concurrency",
+      type: "integer",
+      least: 1,
+      description: "Concurrent requests",
+      default: defaultConcurrency,
+    },
+    { flag: "skip-invalid", type: "switch", description: "Skip invalid rows and exit 3" },
+    {
+      flag: "max-errors",
+      type: "text",
+      placeholder: "N|P%",
+      description: "Skip rows that are invalid or rejected (413, 422), up to this many",
+    },
+    { flag: "errors-out", type: "text", placeholder: "FILE", description: "Write failed rows to a CSV file" },
+    {
+      flag: "report",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write a report of the job, as .html or .csv",
+    },
+    {
+      flag: "results",
+      type: "text",
+      placeholder: "WHICH",
+      choices: ["errors", "all"],
+      description: "Rows to store in the results; all also adds the previous cluster if it can be looked up",
+      default: "errors",
+    },
+    {
+      flag: "verify",
+      type: "switch",
+      description: "Look up each identifier after its request; a mismatch counts as failed",
+    },
+    {
+      flag: "shard",
+      type: "text",
+      placeholder: "I/N",
+      description: "Process only this share of the rows, such as 3/16",
+    },
+    {
+      flag: "plan-out",
+      type: "text",
+      placeholder: "FILE",
+      description: "Write the plan to a file without sending anything",
+    },
+    {
+      flag: "apply",
+      type: "text",
+      placeholder: "FILE",
+      description: "Apply a plan without a prompt; fails if the input or the target has changed",
+    },
+  ] as const satisfies readonly FlagSpec[];
+
+/** Flags of commands that accept e-mail addresses. */
+export const hashFlag = {
+  flag: "hash",
+  type: "text",
+  placeholder: "HOW",
+  choices: emailHashings,
+  description: "How e-mail addresses are sent; none sends them unchanged",
+  default: "sha256",
+} as const satisfies FlagSpec;
+
+export const defaultConcurrency = 6;
+
+/** `dry-run` is a flag of the derived commands. */
+export type BulkInput = CommandInputOf<
+  readonly [...ReturnType<typeof bulkFlags>, typeof hashFlag, { readonly flag: "dry-run"; readonly type: "switch" }]
+>;
+
+/**
+ * Values of the flags, most of which a plan stores. `column` is the one that a flag names, which rows of plain lines do
+ * not have.
+ */
+export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: number, column?: string) => ({
+  ...notationOf(flags, path, column),
+  hash: flags.hash ?? "sha256",
+  batch_size: flags["batch-size"] ?? batchSize,
+  concurrency: resolveConcurrency(flags),
+  skip_invalid: flags["skip-invalid"] === true,
+  max_errors: flags["max-errors"] ?? null,
+  errorsOut: flags["errors-out"],
+  report: flags.report,
+  verify: flags.verify === true,
+  results: flags.results ?? "errors",
+  shard: flags.shard === undefined ? null : parseShard(flags.shard),
+  planOut: flags["plan-out"],
+  dryRun: flags["dry-run"] === true,
+});
+
+function notationOf(
+  { "input-format": named, delimiter: given }: BulkInput["flags"],
+  path: string,
+  column: string | undefined,
+): { readonly format: InputFormat; readonly format_guessed: boolean; readonly delimiter: string | null } {
+  const byName = named ?? detectFormat(path);
+  const hasCells = column !== undefined || given !== undefined;
+  // A pipe has no file extension.
+  const format = named === undefined && byName === "lines" && hasCells ? "csv" : byName;
+  if (column !== undefined && format === "lines") {
+    throw new UsageError("--column requires csv, tsv or ndjson: plain lines have no columns");
+  }
+  const format_guessed = named === undefined;
+  if (given === undefined) return { format, format_guessed, delimiter: null };
+  if (format !== "csv") {
+    throw new UsageError("--delimiter requires csv", { hint: "If the rows are CSV, add --input-format csv." });
+  }
+  return { format, format_guessed, delimiter: delimiterOf(given) };
+}
+
+function delimiterOf(given: string): string {
+  const delimiter = ["tab", "\\t"].includes(given) ? "\t" : given;
+  if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
+  throw new UsageError(`--delimiter must be one character (no quote or line break) or tab, got "${given}"`);
+}
+
+export const resolveConcurrency = (flags: { readonly concurrency?: number }, fallback = defaultConcurrency): number =>
+  flags.concurrency ?? fallback;
+
+const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);
+
+/** A plan is complete: other flags for its decisions are rejected. */
+export function rejectFlagsWithApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: CommandInput): void {
+  const other = declared.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
+  if (other) throw new UsageError(`--${other.flag} cannot be used with --apply`);
+}

@@ -1,0 +1,139 @@
+import { createHash } from "node:crypto";
+import { UsageError } from "../../../../process/failure.ts";
+import type { FinishedBatches } from "../log/log-file.ts";
+import type { IdentifierCounter, RowGroup } from "./distinct.ts";
+import type { IdentifierKind } from "./identifiers.ts";
+
+/** A row with its number in the input. */
+export interface Row {
+  readonly number: number;
+  readonly text: string;
+}
+
+/** A row that is no identifier. */
+export interface InvalidRow extends Row {
+  readonly problem: string;
+}
+
+/** One call: as many rows of the input as a batch holds, one after the other. */
+export interface Batch {
+  /** From 0. The same rows are always in the batch of the same index, whichever of them are identifiers. */
+  readonly index: number;
+  /** How many of them are identifiers. */
+  readonly count: number;
+  /** The rows that are identifiers; made when asked for, which is seldom. */
+  readonly rows: () => Row[];
+  /** The request body; created when it is sent, so that it does not live long. */
+  readonly values: () => string[];
+  readonly invalid: readonly InvalidRow[];
+  /** Hash of all rows up to the last of this batch, if requested. */
+  readonly digest: string | undefined;
+}
+
+export interface BatchOptions {
+  readonly size: number;
+  readonly kind: IdentifierKind;
+  /** Counts those of the batches that are not finished. */
+  readonly counter?: IdentifierCounter | undefined;
+  /** Batches that were finished before; they are skipped. */
+  readonly finished: FinishedBatches;
+  /** A pipe has no other identity: each batch carries a rolling digest, compared where one is known. */
+  readonly rolling: boolean;
+}
+
+/**
+ * Groups rows to batches. Throws a UsageError if the rows of finished batches have changed, or are not complete: later
+ * rows would be lost unnoticed.
+ */
+export async function* groupIntoBatches(
+  groups: AsyncIterable<RowGroup>,
+  batching: BatchOptions,
+): AsyncGenerator<Batch> {
+  const { size } = batching;
+  let digest = "";
+  let index = 0;
+  let pending = new RawBatch();
+  const finish = (): Batch | undefined => {
+    if (batching.rolling) digest = createHash("sha256").update(digest).update(pending.texts.join("\n")).digest("hex");
+    const batch = batching.finished.has(index) ? undefined : pending.validated(index, digest || undefined, batching);
+    const known = batching.finished.digestOf(index);
+    if (batch === undefined && known !== undefined && known !== digest) throw otherRows("finished rows have changed");
+    index += 1;
+    pending = new RawBatch();
+    return batch;
+  };
+  for await (const { first, texts, problems, empty } of groups) {
+    for (let i = 0; i < texts.length; i += 1) {
+      if (texts[i] === "") continue;
+      if (empty?.has(i)) {
+        pending.addEmpty({ number: first + i, text: texts[i]!, problem: problems!.get(i)! });
+        continue;
+      }
+      pending.add(first + i, texts[i]!, problems?.get(i));
+      if (pending.texts.length < size) continue;
+      const batch = finish();
+      if (batch) yield batch;
+    }
+  }
+  const last = pending.isBegun ? finish() : undefined;
+  if (last) yield last;
+  if (index < batching.finished.end) throw otherRows("the input ends before those rows");
+}
+
+const otherRows = (difference: string): Error =>
+  new UsageError(`The rows differ from those that this job started with: ${difference}.`, {
+    hint: "Pipe the same rows again from the beginning. Finished rows are skipped.",
+  });
+
+class RawBatch {
+  readonly texts: string[] = [];
+  readonly #numbers: number[] = [];
+  readonly #problems = new Map<number, string>();
+
+  /** They do not count towards the size of the batch. */
+  readonly #empty: InvalidRow[] = [];
+
+  get isBegun(): boolean {
+    return this.texts.length > 0 || this.#empty.length > 0;
+  }
+
+  addEmpty(row: InvalidRow): void {
+    this.#empty.push(row);
+  }
+
+  add(number: number, text: string, problem: string | undefined): void {
+    if (problem !== undefined) this.#problems.set(this.texts.length, problem);
+    this.#numbers.push(number);
+    this.texts.push(text);
+  }
+
+  validated(index: number, digest: string | undefined, { kind, counter }: BatchOptions): Batch {
+    const { problem, value } = kind;
+    const { texts } = this;
+    const invalid: InvalidRow[] = [];
+    for (let i = 0; i < texts.length; i += 1) {
+      const text = texts[i]!;
+      const why = this.#problems.get(i) ?? problem(text);
+      if (why !== undefined) invalid.push({ number: this.#numbers[i]!, text, problem: why });
+      else counter?.add(text);
+    }
+    const count = texts.length - invalid.length;
+    if (this.#empty.length > 0) {
+      invalid.push(...this.#empty);
+      invalid.sort((a, b) => a.number - b.number);
+    }
+    return {
+      index,
+      count,
+      rows: () => this.#rowsBut(invalid),
+      values: () => (invalid.length === 0 ? texts : this.#rowsBut(invalid).map(({ text }) => text)).map(value),
+      invalid,
+      digest,
+    };
+  }
+
+  #rowsBut(invalid: readonly InvalidRow[]): Row[] {
+    const left = new Set(invalid.map(({ number }) => number));
+    return this.texts.map((text, i) => ({ number: this.#numbers[i]!, text })).filter(({ number }) => !left.has(number));
+  }
+}

@@ -1,0 +1,178 @@
+import { isUtf8 } from "node:buffer";
+import { createHash, type Hash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { pipeline, Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { openInput, requireFile } from "../../../../parse/body.ts";
+import type { Host } from "../../../../process/host.ts";
+import { OtherFormatError } from "./format.ts";
+import { createUnreadableInputError } from "./identifiers.ts";
+
+/** Larger pieces make fewer turns of the event loop, and leave more to collect: memory would reach 150 MB. */
+const pieceBytes = 64 * 1_024;
+
+export const fileBytes = (path: string): AsyncIterable<Uint8Array> =>
+  createReadStream(path, { highWaterMark: pieceBytes });
+
+/** Distinguishes an input from a changed one. */
+export interface Fingerprint {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** Passes bytes on, and knows their fingerprint when they are at their end. */
+export class FingerprintedBytes implements AsyncIterable<Uint8Array> {
+  readonly #source: AsyncIterable<Uint8Array>;
+  readonly #sum: Hash = createHash("sha256");
+  #bytes = 0;
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#source = source;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for await (const piece of this.#source) {
+      this.#sum.update(piece);
+      this.#bytes += piece.byteLength;
+      yield piece;
+    }
+  }
+
+  /** Call it once, at the end. */
+  fingerprint(): Fingerprint {
+    return { bytes: this.#bytes, sha256: this.#sum.digest("hex") };
+  }
+}
+
+/** First bytes of files that people mistake for tables of text. */
+const binaries: ReadonlyMap<string, Buffer> = new Map([
+  ["an Excel workbook (.xlsx) or another ZIP archive", Buffer.from("PK\x03\x04")],
+  ["an Excel workbook (.xls) or another Office document", Buffer.from([0xd0, 0xcf, 0x11, 0xe0])],
+]);
+
+const saveAsCsv = "Save it as “CSV UTF-8” and use that file.";
+
+/** Plain bytes; gzip is recognised by its first two. */
+export async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const iterator = input[Symbol.asyncIterator]();
+  let begin = Buffer.alloc(0);
+  while (begin.byteLength < 4) {
+    const next = await iterator.next();
+    if (next.done) break;
+    begin = Buffer.concat([begin, next.value]);
+  }
+  const whole = (async function* () {
+    if (begin.byteLength > 0) yield begin;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  })();
+  const [kind] = [...binaries].find(([, magic]) => begin.subarray(0, 4).equals(magic)) ?? [];
+  if (kind !== undefined) throw new OtherFormatError(`The input is ${kind}, not text.`, { flags: [], hint: saveAsCsv });
+  if (begin[0] !== 0x1f || begin[1] !== 0x8b) {
+    yield* whole;
+    return;
+  }
+  const gunzip = createGunzip({ chunkSize: pieceBytes });
+  pipeline(Readable.from(whole), gunzip, () => {});
+  try {
+    yield* gunzip;
+  } catch (cause) {
+    throw createUnreadableInputError("The gzip file is damaged or truncated", { cause });
+  }
+}
+
+const newline = 0x0a;
+
+/** Bytes are not UTF-8. The row counter adds their encoding: `utf8Trouble`. */
+class NotUtf8 extends Error {
+  /** The encoding's name for `iconv`, as far as it can be guessed. */
+  readonly encoding: string;
+
+  constructor(encoding: string) {
+    super("not UTF-8");
+    this.encoding = encoding;
+  }
+}
+
+/**
+ * The same bytes, cut between characters. Fails if they are not UTF-8, after it has forwarded the whole lines before
+ * that: decoded regardless, different identifiers would become the same one, and their hashes would match no user.
+ */
+export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let rest: Uint8Array = Buffer.alloc(0);
+  let encoding: string | undefined;
+  for await (const piece of input) {
+    const bytes =
+      rest.byteLength > 0
+        ? Buffer.concat([rest, piece])
+        : Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    encoding ??= encodingOf(bytes);
+    const end = endOfCharacters(bytes);
+    const whole = bytes.subarray(0, end);
+    if (!isUtf8(whole)) {
+      const lines = linesBeforeTrouble(whole);
+      if (lines.byteLength > 0) yield lines;
+      throw new NotUtf8(encoding);
+    }
+    rest = bytes.subarray(end);
+    if (end > 0) yield whole;
+  }
+  if (rest.byteLength > 0) throw new NotUtf8(encoding!);
+}
+
+/** By the byte order mark; else the most common encoding of files that are not UTF-8. */
+const encodingOf = (bytes: Buffer): string =>
+  ["fffe", "feff"].includes(bytes.toString("hex", 0, 2)) ? "UTF-16" : "WINDOWS-1252";
+
+/** Offset of the last character, if it continues in the next piece. */
+function endOfCharacters(bytes: Buffer): number {
+  const { length } = bytes;
+  for (let back = 1; back <= 3 && back <= length; back += 1) {
+    const byte = bytes[length - back]!;
+    if (byte < 0x80) break;
+    if (byte < 0xc0) continue;
+    const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return needed > back ? length - back : length;
+  }
+  return length;
+}
+
+function linesBeforeTrouble(bytes: Buffer): Buffer {
+  for (let at = 0; ; ) {
+    const end = bytes.indexOf(newline, at) + 1;
+    if (end === 0 || !isUtf8(bytes.subarray(at, end))) return bytes.subarray(0, at);
+    at = end;
+  }
+}
+
+/** The same in words, if it is in that row; other errors stay as they are. */
+export function toUtf8Error(cause: unknown, row: number): unknown {
+  if (!(cause instanceof NotUtf8)) return cause;
+  const hint = `Convert it to UTF-8. From ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;
+  return createUnreadableInputError(`Row ${row} is not UTF-8`, { hint, cause });
+}
+
+/** Source of the rows of a run. */
+export interface InputSource {
+  /** Absolute; `-` for what can be read only once: standard input, a named pipe, a process substitution. */
+  readonly path: string;
+  /** `standard input`, or as it was typed. */
+  readonly name: string;
+  readonly open: () => AsyncIterable<Uint8Array>;
+}
+
+/** The rows that a command line names. Throws UsageError if there is nothing to read. */
+export async function openInputSource(host: Host, named: string, place: string): Promise<InputSource> {
+  if (named === "-") {
+    const open = async function* () {
+      yield* await openInput(host, named, place);
+    };
+    return { path: "-", name: "standard input", open };
+  }
+  const path = await requireFile(host, named, place);
+  const isLasting = (await stat(path)).isFile() && !ofThisProcess.test(path);
+  return { path: isLasting ? path : "-", name: named, open: () => fileBytes(path) };
+}
+
+/** Names of open files, whatever they lead to: the rows will not be there later. */
+const ofThisProcess = /^\/(dev\/(stdin$|fd\/)|proc\/[^/]+\/fd\/)/;

@@ -1,0 +1,156 @@
+import { UsageError } from "../../../../process/failure.ts";
+import type { IdentifierKind } from "./identifiers.ts";
+
+/** Counts different identifiers. */
+export class IdentifierCounter {
+  readonly #kind: IdentifierKind;
+  readonly #keys = new DistinctCounter();
+  #hasAddress = false;
+  #hasDigest = false;
+
+  constructor(kind: IdentifierKind) {
+    this.#kind = kind;
+  }
+
+  add(text: string): void {
+    const { form, key } = this.#kind;
+    if (form === undefined) {
+      this.#keys.add(key(text), false);
+      return;
+    }
+    if (form(text) === "digest") this.#hasDigest = true;
+    else this.#hasAddress = true;
+    // Making the key of each address would take as long as hashing it.
+    if (!this.#keys.add(text, true)) this.#keys.add(key(text), false);
+  }
+
+  /** Null if there were too many, and where an address and its digest may be the same one. */
+  get count(): number | null {
+    return this.#hasAddress && this.#hasDigest ? null : (this.#keys.count ?? null);
+  }
+}
+
+/** Counts different strings, by 64 bits of each: a set of millions of strings would take more memory than all else. */
+class DistinctCounter {
+  #slots = new Uint32Array(2 * 1_024);
+  #count = 0;
+
+  /** Undefined if there were too many. */
+  get count(): number | undefined {
+    return this.#slots.length === 0 ? undefined : this.#count;
+  }
+
+  /** `foldsCase`: capital letters are small ones; false, and nothing counted, where there are others than those of ASCII. */
+  add(text: string, foldsCase: boolean): boolean {
+    if (this.#slots.length === 0) return true;
+    const { length } = text;
+    let high = 0x9e3779b9;
+    let low = 0x85ebca6b ^ length;
+    for (let i = 0; i < length; i += 2) {
+      let first = text.charCodeAt(i);
+      let second = i + 1 < length ? text.charCodeAt(i + 1) : 0;
+      if (foldsCase) {
+        if ((first | second) > 0x7f) return false;
+        if (first >= 65 && first <= 90) first += 32;
+        if (second >= 65 && second <= 90) second += 32;
+      }
+      const pair = first | (second << 16);
+      high = Math.imul(high ^ pair, 0x9e3779b1);
+      high = (high << 13) | (high >>> 19);
+      low = Math.imul(low ^ pair, 0x5f356495);
+      low = (low << 15) | (low >>> 17);
+    }
+    high = mixHash(high ^ low);
+    low = mixHash(low ^ Math.imul(high, 0xc2b2ae35));
+    // Two zeros are an empty slot.
+    if (this.#put(this.#slots, high >>> 0, (low | 1) >>> 0)) {
+      this.#count += 1;
+      if (this.#count * 4 > this.#slots.length * 1.5) this.#grow();
+    }
+    return true;
+  }
+
+  /** Whether it is a new one. */
+  #put(slots: Uint32Array, high: number, low: number): boolean {
+    const mask = slots.length - 2;
+    for (let at = (high * 2) & mask; ; at = (at + 2) & mask) {
+      if (slots[at + 1] === 0) {
+        slots[at] = high;
+        slots[at + 1] = low;
+        return true;
+      }
+      if (slots[at] === high && slots[at + 1] === low) return false;
+    }
+  }
+
+  #grow(): void {
+    const old = this.#slots;
+    this.#slots = new Uint32Array(old.length >= maxSlots * 2 ? 0 : old.length * 2);
+    if (this.#slots.length === 0) return;
+    for (let at = 0; at < old.length; at += 2) {
+      if (old[at + 1] !== 0) this.#put(this.#slots, old[at]!, old[at + 1]!);
+    }
+  }
+}
+
+/** Of 8 bytes each: 32 MB, for three million strings. */
+const maxSlots = 2 ** 22;
+
+function mixHash(hash: number): number {
+  let h = hash;
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return h ^ (h >>> 16);
+}
+
+/** One of several runs that share an input. */
+export interface Shard {
+  /** From 1. */
+  readonly index: number;
+  readonly of: number;
+}
+
+/** `3/16`; a usage error otherwise. */
+export function parseShard(text: string): Shard {
+  const [index, of] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? [];
+  if (!index || !of || index > of) throw new UsageError(`--shard must be a share (3/16), got "${text}"`);
+  return { index, of };
+}
+
+/**
+ * Whether a row is in the share; `ordinal` counts those with a string, from 1: one without goes with the one before.
+ */
+export const isInShare = (ordinal: number, { index, of }: Shard): boolean => (ordinal - index) % of === 0;
+
+/**
+ * Every `of`-th row, from the `index`-th on; the others become rows that are skipped. By rows and not by batches, so
+ * that runs with different batch sizes still cover every row once.
+ */
+export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: Shard): AsyncGenerator<RowGroup> {
+  let ordinal = 0;
+  for await (const group of groups) {
+    const texts = group.texts.map((text, i) => {
+      if (text === "") return "";
+      if (!group.empty?.has(i)) ordinal += 1;
+      return isInShare(ordinal, shard) ? text : "";
+    });
+    yield { ...group, texts };
+  }
+}
+
+/** Rows that follow each other, numbered as an editor numbers lines; an empty text is a line that is skipped. */
+export interface RowGroup {
+  /** Number of the first. */
+  readonly first: number;
+  readonly texts: readonly string[];
+  /** Why a row has no text, by its place in the group. */
+  readonly problems?: ReadonlyMap<number, string>;
+  /** Positions of rows whose column is empty or missing. */
+  readonly empty?: ReadonlySet<number>;
+}
+
+/** The reason why a row has no value; `isEmpty`: its column is empty. */
+export interface MissingText {
+  readonly problem: string;
+  readonly isEmpty?: boolean;
+}

@@ -1,0 +1,97 @@
+import { UsageError } from "../../../../process/failure.ts";
+
+interface InputOptions {
+  /** Flags with which the input can be read. */
+  readonly flags: readonly string[];
+  /** To choose a column: the cells of the first row, and of the one after it. */
+  readonly columns?: { readonly first: readonly string[]; readonly second: readonly string[] } | undefined;
+  readonly hint?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** An input is written in another way than it is read: nothing of it may be sent. */
+export class OtherFormatError extends UsageError {
+  readonly reading: InputOptions;
+
+  constructor(message: string, reading: InputOptions) {
+    super(message, { hint: reading.hint, cause: reading.cause });
+    this.reading = reading;
+  }
+}
+
+const separators: ReadonlyMap<string, string> = new Map([
+  [";", ";"],
+  ["\t", "tab"],
+  [",", ","],
+]);
+
+/** The separator of which a line has most, and what --delimiter calls it; undefined if it has none. */
+export function detectSeparator(line: string): { readonly character: string; readonly name: string } | undefined {
+  const counts = [...separators].map(([character, name]) => ({
+    character,
+    name,
+    count: line.split(character).length - 1,
+  }));
+  const [most] = counts.sort((a, b) => b.count - a.count);
+  return most!.count > 0 ? most : undefined;
+}
+
+/** The cells of a line, for a hint alone. */
+export const splitCells = (line: string, separator: string): string[] =>
+  line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
+
+/** Rejects lines that are rows of a table, unless a flag says that they are lines. */
+export function rejectTable(lines: readonly string[], columns: readonly string[]): void {
+  const at = lines.findIndex((line) => line !== "");
+  const line = lines[at] ?? "";
+  const separator = detectSeparator(line);
+  if (!separator) return;
+  const { character, name } = separator;
+  const flags =
+    name === "tab"
+      ? ["--input-format", "tsv"]
+      : ["--input-format", "csv", ...(name === "," ? [] : ["--delimiter", name])];
+  const [first, second] = [splitCells(line, character), splitCells(lines[at + 1] ?? "", character)];
+  if (columns.length > 0) {
+    // Rows of a kind and an identifier, which may hold separators.
+    if (!first.includes("kind") && !first.includes("table")) return;
+    throw new OtherFormatError("The input is a table, but would be read as lines.", { flags });
+  }
+  const shown = name === "tab" ? "a tab" : `"${character}"`;
+  throw new OtherFormatError(
+    `The input looks like a table with ${shown} as the delimiter, but would be read as lines.`,
+    {
+      flags,
+      columns: { first, second },
+      hint: "If each line is one identifier, use --input-format lines.",
+    },
+  );
+}
+
+export const inputFormats = ["lines", "csv", "tsv", "ndjson"] as const;
+export type InputFormat = (typeof inputFormats)[number];
+
+const byExtension: readonly (readonly [RegExp, InputFormat])[] = [
+  [/\.csv$/, "csv"],
+  [/\.tsv$/, "tsv"],
+  [/\.(ndjson|jsonl)$/, "ndjson"],
+];
+
+/** The format by the name of the file: `.csv`, `.tsv`, `.ndjson` or `.jsonl`, each also with `.gz`. */
+export function detectFormat(path: string): InputFormat {
+  const name = path.toLowerCase().replace(/\.gz$/, "");
+  return byExtension.find(([extension]) => extension.test(name))?.[1] ?? "lines";
+}
+
+/** No service hands out such words as identifiers; taken for one, the heading would be mapped. */
+const heading =
+  /^(?:[a-z]{1,20}[ _.-]){0,3}(?:(?:e-?)?mail|address|id|uuid|guid|token|team|tenant|client|user|identifier|key|hash|kind)s?$/i;
+const camelHeading = /^[a-z]{1,20}(?:[A-Z][a-z]{1,20}){0,3}(?:Email|Address|Id|ID|Uuid|UUID|Token|Key|Hash)s?$/;
+
+export const isHeadingText = (text: string): boolean => heading.test(text) || camelHeading.test(text);
+
+export const headingProblem = (text: string): string =>
+  `the heading of its column. Select the column with --column "${text}"`;
+
+/** Whether a row was rejected as the heading: without a column flag the first column counts, whatever it holds. */
+export const isHeading = (problem: string): boolean => problem.includes("with --column");

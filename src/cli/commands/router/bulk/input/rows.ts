@@ -1,0 +1,152 @@
+import { splitUtf8, toUtf8Error, unzip } from "./bytes.ts";
+import { createCsvNotation } from "./csv.ts";
+import type { MissingText, RowGroup } from "./distinct.ts";
+import { headingProblem, type InputFormat, isHeadingText, OtherFormatError, rejectTable } from "./format.ts";
+import { type InputRecord, matchColumnName, type Notation, recordRows } from "./records.ts";
+
+export interface RowReadOptions {
+  readonly format: InputFormat;
+  /** Whether the format is a guess: lines may be something else then. */
+  readonly format_guessed: boolean;
+  /** Separator of the cells of CSV; null: a comma. */
+  readonly delimiter: string | null;
+  /** Names of columns or NDJSON fields, or one column number from 1; joined by a space. Empty: the first. */
+  readonly columns: readonly string[];
+}
+
+/** The rows of a stream, in groups as they arrive, so that memory stays flat whatever the size. */
+export async function* readRows(
+  input: AsyncIterable<Uint8Array>,
+  { format, format_guessed: isGuessed, delimiter, columns }: RowReadOptions,
+): AsyncGenerator<RowGroup> {
+  const bytes = splitUtf8(unzip(input));
+  if (format === "csv") yield* recordRows(createCsvNotation(bytes, delimiter), columns);
+  else if (format === "tsv") yield* recordRows(createTsvNotation(bytes), columns);
+  else if (format === "ndjson") yield* ndjsonRows(bytes, columns);
+  else yield* lineRows(bytes, isGuessed ? (lines, top) => topProblem(lines, top, columns) : undefined);
+}
+
+function topProblem(lines: readonly string[], top: number, columns: readonly string[]): string | undefined {
+  rejectTable(lines.slice(top), columns);
+  const line = lines[top]!;
+  return columns.length === 0 && isHeadingText(line) ? headingProblem(line) : undefined;
+}
+
+/** Cells with a tab between, a line each, as `--format tsv` writes them: with escapes and without quotes. */
+const createTsvNotation = (bytes: AsyncIterable<Buffer>): Notation => ({
+  records: readTsvRecords(bytes),
+  text: withoutEscapes,
+  trouble: (cause) => cause,
+  other: () => undefined,
+  isDirective: () => false,
+});
+
+async function* readTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {
+  for await (const { lines } of numberedLines(bytes)) {
+    yield lines.map((line) => {
+      const raw = line.endsWith("\r") ? line.slice(0, -1) : line;
+      return { record: raw.split("\t"), raw };
+    });
+  }
+}
+
+const escapes = /\\(?:([\\nrt])|x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]{1,6})\})/gi;
+const named: Readonly<Record<string, string>> = Object.freeze({ "\\": "\\", n: "\n", r: "\r", t: "\t" });
+
+/** Reverts `tsvLine` of the output. */
+function withoutEscapes(cell: string): string {
+  if (!cell.includes("\\")) return cell;
+  return cell.replace(escapes, (whole, name?: string, ...codes: (string | undefined)[]) => {
+    if (name !== undefined) return named[name.toLowerCase()]!;
+    const code = Number.parseInt(codes.slice(0, 3).find((digits) => digits !== undefined)!, 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  });
+}
+
+/** Rows of JSON: a string, or an object with the fields that are named, else its first. */
+async function* ndjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly string[]): AsyncGenerator<RowGroup> {
+  for await (const { first, texts: lines } of lineRows(bytes)) {
+    const problems = new Map<number, string>();
+    const empty = new Set<number>();
+    const texts = lines.map((line, i) => {
+      if (line === "") return "";
+      const found = ndjsonText(line, fields);
+      if (typeof found === "string") return found;
+      problems.set(i, found.problem);
+      if (found.isEmpty) empty.add(i);
+      return line;
+    });
+    yield { first, texts, problems, empty };
+  }
+}
+
+function ndjsonText(line: string, fields: readonly string[]): string | MissingText {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return { problem: "not JSON" };
+  }
+  if (typeof value === "string") return value.trim() || { problem: "without a string", isEmpty: true };
+  const object = (value ?? {}) as Record<string, unknown>;
+  const names = Object.keys(object);
+  if (fields.length === 0 && names.length > 1 && !Array.isArray(value)) throw severalFields(object, names);
+  const texts: string[] = [];
+  for (const field of fields.length > 0 ? fields : [names[0] ?? ""]) {
+    const found = object[matchColumnName(names, field, fields)];
+    const isText = (typeof found === "string" && found.trim() !== "") || typeof found === "number";
+    if (!isText) return { problem: `without a string in the field "${field}"` };
+    texts.push(String(found).trim());
+  }
+  return texts.join(" ");
+}
+
+const severalFields = (object: Readonly<Record<string, unknown>>, names: readonly string[]): Error =>
+  new OtherFormatError(`The objects of the input have several fields: ${names.slice(0, 40).join(", ")}.`, {
+    flags: [],
+    columns: { first: names, second: names.map((name) => String(object[name])) },
+    hint: "Select a field with --column.",
+  });
+
+/** Rows that are lines, without the blanks around them; `checkTop` looks at the first of them. */
+async function* lineRows(
+  bytes: AsyncIterable<Buffer>,
+  checkTop?: (lines: readonly string[], top: number) => string | undefined,
+): AsyncGenerator<RowGroup> {
+  let isBegun = checkTop === undefined;
+  for await (const { first, lines } of numberedLines(bytes)) {
+    for (let i = 0; i < lines.length; i += 1) lines[i] = lines[i]!.trim();
+    const top = isBegun ? -1 : lines.findIndex((line) => line !== "");
+    isBegun ||= top >= 0;
+    const problem = top < 0 ? undefined : checkTop!(lines, top);
+    yield { first, texts: lines, ...(problem === undefined ? {} : { problems: new Map([[top, problem]]) }) };
+  }
+}
+
+/** Whole lines, one group per piece of input, with the number of the first. */
+async function* numberedLines(
+  bytes: AsyncIterable<Buffer>,
+): AsyncGenerator<{ readonly first: number; readonly lines: string[] }> {
+  let first = 1;
+  try {
+    for await (const lines of linesOf(bytes)) {
+      yield { first, lines };
+      first += lines.length;
+    }
+  } catch (cause) {
+    throw toUtf8Error(cause, first);
+  }
+}
+
+/** A mark of the byte order at the beginning is no part of the first. */
+async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
+  let rest: string | undefined;
+  for await (const piece of bytes) {
+    // TextDecoder would make two-byte strings of plain ASCII: slower to split and to hash.
+    const text = piece.toString("utf8");
+    const lines = (rest === undefined ? text.replace(/^\ufeff/, "") : rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    if (lines.length > 0) yield lines;
+  }
+  if (rest !== undefined && rest !== "") yield [rest];
+}

@@ -1,0 +1,176 @@
+import { PassThrough } from "node:stream";
+import { pluralize } from "../../../../../base/text.ts";
+import type { Context } from "../../../../command.ts";
+import { writeOutput } from "../../../../output/file.ts";
+import { CommandFailedError, UsageError } from "../../../../process/failure.ts";
+import type { Host } from "../../../../process/host.ts";
+import { parseErrorLimit } from "../job.ts";
+import { invalidResult, resultLine, resultsHeader } from "../log/results.ts";
+import type { JobRequest } from "../plan.ts";
+import type { InvalidRow } from "./batches.ts";
+import { type Fingerprint, FingerprintedBytes, type InputSource } from "./bytes.ts";
+import { IdentifierCounter, isInShare, type Shard } from "./distinct.ts";
+import { isHeading } from "./format.ts";
+import type { IdentifierKind } from "./identifiers.ts";
+import { type RowReadOptions, readRows } from "./rows.ts";
+
+/** Result of one pass through an input before anything is sent. */
+export interface Survey extends Fingerprint {
+  /** Rows that are not empty, of this share. */
+  readonly rows: number;
+  /** The same of all shares. */
+  readonly all: number;
+  /** Different identifiers among those that are valid; null if they could not be counted. */
+  readonly distinct: number | null;
+  /** Calls that are made for them. */
+  readonly calls: number;
+  readonly invalid: number;
+  readonly firstInvalid: InvalidRow | undefined;
+  /** Texts of the first rows. */
+  readonly sample: readonly string[];
+}
+
+const sampleRows = 3;
+
+interface SurveyOptions {
+  readonly kind: IdentifierKind;
+  readonly batchSize: number;
+  readonly shard: Shard | null;
+  readonly onInvalid: (row: InvalidRow) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Reads the whole input once: its identity, and every row that is no identifier. */
+async function surveySource(
+  source: AsyncIterable<Uint8Array>,
+  reading: RowReadOptions,
+  { kind, batchSize, shard, onInvalid, signal }: SurveyOptions,
+): Promise<Survey> {
+  const bytes = new FingerprintedBytes(source);
+  const groups = readRows(bytes, reading);
+  const sample: string[] = [];
+  let all = 0;
+  let ordinal = 0;
+  const distinct = new IdentifierCounter(kind);
+  let calls = 0;
+  let inBatch = 0;
+  let isCall = false;
+  const endBatch = () => {
+    if (isCall) calls += 1;
+    inBatch = 0;
+    isCall = false;
+  };
+  let rows = 0;
+  let invalid = 0;
+  let firstInvalid: InvalidRow | undefined;
+  for await (const { first, texts, problems, empty } of groups) {
+    signal.throwIfAborted();
+    for (let i = 0; i < texts.length; i += 1) {
+      const text = texts[i]!;
+      if (text === "") continue;
+      all += 1;
+      if (!empty?.has(i)) ordinal += 1;
+      if (shard && !isInShare(ordinal, shard)) continue;
+      rows += 1;
+      const problem = problems?.get(i) ?? kind.problem(text);
+      if (problem !== undefined) {
+        const row = { number: first + i, text, problem };
+        invalid += 1;
+        firstInvalid ??= row;
+        onInvalid(row);
+      } else {
+        isCall = true;
+        distinct.add(text);
+        if (sample.length < sampleRows) sample.push(text);
+      }
+      if (!empty?.has(i)) inBatch += 1;
+      if (inBatch === batchSize) endBatch();
+    }
+  }
+  endBatch();
+  return { ...bytes.fingerprint(), all, rows, distinct: distinct.count, calls, invalid, firstInvalid, sample };
+}
+
+/** Its identity alone. */
+export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Promise<Fingerprint> {
+  const bytes = new FingerprintedBytes(source);
+  for await (const _ of bytes);
+  return bytes.fingerprint();
+}
+
+/** Reads the whole input once, and rejects it before anything is sent when it is empty, or too much of it is wrong. */
+export async function surveyInput(request: JobRequest, source: InputSource, context: Context): Promise<Survey> {
+  const { work, shard, skip_invalid: skips, max_errors: maxErrors } = request;
+  // A job that skips them writes them itself, with other errors.
+  const isJob = !request.dryRun && request.planOut === undefined;
+  const bad = badRows(skips && isJob ? undefined : request.errorsOut, context);
+  const { signal } = context;
+  const kind = work.kind(request);
+  const survey = await surveySource(source.open(), request, {
+    kind,
+    batchSize: request.batch_size,
+    shard,
+    onInvalid: bad.add,
+    signal,
+  }).catch(bad.leave);
+  await bad.close();
+  const { all, rows, invalid, firstInvalid } = survey;
+  if (all === 0) throw new UsageError(`${work.place}: ${source.name} has no rows`);
+  if (invalid === 0 || skips) return survey;
+  if (maxErrors !== null && !parseErrorLimit(maxErrors, rows).exceeded(invalid, rows)) return survey;
+  throw refusal(request, firstInvalid!, { invalid, rows });
+}
+
+function refusal(
+  request: JobRequest,
+  { number, text, problem }: InvalidRow,
+  { invalid, rows }: Pick<Survey, "invalid" | "rows">,
+): Error {
+  const { work, path, format, columns, errorsOut } = request;
+  const share = `${invalid} of ${pluralize(rows, "row")}`;
+  const message = `Cannot ${work.action} ${share}: row ${number} (${work.kind(request).shown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
+  const kept = errorsOut === undefined ? " and save them with --errors-out FILE" : `; they are in ${errorsOut}`;
+  const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !isHeading(problem);
+  const named = mayBeHeading ? ["If that is the heading, select a column with --column NAME."] : [];
+  const isOtherColumn = invalid === rows && columns.length > 0;
+  const other = isOtherColumn ? ["No row is valid. Select another column with --column NAME."] : [];
+  // Without these rows, nothing or the wrong rows would remain.
+  const skipped =
+    isHeading(problem) || invalid === rows ? [] : [`Skip invalid rows of ${path} with --skip-invalid${kept}.`];
+  const hint = [...named, ...other, ...skipped].join(" ");
+  return new UsageError(message, { hint: hint || undefined });
+}
+
+/** Rejected rows of a survey, as CSV: the file is complete or does not exist. */
+function badRows(path: string | undefined, { host }: Context) {
+  const rows = new PassThrough();
+  // Set by the reader.
+  rows.on("error", () => {});
+  rows.write(resultsHeader);
+  const written = path === undefined ? undefined : writtenTo(host, path, rows);
+  // Called when it is closed.
+  written?.catch(() => {});
+  return {
+    add: (row: InvalidRow): void => void (written && rows.write(resultLine(invalidResult(row)))),
+    async close(): Promise<void> {
+      rows.end();
+      await written;
+    },
+    async leave(error: unknown): Promise<never> {
+      rows.destroy(error as Error);
+      await written?.catch(() => {});
+      throw error;
+    },
+  };
+}
+
+async function writtenTo(host: Host, path: string, rows: PassThrough): Promise<void> {
+  await writeOutput(host, path, rows, 0o600).catch((cause: Error) => {
+    // The survey reports its own error.
+    if (rows.errored) return;
+    throw new CommandFailedError("failed", "errors_out", cause.message, {
+      hint: (cause as Partial<CommandFailedError>).hint,
+      cause,
+    });
+  });
+}

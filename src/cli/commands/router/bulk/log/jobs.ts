@@ -1,0 +1,170 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, rmdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import * as z from "zod";
+import { toIsoSeconds } from "../../../../../base/clock.ts";
+import { createRandomIds } from "../../../../../base/ids.ts";
+import { tryParseJson } from "../../../../../base/object.ts";
+import { isTemporaryName, writeFileAtomic } from "../../../../../files/atomic-write.ts";
+import { systemDisk } from "../../../../../files/disk.ts";
+import { makeFolderDurably } from "../../../../../files/folders.ts";
+import { isLockRemnant, type Lock } from "../../../../../files/lock.ts";
+import { makeFolder } from "../../../../../files/make-folder.ts";
+import { isSavedTail } from "../../../../../files/read-log.ts";
+import type { Context } from "../../../../command.ts";
+import { acquireFileLock, isLocked } from "../../../../connection/profiles/private-file.ts";
+import { stateFolder } from "../../../../process/environment.ts";
+import type { Host } from "../../../../process/host.ts";
+import { JobPlan } from "../plan.ts";
+import { createLog, logName, type RowCounts, readJobLog } from "./log-file.ts";
+
+/** Contents of `job.json`: the plan, and its run. */
+const JobRecord = JobPlan.extend({
+  id: z.string(),
+  created_at: z.string(),
+  errors_out: z.string().nullable(),
+  /** Path of the report for people; absolute. */
+  report: z.string().nullable(),
+  concurrency: z.int().positive(),
+  /** The command line that resumes it, after `svc`. */
+  resume: z.array(z.string()).readonly(),
+});
+export type JobRecord = Readonly<z.infer<typeof JobRecord>>;
+
+/** Whatever ends a process otherwise is noted by it. */
+const killed = "The process was killed, or the machine went down.";
+
+export type JobStatus = "running" | "interrupted" | "done" | "partial";
+
+/** A job as it is on disk. */
+export interface StoredJob extends RowCounts {
+  readonly record: JobRecord;
+  readonly folder: string;
+  readonly status: JobStatus;
+  readonly batches: number;
+  /** When it last started, stopped or finished. */
+  readonly at: string;
+  readonly reason: string | undefined;
+}
+
+/** `job_20310102T030405Z_7f3ak2`: sorts by time, and never collides. */
+export const newJobId = ({ wall }: Host): string =>
+  `job_${toIsoSeconds(wall.now()).replace(/[-:]/g, "")}_${createRandomIds().pick("0123456789abcdefghjkmnpqrstvwxyz", 6)}`;
+
+/** A folder with a job record that cannot be read, or whose log cannot. */
+export interface DamagedJob {
+  readonly id: string;
+  readonly folder: string;
+  readonly status: "damaged";
+  /** The file and its error. */
+  readonly reason: string;
+}
+
+export type FoundJob = StoredJob | DamagedJob;
+
+/** Writes the record and an empty log, durably, and gives the folder back. */
+export async function createJob(jobs: string, record: JobRecord): Promise<string> {
+  const folder = join(jobs, record.id);
+  await makeFolderDurably(systemDisk, folder);
+  await createLog(systemDisk, folder, [JSON.stringify({ event: "started", at: record.created_at })]);
+  // A folder without a record is not a job: it appears whole.
+  await writeFileAtomic(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
+  return folder;
+}
+
+/** All jobs of a folder, the newest first. Folders without a job record are skipped. */
+export async function listJobs(host: Host): Promise<FoundJob[]> {
+  const jobs = jobsFolder(host);
+  const names = (await readdir(jobs).catch(ifMissing)) ?? [];
+  const found = await Promise.all(names.map((name) => readJob(name, host)));
+  return found.filter((job) => job !== undefined).sort((a, b) => (idOf(a) < idOf(b) ? 1 : -1));
+}
+
+export const idOf = (job: FoundJob): string => (job.status === "damaged" ? job.id : job.record.id);
+
+export async function readJob(id: string, host: Host): Promise<FoundJob | undefined> {
+  const folder = join(jobsFolder(host), id);
+  try {
+    return await readStoredJob(folder, host);
+  } catch (error) {
+    return { id, folder, status: "damaged", reason: (error as Error).message };
+  }
+}
+
+async function readStoredJob(folder: string, host: Host): Promise<StoredJob | undefined> {
+  const path = join(folder, "job.json");
+  const text = await readFile(path, "utf8").catch(ifMissing);
+  if (text === undefined) return undefined;
+  const { data: record, error } = JobRecord.safeParse(tryParseJson(text));
+  if (!record) {
+    const field = error.issues[0]?.path.join(".");
+    throw new Error(`${path} is not a job record${field ? ` (${field} is missing or wrong)` : ""}`);
+  }
+  if (record.id !== basename(folder)) throw new Error(`${path} is the record of ${record.id}`);
+  const log = await readJobLog(folder);
+  const { rows, invalid, failed, moved, finished, last } = log;
+  const ended = invalid + failed > 0 ? "partial" : "done";
+  const isRunning = await isLocked(lockPath(folder), host, log.file.path);
+  const status = last?.event === "finished" ? ended : isRunning ? "running" : "interrupted";
+  const reason = status === "interrupted" && last?.event === "started" ? killed : last?.reason;
+  const at = last?.at ?? record.created_at;
+  return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved };
+}
+
+/** ENOTDIR: a file is in the place of the folder. */
+function ifMissing(error: NodeJS.ErrnoException): undefined {
+  if (!["ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
+}
+
+/**
+ * Removes a job with its log and results: its record first, without which a folder is not a job. Other files in the
+ * folder stay, and the folder with them.
+ */
+export async function removeJob(folder: string): Promise<void> {
+  await rm(join(folder, "job.json"), { force: true });
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (isOfJob(name)) await rm(join(folder, name), { force: true });
+  }
+  await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
+    // ENOTDIR: a link to the folder.
+    if (!["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
+  });
+}
+
+/**
+ * Whether a job writes a file of that name: its log, its results, its lock, its undo, and remains of these after a
+ * crash.
+ */
+const isOfJob = (name: string): boolean =>
+  [logName, "results.csv", "lock"].includes(name) ||
+  /^undo-.*\.txt$/.test(name) ||
+  isTemporaryName(name, "job.json") ||
+  isSavedTail(name, logName) ||
+  isLockRemnant(name, "lock");
+
+/** The lock of a job: one process works on it. Undefined when another one, still alive, does. */
+export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =>
+  acquireFileLock(lockPath(folder), host, join(folder, logName));
+
+export const lockPath = (folder: string): string => join(folder, "lock");
+
+export const jobsFolder = (host: Host): string => join(stateFolder(host.env), "jobs");
+
+/** A jobs folder that can be written: the usual one or, on a read-only machine, a temporary one that is named. */
+export async function writableJobsFolder({ host, output }: Context): Promise<string> {
+  let folder: string | undefined;
+  try {
+    folder = jobsFolder(host);
+    await makeFolder(folder);
+    return folder;
+  } catch (error) {
+    const state = await mkdtemp(join(tmpdir(), "svc-state-"));
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = folder === undefined ? message : `Cannot write to ${folder} (${code}).`;
+    await output.warn(`warning: ${why} The job is stored in ${state}`);
+    await output.warn(`To resume it: export SVC_STATE_DIR=${state}`);
+    const other = join(state, "jobs");
+    await mkdir(other, { mode: 0o700 });
+    return other;
+  }
+}

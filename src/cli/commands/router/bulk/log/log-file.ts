@@ -1,0 +1,171 @@
+import { join } from "node:path";
+import { tryParseJson } from "../../../../../base/object.ts";
+import { svcVersion } from "../../../../../base/version.ts";
+import { type Disk, isMissing, systemDisk } from "../../../../../files/disk.ts";
+import { firstLine, logLine, startPosition } from "../../../../../files/log-line.ts";
+import { type LogEnd, readLog } from "../../../../../files/read-log.ts";
+
+const format = 1;
+
+/** The log in the folder of a job. */
+export const logName = "job.log";
+
+/** The log of a job that cannot be read: damaged, missing, or of a later version of svc. */
+export class JobLogError extends Error {
+  override readonly name = "JobLogError";
+}
+
+/** Path of a log, and its end. */
+interface LogFile extends LogEnd {
+  readonly path: string;
+}
+
+/** Begins a log with these lines, durably. What had its name is replaced: nothing counted on it yet. */
+export async function createLog(disk: Disk, folder: string, lines: readonly string[]): Promise<void> {
+  const path = join(folder, logName);
+  const bytes = [firstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }))];
+  let { number, checksum } = startPosition;
+  for (const json of lines) {
+    number += 1;
+    const line = logLine(json, { number, group: 1, before: checksum });
+    bytes.push(line.bytes);
+    checksum = line.checksum;
+  }
+  await disk.remove(path);
+  const file = await disk.create(path);
+  try {
+    await file.write(Buffer.concat(bytes), 0);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await disk.syncFolder(folder);
+}
+
+/** Reads the log of a job line by line, up to a write that a crash cut short. Fails with JobLogError. */
+async function readLogFile(disk: Disk, folder: string, take: (json: string) => void): Promise<LogFile> {
+  const path = join(folder, logName);
+  const end = await readLog(disk, path, { first: (json) => first(json, path), line: take }).catch((cause) => {
+    if (isMissing(cause)) throw new JobLogError(`${path} is missing`, { cause });
+    throw cause;
+  });
+  if (end.damage) throw new JobLogError(`${path}, line ${end.damage.line}: ${end.damage.reason}`);
+  // The first line is durable before a folder becomes a job.
+  if (end.length === 0) throw new JobLogError(`${path} is empty or cut off in its first line`);
+  return { path, ...end };
+}
+
+function first(json: string, path: string) {
+  const { svc_job_log } = (tryParseJson(json) ?? {}) as { readonly svc_job_log?: unknown };
+  if (svc_job_log === format) return startPosition;
+  throw new JobLogError(`${path} was written by another version of svc (format ${String(svc_job_log)})`);
+}
+
+/** Numbers of rows, summed over all batches that are finished. */
+export interface RowCounts {
+  readonly rows: number;
+  readonly invalid: number;
+  readonly failed: number;
+  /** Null if the service did not say it of all. */
+  readonly moved: number | null;
+}
+
+export const addCounts = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? null : a + b;
+
+/** One finished batch. Its failed rows are completely in the results once its line is here. */
+export interface BatchLine extends RowCounts {
+  readonly batch: number;
+  /** Every batch below this one is finished. */
+  readonly low: number;
+  /** Length of the results file that holds all finished batches, in bytes. */
+  readonly results: number;
+  readonly digest?: string;
+  /** Rows that cannot be looked up, under --verify; omitted: none. */
+  readonly unverified?: number;
+}
+
+export interface EventLine {
+  readonly event: "started" | "stopped" | "finished";
+  readonly at: string;
+  /** Why it stopped. */
+  readonly reason?: string;
+}
+
+type LogLine = BatchLine | EventLine;
+
+/** Contents of a job log. */
+export interface LoggedState extends RowCounts {
+  readonly unverified: number;
+  readonly finished: FinishedBatches;
+  readonly results: number;
+  readonly last: EventLine | undefined;
+  readonly file: LogFile;
+}
+
+/** Reads a job log up to its torn end: later batches are sent again. Fails with JobLogError. */
+export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState> {
+  const finished = new FinishedBatches();
+  const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null, unverified: 0 };
+  let results = 0;
+  let last: EventLine | undefined;
+  const take = (json: string) => {
+    const line = JSON.parse(json) as LogLine;
+    if ("event" in line) {
+      last = line;
+      return;
+    }
+    if (finished.has(line.batch)) return;
+    finished.add(line.batch, line.digest);
+    sum.rows += line.rows;
+    sum.invalid += line.invalid;
+    sum.failed += line.failed;
+    sum.moved = addCounts(sum.moved, line.moved);
+    sum.unverified += line.unverified ?? 0;
+    results = line.results;
+  };
+  const file = await readLogFile(disk, folder, take);
+  return { ...sum, finished, results, last, file };
+}
+
+/**
+ * Which batches of a job are finished. Batches run side by side, so they are not a prefix of the input: all below the
+ * low-water mark are finished, and some above it (DECISIONS.md, L16).
+ */
+export class FinishedBatches {
+  #low = 0;
+  readonly #above = new Set<number>();
+  /** Rolling digests of the batch just below the mark and of those above it: enough to know the input again. */
+  readonly #digests = new Map<number, string>();
+
+  /** The first batch that is not finished. */
+  get low(): number {
+    return this.#low;
+  }
+
+  get count(): number {
+    return this.#low + this.#above.size;
+  }
+
+  /** Behind the last one that is finished. */
+  get end(): number {
+    return this.#above.size === 0 ? this.#low : Math.max(...this.#above) + 1;
+  }
+
+  has(index: number): boolean {
+    return index < this.#low || this.#above.has(index);
+  }
+
+  digestOf(index: number): string | undefined {
+    return this.#digests.get(index);
+  }
+
+  add(index: number, digest?: string): void {
+    this.#above.add(index);
+    if (digest !== undefined) this.#digests.set(index, digest);
+    while (this.#above.delete(this.#low)) {
+      this.#digests.delete(this.#low - 1);
+      this.#low += 1;
+    }
+  }
+}

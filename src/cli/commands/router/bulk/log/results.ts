@@ -1,0 +1,141 @@
+import { dirname } from "node:path";
+import { type Disk, type DiskFile, isMissing } from "../../../../../files/disk.ts";
+import { formatCsvLine } from "../../../../output/text.ts";
+import type { Batch, InvalidRow } from "../input/batches.ts";
+import type { RejectedRange } from "../send.ts";
+
+/** One row of the results (DECISIONS.md, L17). */
+export interface ResultRow {
+  readonly row: number;
+  readonly input: string;
+  readonly status: "ok" | "invalid" | "failed";
+  readonly code: string;
+  readonly message: string;
+  /** The cluster that had the identifier before, where that was looked up; else nothing. */
+  readonly moved_from: string;
+}
+
+export const resultColumns = ["row", "input", "status", "code", "message", "moved_from"] as const;
+
+export const resultsHeader: string = formatCsvLine(resultColumns);
+
+export const resultLine = (result: ResultRow): string =>
+  formatCsvLine(resultColumns.map((name) => String(result[name])));
+
+/** Whether a file that begins so is one of these. */
+export const isResults = (beginning: string): boolean => beginning.startsWith(resultsHeader);
+
+export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow => ({
+  row: number,
+  input: text,
+  status: "invalid",
+  code: "invalid_identifier",
+  message: problem,
+  moved_from: "",
+});
+
+/** Results of the rows of a batch; positions are among those that are identifiers. */
+export interface BatchOutcome {
+  readonly refused: readonly RejectedRange[];
+  /** Result of a later look-up, if it is not the expected one. */
+  readonly contradicted: ReadonlyMap<number, string>;
+  readonly movedFrom: ReadonlyMap<number, string>;
+}
+
+/** The results of one batch as lines of CSV: those with trouble, or all. */
+export function resultLines(
+  { rows, invalid }: Batch,
+  { refused, contradicted, movedFrom }: BatchOutcome,
+  kept: "errors" | "all",
+): string {
+  const lines = invalid.map((row) => resultLine(invalidResult(row)));
+  if (refused.length === 0 && contradicted.size === 0 && kept === "errors") return lines.join("");
+  rows().forEach(({ number, text }, place) => {
+    const refusal = refused.find(({ from, to }) => place >= from && place < to);
+    if (refusal)
+      lines.push(resultLine({ row: number, input: text, status: "failed", ...reasonOf(refusal), moved_from: "" }));
+    else if (contradicted.has(place)) {
+      const message = contradicted.get(place)!;
+      lines.push(
+        resultLine({ row: number, input: text, status: "failed", code: "not_verified", message, moved_from: "" }),
+      );
+    } else if (kept === "all") {
+      const moved_from = movedFrom.get(place) ?? "";
+      lines.push(resultLine({ row: number, input: text, status: "ok", code: "", message: "", moved_from }));
+    }
+  });
+  return lines.join("");
+}
+
+const reasonOf = ({ error: { status, problem } }: RejectedRange) => ({
+  code: problem.code ?? `http_${status}`,
+  message: problem.message,
+});
+
+/** The results of a job that runs: rows of CSV that are written before the lines of the log that count on them. */
+export class OpenResults {
+  readonly #file: DiskFile;
+  /** Bytes that are on the disk. */
+  #written: number;
+  #waiting: string[] = [];
+  #waitingBytes = 0;
+
+  private constructor(file: DiskFile, length: number) {
+    this.#file = file;
+    this.#written = length;
+  }
+
+  /** Opens the file, or makes it, and cuts it back to what the log counts on. Tells when that is not there. */
+  static async open(
+    disk: Disk,
+    path: string,
+    length: number,
+    report: (message: string) => Promise<void>,
+  ): Promise<OpenResults> {
+    const header = Buffer.from(resultsHeader);
+    const file = await openOrCreate(disk, path);
+    const size = await file.size();
+    if (size < length) await report(`${path} was truncated: earlier failed rows are missing`);
+    const kept = Math.min(size, length);
+    await file.truncate(kept < header.byteLength ? 0 : kept);
+    if (kept < header.byteLength) await file.write(header, 0);
+    await file.sync();
+    return new OpenResults(file, Math.max(kept, header.byteLength));
+  }
+
+  /** Size of the file, once all additions are written, in bytes. */
+  get length(): number {
+    return this.#written + this.#waitingBytes;
+  }
+
+  add(rows: string): void {
+    if (rows === "") return;
+    this.#waiting.push(rows);
+    this.#waitingBytes += Buffer.byteLength(rows);
+  }
+
+  /** Makes durable what was added before. */
+  async write(): Promise<void> {
+    const bytes = Buffer.from(this.#waiting.splice(0).join(""));
+    if (bytes.byteLength === 0) return;
+    await this.#file.write(bytes, this.#written);
+    await this.#file.datasync();
+    this.#written += bytes.byteLength;
+    this.#waitingBytes -= bytes.byteLength;
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+}
+
+async function openOrCreate(disk: Disk, path: string): Promise<DiskFile> {
+  try {
+    return await disk.open(path, "write");
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  const file = await disk.create(path);
+  await disk.syncFolder(dirname(path));
+  return file;
+}

@@ -1,0 +1,116 @@
+import { keyedTables, listOwners, lookUpOwners } from "../../../../api/emulator/owners.ts";
+import type { ServiceError } from "../../../../client/errors.ts";
+import type { Context } from "../../../command.ts";
+import { isEmulator } from "../../../connection/target.ts";
+import { UsageError } from "../../../process/failure.ts";
+import { offboardKinds } from "./offboard-work.ts";
+import { runConcurrently } from "./send.ts";
+import type { BulkWork } from "./work.ts";
+
+/** A table of the routing data, as svc router resolve calls it. */
+type Table = string;
+
+/** Looks up where identifiers are mapped, as they are sent. */
+export interface Lookup {
+  /** The cluster of each, null if it has none, undefined if the service has no look-up of its kind. */
+  clustersOf(values: readonly string[]): Promise<ReadonlyMap<string, string | null | undefined>>;
+}
+
+/** Connections of their own, next to those of the calls that change something. */
+const connections = 8;
+
+/** Tables that every router can be asked about. */
+const publicTables: readonly Table[] = ["cluster_emails", "cluster_clients"];
+
+/** Look-ups for the identifiers of a job; undefined if the service has none for any of them. */
+export async function createLookup(work: BulkWork, context: Context): Promise<Lookup | undefined> {
+  const ofEmulator = await isEmulator(context);
+  if (work.table !== undefined && !publicTables.includes(work.table) && !ofEmulator) return undefined;
+  const ask = await asker(context, ofEmulator);
+  const { table } = work;
+  const lookUp = ofEmulator && table !== undefined ? await manyAtOnce(table, context) : undefined;
+  return {
+    async clustersOf(values) {
+      if (lookUp) return lookUp([...new Set(values)]);
+      const found = new Map<string, string | null | undefined>();
+      const each = async (value: string) => {
+        const [table, key] = keyOf(work, value);
+        found.set(value, await ask(table, key));
+      };
+      const items = async function* () {
+        yield* new Set(values);
+      };
+      await runConcurrently(items(), connections, each);
+      context.signal.throwIfAborted();
+      return found;
+    },
+  };
+}
+
+/** This many identifiers are looked up by one request. */
+const maxKeys = 10_000;
+
+/**
+ * Look-ups in a table of an emulator, which accepts many identifiers at a time: a request for each takes a minute for
+ * 100,000. Undefined if the table is not keyed by identifiers.
+ */
+async function manyAtOnce(name: Table, context: Context) {
+  const table = keyedTables.find((keyed) => keyed === name);
+  if (table === undefined) return undefined;
+  const client = await context.client("emulator", {});
+  return async (keys: readonly string[]): Promise<ReadonlyMap<string, string | null>> => {
+    const found = new Map<string, string | null>();
+    for (let from = 0; from < keys.length; from += maxKeys) {
+      const some = keys.slice(from, from + maxKeys);
+      const body = { table, keys: some };
+      const { cluster_ids } = await client.call(lookUpOwners, { body }, { signal: context.signal, repeatable: true });
+      for (const [at, key] of some.entries()) found.set(key, cluster_ids[at] ?? null);
+    }
+    return found;
+  };
+}
+
+/** The same, or the reason why there is none. */
+export async function requireLookup(work: BulkWork, context: Context): Promise<Lookup> {
+  const lookup = await createLookup(work, context);
+  if (lookup) return lookup;
+  throw new UsageError(`--verify cannot be used with ${work.name}: the service cannot look up ${work.noun}s`);
+}
+
+function keyOf(work: BulkWork, value: string): [table: Table, key: string] {
+  if (work.table !== undefined) return [work.table, value];
+  const space = value.indexOf(" ");
+  const field = value.slice(0, space);
+  return [Object.values(offboardKinds).find((kind) => kind.field === field)!.table, value.slice(space + 1)];
+}
+
+async function asker(context: Context, ofEmulator: boolean) {
+  const [emails, clients] = await Promise.all([
+    import("../../../../api/router/mapping-tables.ts"),
+    import("../../../../api/router/mapping-tables.ts"),
+  ]);
+  const client = await context.client("router", { connections });
+  const options = { signal: context.signal };
+  const owners = ofEmulator ? listOwners : undefined;
+  const control = owners && (await context.client("emulator", {}));
+  return async (table: Table, key: string): Promise<string | null | undefined> => {
+    if (table === "cluster_emails") {
+      return orNull(client.call(emails.showClusterEmail, { params: { email_hash: key } }, options));
+    }
+    if (table === "cluster_clients") {
+      return orNull(client.call(clients.showClusterClient, { params: { client_id: key } }, options));
+    }
+    if (!owners || !control) return undefined;
+    const found = await control.call(owners, { query: { identifier: key } }, options);
+    return found.find((owner) => owner.table === table)?.cluster_id ?? null;
+  };
+}
+
+const orNull = (asked: Promise<{ readonly cluster_id: string }>): Promise<string | null> =>
+  asked.then(
+    ({ cluster_id }) => cluster_id,
+    (error: unknown) => {
+      if ((error as Partial<ServiceError>).status === 404) return null;
+      throw error;
+    },
+  );

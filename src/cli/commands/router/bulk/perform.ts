@@ -1,0 +1,190 @@
+import { createReadStream } from "node:fs";
+import { pluralize } from "../../../../base/text.ts";
+import { formatFsError, isFsError } from "../../../../files/disk.ts";
+import type { Context } from "../../../command.ts";
+import { writeOutput } from "../../../output/file.ts";
+import { setOutput } from "../../../output/github-actions.ts";
+import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
+import { remedyOf } from "../../../process/service-message.ts";
+import { formatCommandLine } from "../../../process/shell-words.ts";
+import type { InputSource } from "./input/bytes.ts";
+import { InputError } from "./input/identifiers.ts";
+import { type RowSummary, resultsPath, runJob } from "./job.ts";
+import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
+import { OpenJob } from "./log/open-job.ts";
+import { createProgress, type Progress } from "./progress.ts";
+import { buildJobReport, showReport, writeReport } from "./report-file.ts";
+import type { BulkWork } from "./work.ts";
+import { findWork } from "./works.ts";
+
+const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
+
+/**
+ * Runs a job that has a folder, from its beginning or from where it stopped: says its id first, and at every stop how
+ * to continue.
+ */
+export async function performJob(
+  folder: string,
+  record: JobRecord,
+  source: InputSource,
+  context: Context,
+  { concurrency = record.concurrency, isResumed = false }: { concurrency?: number; isResumed?: boolean } = {},
+): Promise<FailureKind | undefined> {
+  const { host, output, globals } = context;
+  const work = findWork(record.command)!;
+  const lock = await lockJob(folder, host);
+  if (!lock) {
+    throw new CommandFailedError("failed", "job_running", `Job ${record.id} is already running in another process.`, {
+      hint: `If no process runs it, remove ${lockPath(folder)}.`,
+    });
+  }
+  let job: OpenJob | undefined;
+  let progress: Progress | undefined;
+  // Rejected before anything was sent: no job worth keeping.
+  let isVoid = false;
+  let isStopped = false;
+  let stoppedBecause: string | undefined;
+  let distinct = record.input.distinct;
+  try {
+    const report = (message: string) => output.warn(`warning: ${message}`);
+    job = await OpenJob.open(folder, { wall: host.wall, report });
+    // The last entry says how it ended.
+    if (isResumed) await job.note("started");
+    await announce(record, source, job, context);
+    await setOutput(host, "job_id", record.id);
+    const { rows, invalid, failed } = job.counts;
+    progress = createProgress(context, {
+      verb: verbs[work.action],
+      total: record.input.rows ?? undefined,
+      before: rows + invalid + failed,
+    });
+    const run = runJob({ record, source, work, job, progress, concurrency }, context);
+    const seen = await finishJob(run, job, progress);
+    distinct = seen.distinct;
+    return await concludeJob({ record, work, job, seen, retries: progress.retries, folder }, context);
+  } catch (error) {
+    isStopped = true;
+    stoppedBecause = (error as Error)?.message ?? String(error);
+    await progress?.end();
+    if (error instanceof UsageError && job?.finished.count === 0) {
+      isVoid = true;
+      throw error;
+    }
+    if (globals.json) {
+      const done = `${record.id} stopped after ${pluralize(job?.kept.rows ?? 0, "row")}`;
+      throw new PartialFailureError(withNext(error, record, job), [done], { next: record.resume, repeatable: true });
+    }
+    await output.warn(`${record.id} stopped. Resume it with: ${formatCommandLine(record.resume)}`);
+    throw withNext(error, record, job);
+  } finally {
+    await job?.close();
+    try {
+      await copyResults(folder, record, isStopped, context);
+      if (record.report !== null && job && !isVoid) {
+        const end = { ...job.kept, distinct, stoppedBecause };
+        await writeReport(record.report, folder, record, end, context).catch((cause: Error) =>
+          output.warn(`warning: ${cause.message}`),
+        );
+      }
+    } finally {
+      await lock.release();
+      if (isVoid) await removeJob(folder);
+    }
+  }
+}
+
+/** Notes in the log how it ended. */
+async function finishJob<T>(run: Promise<T>, job: OpenJob, progress: Progress): Promise<T> {
+  try {
+    const value = await run;
+    await job.note("finished");
+    return value;
+  } catch (error) {
+    // A log that cannot be written is the reported error, or less important than it.
+    await job.note("stopped", (error as Error)?.message ?? String(error)).catch(() => {});
+    throw error;
+  } finally {
+    await progress.end();
+  }
+}
+
+async function announce(
+  record: JobRecord,
+  source: InputSource,
+  job: OpenJob,
+  { output, globals }: Context,
+): Promise<void> {
+  if (globals.quiet) return;
+  const { rows, invalid, failed } = job.counts;
+  const before = rows + invalid + failed;
+  if (output.format === "ndjson") {
+    const total = record.input.rows;
+    const lines = [
+      { type: "version", ui: "1.0" },
+      { type: "job", id: record.id, command: record.command, total, done: before },
+    ];
+    for (const line of lines) await output.tell(line);
+    return;
+  }
+  const resumed = before > 0 ? `, ${before} already done` : "";
+  const total = record.input.rows === null ? `rows from ${source.name}` : pluralize(record.input.rows, "row");
+  await output.note(`${record.id}: ${record.command}, ${total}${resumed}, to ${record.target}`);
+}
+
+async function concludeJob(
+  of: {
+    record: JobRecord;
+    work: BulkWork;
+    job: OpenJob;
+    seen: RowSummary;
+    retries: number;
+    folder: string;
+  },
+  context: Context,
+): Promise<FailureKind | undefined> {
+  const { record, work, job, seen, retries, folder } = of;
+  const report = buildJobReport(record, job, { ...seen, retries, results: resultsPath(folder) });
+  await showReport(report, work, record.shard, context);
+  return report.invalid + report.failed > 0 ? "partial" : undefined;
+}
+
+/** The command line that continues belongs to what stopped the job. */
+function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
+  const done = job?.kept.rows ?? 0;
+  if (error instanceof InputError && done > 0) {
+    const message = `${error.message.replace(/\.$/, "")}. ${pluralize(done, "row before it is", "rows before it are")} done.`;
+    return new CommandFailedError("partial", error.code, message, { hint: error.hint, next: resume, cause: error });
+  }
+  if (error instanceof CommandFailedError && error.next === undefined) {
+    return new CommandFailedError(error.kind, error.code, error.message, {
+      hint: error.hint,
+      next: resume,
+      cause: error,
+    });
+  }
+  if (isFsError(error)) {
+    return new CommandFailedError("failed", "job_log", `Failed to write the log of ${id}: ${formatFsError(error)}.`, {
+      hint: `Done so far: ${pluralize(done, "row")}. ${remedyOf(error)} Then resume the job.`,
+      next: resume,
+      cause: error,
+    });
+  }
+  return error;
+}
+
+/** If the job has stopped, the reason is reported as its failure, and errors of the copy next to it. */
+async function copyResults(
+  folder: string,
+  { errors_out: path }: JobRecord,
+  isStopped: boolean,
+  { host, output }: Context,
+): Promise<void> {
+  if (path === null) return;
+  await writeOutput(host, path, createReadStream(resultsPath(folder)), 0o600).catch(async (cause: Error) => {
+    if (isStopped) return output.warn(`warning: ${cause.message}`);
+    throw new CommandFailedError("failed", "errors_out", cause.message, {
+      hint: `The rows are in ${resultsPath(folder)}.`,
+      cause,
+    });
+  });
+}

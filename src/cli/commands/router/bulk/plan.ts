@@ -1,0 +1,144 @@
+import * as z from "zod";
+import { dictionary } from "../../../../api/shapes.ts";
+import { tryParseJson } from "../../../../base/object.ts";
+import type { Context } from "../../../command.ts";
+import { stateFile } from "../../../connection/emulator/run-file.ts";
+import { writeOutput } from "../../../output/file.ts";
+import { readText } from "../../../parse/body.ts";
+import { UsageError } from "../../../process/failure.ts";
+import { type BulkInput, resolveConcurrency } from "./flags.ts";
+import { inputFormats } from "./input/format.ts";
+import { emailHashings } from "./input/identifiers.ts";
+import type { BulkWork } from "./work.ts";
+
+const count = z.int().nonnegative();
+
+/** The input of a job, and how to know it again. */
+const JobInput = z.object({
+  /** Absolute; `-` for standard input and other pipes, of which nothing is known beforehand. */
+  path: z.string(),
+  bytes: count.nullable(),
+  sha256: z.string().nullable(),
+  rows: count.nullable(),
+  invalid: count.nullable(),
+  first_invalid_row: count.nullable(),
+  /** Different identifiers; null if they were not counted. */
+  distinct: count.nullable(),
+});
+
+/** Everything that decides what a job does. Plain data: it is written to plans and next to the job log. */
+export const JobPlan = z.object({
+  version: z.literal(1),
+  /** `map-emails` */
+  command: z.string(),
+  scope: dictionary(z.string()),
+  /** Target of the calls. */
+  target: z.string(),
+  input: JobInput,
+  format: z.enum(inputFormats),
+  /** Whether it is a guess. */
+  format_guessed: z.boolean(),
+  columns: z.array(z.string()).readonly(),
+  /** How e-mail addresses become identifiers. */
+  hash: z.enum(emailHashings),
+  /** Separator of CSV; null for a comma. */
+  delimiter: z.string().nullable(),
+  batch_size: count.positive(),
+  shard: z.object({ index: count.positive(), of: count.positive() }).nullable(),
+  skip_invalid: z.boolean(),
+  /** `100` or `2%` */
+  max_errors: z.string().nullable(),
+  results: z.enum(["errors", "all"]),
+  /** Whether each identifier is looked up after its call. */
+  verify: z.boolean(),
+});
+export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
+
+/** The plan of a file, which can be read again. */
+const FilePlan = JobPlan.extend({ input: JobInput.extend({ sha256: z.string() }) });
+
+/** Target of the calls of a run, in the words of plans and job logs. */
+export async function targetName({ globals, host, target }: Context): Promise<string> {
+  if (globals.emulator) return `the emulator of ${stateFile(host, undefined)}`;
+  return (await target("router")).baseUrls.router ?? "";
+}
+
+export async function writePlan(path: string, plan: JobPlan, { host }: Context): Promise<void> {
+  await writeOutput(host, path, [Buffer.from(`${JSON.stringify(plan, null, 2)}\n`)], 0o600);
+}
+
+/** Whether a file that begins so is one that `writePlan` wrote. */
+export const isPlan = (beginning: string): boolean => /^\{\s*"version":\s*\d+,\s*"command":/.test(beginning);
+
+async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
+  const text = await readText(host, path, "--apply");
+  const { success, data, error } = FilePlan.safeParse(tryParseJson(text));
+  if (success) return data;
+  const field = error.issues[0]?.path.join(".");
+  const where = field ? ` (${field} is missing or wrong)` : "";
+  throw new UsageError(`--apply must be a file written by --plan-out: ${path} is not${where}`);
+}
+
+/** Refuses to continue where something else would be done than was planned or begun. */
+export function requireUnchangedPlan(
+  planned: JobPlan,
+  now: { readonly target: string; readonly bytes?: number; readonly sha256?: string },
+): void {
+  if (now.target !== planned.target) {
+    throw new UsageError(`The target has changed: ${now.target} instead of ${planned.target}.`, {
+      hint: "Use the same --base-url, --profile or --emulator, or start a new job.",
+    });
+  }
+  if (now.sha256 !== undefined && now.sha256 !== planned.input.sha256) {
+    const size = `${planned.input.bytes} bytes then, ${now.bytes} now`;
+    throw new UsageError(`${planned.input.path} has changed (${size}; SHA-256 differs).`, {
+      hint: "Restore the file, or start a new job with the changed file.",
+    });
+  }
+}
+
+/** Options of a bulk command line, before its input is read. */
+export interface JobRequest extends Omit<JobPlan, "version" | "command" | "target" | "input"> {
+  readonly work: BulkWork;
+  /** As it was typed: a path, or `-` for standard input. */
+  readonly path: string;
+  readonly concurrency: number;
+  readonly errorsOut: string | undefined;
+  readonly report: string | undefined;
+  readonly dryRun: boolean;
+  readonly planOut: string | undefined;
+  /** The plan that --apply names: no other work may be done. */
+  readonly planFile: string | undefined;
+  readonly planned: JobPlan | undefined;
+  /** Whether identifiers may move without a question: it was answered already. */
+  readonly mayMove?: boolean;
+  /** Asks whether to continue; `rows` where they are known. */
+  readonly confirm: (rows: number | undefined) => Promise<void>;
+}
+
+/** The request that a plan holds. The file may lie elsewhere by now: its content is what counts. */
+export async function readPlannedRequest(
+  work: BulkWork,
+  file: string | undefined,
+  flags: BulkInput["flags"] & { readonly apply: string },
+  context: Context,
+): Promise<JobRequest> {
+  const plan = await readPlan(flags.apply, context);
+  if (plan.command !== work.name) {
+    throw new UsageError(`--apply requires a plan of svc router ${work.name}, not of svc router ${plan.command}`);
+  }
+  const { version: _, command, target, input, ...options } = plan;
+  return {
+    work,
+    path: file ?? input.path,
+    ...options,
+    concurrency: resolveConcurrency(flags),
+    errorsOut: flags["errors-out"],
+    report: flags.report,
+    dryRun: flags["dry-run"] === true,
+    planOut: undefined,
+    planFile: flags.apply,
+    planned: plan,
+    confirm: async () => {},
+  };
+}

@@ -1,0 +1,199 @@
+import { toIsoSeconds } from "../../../../base/clock.ts";
+import { pluralize } from "../../../../base/text.ts";
+import type { Context } from "../../../command.ts";
+import { writeOutput } from "../../../output/file.ts";
+import { formatCsvLine } from "../../../output/text.ts";
+import { UsageError } from "../../../process/failure.ts";
+import type { InvalidRow } from "./input/batches.ts";
+import type { Shard } from "./input/distinct.ts";
+import { resultsPath } from "./job.ts";
+import type { JobRecord } from "./log/jobs.ts";
+import type { RowCounts } from "./log/log-file.ts";
+import type { OpenJob } from "./log/open-job.ts";
+import { type Tally, tallyResults } from "./log/tally.ts";
+import { formatSeconds } from "./progress.ts";
+import { type BulkWork, formatOutcome, unknownNote } from "./work.ts";
+
+/** Status of a job when its report is written. */
+export interface JobEnd extends RowCounts {
+  readonly distinct: number | null;
+  /** Undefined if it is finished. */
+  readonly stoppedBecause: string | undefined;
+}
+
+const csvHeader = formatCsvLine(["section", "item", "value"]);
+const htmlBeginning = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Bulk job ';
+
+/** Whether a file that begins so is one of these. */
+export const isReport = (beginning: string): boolean =>
+  beginning.startsWith(csvHeader) || beginning.startsWith(htmlBeginning);
+
+export function checkReportName(path: string): void {
+  if (!/\.(?:html|csv)$/i.test(path)) throw new UsageError(`--report must be a file .html or .csv, got "${path}"`);
+}
+
+/** Writes the results of a job for people who do not read logs: one page, or the same as rows. */
+export async function writeReport(
+  path: string,
+  folder: string,
+  record: JobRecord,
+  end: JobEnd,
+  { host }: Context,
+): Promise<void> {
+  const sections = sectionsOf(record, end, await tallyResults(resultsPath(folder)), host.wall.now());
+  const text = /\.csv$/i.test(path) ? csvOf(sections) : htmlOf(record.id, sections);
+  await writeOutput(host, path, [Buffer.from(text)], 0o600);
+}
+
+type Section = readonly [name: string, rows: readonly (readonly [item: string, value: string])[]];
+
+function sectionsOf(record: JobRecord, end: JobEnd, { reasons, moves }: Tally, now: number): Section[] {
+  const { rows, invalid, failed, moved, distinct } = end;
+  const of = (status: string) =>
+    reasons.flatMap((one) =>
+      one.status === status ? [[`${one.reason} (first in row ${one.first_row})`, String(one.rows)] as const] : [],
+    );
+  const known = (count: number | null | undefined) =>
+    count === null || count === undefined ? "not known" : String(count);
+  return [
+    [
+      "Job",
+      [
+        ["id", record.id],
+        ["command", `svc router ${record.command}`],
+        ["cluster", record.scope.cluster_id ?? ""],
+        ["service", record.target],
+        ["input", record.input.path === "-" ? "a pipe" : record.input.path],
+        ["status", end.stoppedBecause === undefined ? "finished" : `stopped: ${end.stoppedBecause}`],
+        ["begun", record.created_at],
+        ["written", toIsoSeconds(now)],
+        ["duration", formatSeconds((now - Date.parse(record.created_at)) / 1_000)],
+      ],
+    ],
+    [
+      "Rows",
+      [
+        ["in the input", known(record.input.rows)],
+        ["confirmed by the service", String(rows)],
+        ["different identifiers in the input", known(distinct)],
+        ["invalid, not sent", String(invalid)],
+        ["rejected by the service", String(failed)],
+        ...(record.command.startsWith("map-") ? [["moved from another cluster", known(moved)] as const] : []),
+      ],
+    ],
+    ["Invalid rows by reason", of("invalid")],
+    ["Rejected rows by reason", of("failed")],
+    ["Moved rows by previous cluster", [...moves].map(([cluster, count]) => [cluster, String(count)] as const)],
+  ];
+}
+
+const csvOf = (sections: readonly Section[]): string =>
+  csvHeader +
+  sections.flatMap(([name, rows]) => rows.map(([item, value]) => formatCsvLine([name, item, value]))).join("");
+
+const escaped = (text: string): string =>
+  text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
+
+const htmlOf = (id: string, sections: readonly Section[]): string =>
+  [
+    `${htmlBeginning}${escaped(id)}</title>`,
+    "<style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:50rem;padding:0 1rem}",
+    "table{border-collapse:collapse;width:100%}td{border-top:1px solid #ccc;padding:.3rem .5rem;overflow-wrap:anywhere}",
+    "td+td{text-align:right}</style>",
+    `<h1>Bulk job ${escaped(id)}</h1>`,
+    ...sections
+      .filter(([, rows]) => rows.length > 0)
+      .flatMap(([name, rows]) => [
+        `<h2>${escaped(name)}</h2>`,
+        "<table>",
+        ...rows.map(([item, value]) => `<tr><td>${escaped(item)}</td><td>${escaped(value)}</td></tr>`),
+        "</table>",
+      ]),
+    "</html>",
+    "",
+  ].join("\n");
+
+/** Results, for `--json` and for the last line. Counts are those of the whole job, over all its runs. */
+interface JobReport {
+  readonly job_id: string;
+  readonly action: string;
+  readonly cluster_id: string;
+  readonly rows: number;
+  /** Different identifiers among the valid rows of the input; null if they were not counted. */
+  readonly distinct: number | null;
+  /** Rows that a look-up has found in the right cluster; null without a look-up. */
+  readonly verified: number | null;
+  /** Rows that cannot be looked up. */
+  readonly unverified: number;
+  readonly batches: number;
+  /** Identifiers that another cluster had before; null if the service does not say. */
+  readonly moved: number | null;
+  readonly invalid: number;
+  readonly failed: number;
+  readonly retries: number;
+  readonly first_invalid_row: number | null;
+  /** Rows with trouble, as CSV. */
+  readonly results: string | null;
+}
+
+export function buildJobReport(
+  record: JobRecord,
+  { counts, finished }: OpenJob,
+  of: {
+    readonly firstInvalid: InvalidRow | undefined;
+    readonly distinct: number | null;
+    readonly verified: number | null;
+    readonly unverified: number;
+    readonly retries: number;
+    readonly results: string;
+  },
+): JobReport {
+  const { rows, moved, invalid, failed } = counts;
+  return {
+    job_id: record.id,
+    action: record.command,
+    cluster_id: record.scope.cluster_id!,
+    rows,
+    distinct: of.distinct,
+    verified: of.verified,
+    unverified: of.unverified,
+    batches: finished.count,
+    moved,
+    invalid,
+    failed,
+    retries: of.retries,
+    first_invalid_row: record.input.first_invalid_row ?? of.firstInvalid?.number ?? null,
+    results: invalid + failed > 0 || record.results === "all" ? of.results : null,
+  };
+}
+
+export async function showReport(
+  report: JobReport,
+  work: BulkWork,
+  shard: Shard | null,
+  { output }: Context,
+): Promise<void> {
+  if (output.format !== "table") return output.show(report);
+  const { rows, invalid, failed, cluster_id: cluster } = report;
+  // Which of the repeated rows were rejected is not known.
+  const distinct = failed === 0 ? (report.distinct ?? undefined) : undefined;
+  await output.print(formatOutcome({ ...work, cluster, rows, distinct }));
+  if (report.verified !== null) {
+    const is = `${report.verified === 1 ? "is" : "are"} ${work.action === "map" ? "mapped" : "not mapped"} to ${cluster}`;
+    await output.note(`Looked up: ${pluralize(report.verified, "row")} ${is}`);
+    if (report.unverified > 0) await output.note(`${pluralize(report.unverified, "row")} cannot be looked up`);
+  }
+  if (work.action !== "map" && rows > 0) await output.note(unknownNote(cluster));
+  if (shard && rows + invalid + failed === 0) {
+    await output.note(`Share ${shard.index}/${shard.of} has no rows`);
+  }
+  if (report.moved) await output.note(`${report.moved} of them were previously mapped to another cluster`);
+  if (invalid > 0) {
+    await output.note(`${pluralize(invalid, "row")} skipped, the first at row ${report.first_invalid_row}`);
+  }
+  if (failed > 0)
+    await output.note(
+      `${pluralize(failed, "row")} rejected by the service${report.verified === null ? "" : ", or different when looked up"}`,
+    );
+  if (report.results !== null) await output.note(`See svc router jobs results ${report.job_id}`);
+}

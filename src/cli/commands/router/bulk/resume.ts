@@ -1,0 +1,71 @@
+import type { Context } from "../../../command.ts";
+import { checkOutputFile } from "../../../output/file.ts";
+import { formatTargetFlags } from "../../../parse/next-command.ts";
+import { type FailureKind, UsageError } from "../../../process/failure.ts";
+import { formatCommandLine } from "../../../process/shell-words.ts";
+import { type InputSource, openInputSource } from "./input/bytes.ts";
+import { fingerprintSource } from "./input/survey.ts";
+import { parseErrorLimit } from "./job.ts";
+import type { JobRecord } from "./log/jobs.ts";
+import { performJob } from "./perform.ts";
+import { requireUnchangedPlan, targetName } from "./plan.ts";
+import { limitYoungGeneration } from "./progress.ts";
+
+/** Goes on with a stopped job; rejected when it would do something else than was begun. */
+export async function resumeJob(
+  folder: string,
+  record: JobRecord,
+  how: {
+    /** `-` for rows that are piped again, or where a file is now. */
+    readonly input: string | undefined;
+    readonly concurrency: number;
+    readonly skipInvalid: boolean;
+    readonly maxErrors: string | undefined;
+    readonly context: Context;
+  },
+): Promise<FailureKind | undefined> {
+  limitYoungGeneration();
+  const { input, context, maxErrors } = how;
+  const { path } = record.input;
+  if (path === "-" && input === undefined) {
+    throw new UsageError("This job read a pipe. Pipe the same rows again, with - as the file.", {
+      next: record.resume,
+    });
+  }
+  if (maxErrors !== undefined) parseErrorLimit(maxErrors);
+  const source = await sourceNow(record, input ?? path, context);
+  if (path !== "-" && source.path === "-") throw new UsageError(`This job reads ${path}, not ${source.name}.`);
+  if (record.errors_out !== null) {
+    await checkOutputFile(context.host, record.errors_out, "--errors-out", { inputs: [input ?? path] });
+  }
+  if (record.report !== null) {
+    await checkOutputFile(context.host, record.report, "--report", { inputs: [input ?? path] });
+  }
+  const begun = path === "-" ? record : withFile(record, source.path, context);
+  const target = await targetName(context);
+  requireUnchangedPlan(begun, { target, ...(path === "-" ? {} : await fingerprintSource(source.open())) });
+  const changed: JobRecord = {
+    ...begun,
+    skip_invalid: record.skip_invalid || how.skipInvalid,
+    max_errors: maxErrors ?? record.max_errors,
+  };
+  return performJob(folder, changed, source, context, { concurrency: how.concurrency, isResumed: true });
+}
+
+async function sourceNow({ id }: JobRecord, named: string, { host }: Context): Promise<InputSource> {
+  return openInputSource(host, named, "<file>").catch((error: unknown) => {
+    throw error instanceof UsageError
+      ? error.withHint(
+          `If the file was moved, use its new path: ${formatCommandLine(["router", "jobs", "resume", id, "FILE"])}`,
+        )
+      : error;
+  });
+}
+
+/** The job with its file where that is now; the command line to resume it names the new place, too. */
+function withFile(record: JobRecord, path: string, { globals }: Context): JobRecord {
+  const { id, input } = record;
+  if (path === input.path) return record;
+  const resume = ["router", "jobs", "resume", id, path, ...formatTargetFlags(globals)];
+  return { ...record, input: { ...input, path }, resume };
+}

@@ -1,0 +1,158 @@
+import type { Operation } from "../../../../api/operation.ts";
+import { CheckedCall } from "../../../../client/checked-call.ts";
+import { ServiceError } from "../../../../client/errors.ts";
+import { withRetries } from "../../../../client/network-failure.ts";
+import { buildRequest } from "../../../../client/request.ts";
+import { readResponse, requireValidValue } from "../../../../client/response.ts";
+import type { Context } from "../../../command.ts";
+import type { Batch } from "./input/batches.ts";
+import { addCounts } from "./log/log-file.ts";
+import { type BulkWork, type CallScope, requireConfirmed } from "./work.ts";
+
+export interface BatchSender {
+  /** Sends one batch until every response is final. Throws what concerns the whole job. */
+  send(batch: Pick<Batch, "index" | "values">): Promise<BatchResult>;
+}
+
+/** Result of a batch. */
+export interface BatchResult {
+  /** How many identifiers another cluster had before; null if the service does not say. */
+  readonly moved: number | null;
+  readonly refused: readonly RejectedRange[];
+}
+
+/** The service rejected these values of a batch, from the place of the first to before that of the last. */
+export interface RejectedRange {
+  readonly from: number;
+  readonly to: number;
+  readonly error: ServiceError;
+}
+
+export interface SenderOptions {
+  readonly jobId: string;
+  readonly work: BulkWork;
+  readonly scope: CallScope;
+  readonly concurrency: number;
+  /** Ends calls in flight; the context's own signal only ends waiting for another attempt. */
+  readonly cut: AbortSignal;
+  readonly onRetry: (retry: { readonly waitMs: number; readonly reason: string }) => void;
+}
+
+/** Sends batches. Every call repeats without harm, so temporary trouble is retried whatever the method. */
+export async function createSender(options: SenderOptions, context: Context): Promise<BatchSender> {
+  const { jobId, work, scope, concurrency, cut } = options;
+  const { globals, host, signal } = context;
+  const operation: Operation = await work.operation();
+  const { baseUrls, credentials } = await context.target("router");
+  const client = await context.client("router", { connections: concurrency });
+  const rule = { retries: globals.retries, maxWaitMs: globals.maxWaitMs };
+  // When the service asks one call to wait, the others wait with it.
+  let resumesAt = 0;
+  // Bodies of this many bytes were too large for the service: later ones are halved without asking again.
+  let tooLargeBytes = Number.POSITIVE_INFINITY;
+
+  // A batch adds strings that are valid by construction: checking each would take longer than sending them.
+  const withoutValues = CheckedCall.check(operation, work.call([], scope));
+  const requestOf = (values: readonly string[], key: string) => {
+    const built = buildRequest(withoutValues.with(work.call(values, scope)), baseUrls, credentials);
+    const headers = { ...built.headers, "idempotency-key": key };
+    // Bytes lie next to the heap: as a string the body would be copied by the garbage collector while it is in flight.
+    return { ...built, headers, body: Buffer.from(built.body as string) };
+  };
+
+  async function call(request: ReturnType<typeof requestOf>, rows: number): Promise<number | null> {
+    const response = await withRetries(
+      async () => {
+        const now = host.wall.monotonicNow();
+        if (now < resumesAt) await host.wall.sleep(resumesAt - now, signal);
+        signal.throwIfAborted();
+        return client.exchange(request, { retries: 0, repeatable: true, signal: cut });
+      },
+      rule,
+      host.wall,
+      {
+        signal,
+        onRetry(retry) {
+          if (retry.reason === "status 429") resumesAt = Math.max(resumesAt, host.wall.monotonicNow() + retry.waitMs);
+          options.onRetry(retry);
+        },
+      },
+    );
+    const answer = await readResponse(operation, request, response, { repeatable: true });
+    requireConfirmed(requireValidValue(answer), { ...work, cluster: scope.cluster_id!, rows });
+    const moved = answer.headers["x-svc-moved"];
+    return moved === undefined && work.action === "map" ? null : Number(moved ?? 0);
+  }
+
+  async function sendFrom(from: number, values: readonly string[], key: string): Promise<BatchResult> {
+    const request = requestOf(values, key);
+    const canHalve = values.length > 1;
+    if (!canHalve || request.body.length < tooLargeBytes) {
+      try {
+        return { moved: await call(request, values.length), refused: [] };
+      } catch (error) {
+        if (failureScope(error) === "job") throw error;
+        const refusal = error as ServiceError;
+        if (refusal.status !== 413 || !canHalve) {
+          return { moved: 0, refused: [{ from, to: from + values.length, error: refusal }] };
+        }
+        tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
+      }
+    }
+    const half = Math.ceil(values.length / 2);
+    const first = await sendFrom(from, values.slice(0, half), `${key}.1`);
+    const second = await sendFrom(from + half, values.slice(half), `${key}.2`);
+    return { moved: addCounts(first.moved, second.moved), refused: [...first.refused, ...second.refused] };
+  }
+
+  // The same rows are always in the same batch of a job, and in the same half of it, so the key identifies the request.
+  return { send: ({ index, values }) => sendFrom(0, values(), `${jobId}-${index}`) };
+}
+
+/**
+ * Too many of them, or fields of the request that are not as declared: the specification's errors of rows
+ * (DECISIONS.md, L17).
+ */
+const aboutRows: readonly number[] = [413, 422];
+
+/**
+ * The meaning of a failed call for the job. `batch`: these rows were rejected, others may pass. `job`: it is not about
+ * rows, so every other call may meet the same, or these pass later: the job stops and can be resumed.
+ */
+export const failureScope = (error: unknown): "batch" | "job" =>
+  error instanceof ServiceError && aboutRows.includes(error.status) ? "batch" : "job";
+
+/**
+ * Runs `work` on the items of a stream, at most `concurrency` at a time; the stream is read no faster than that. The
+ * first failure stops the reading, and so does the signal; the work in flight is awaited, then a failure is thrown.
+ * Resolves to whether all items were taken.
+ */
+export async function runConcurrently<T>(
+  items: AsyncIterable<T>,
+  concurrency: number,
+  work: (item: T) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const running = new Set<Promise<void>>();
+  let isCut = false;
+  let failure: { error: unknown } | undefined;
+  try {
+    if (signal?.aborted) return false;
+    for await (const item of items) {
+      isCut = failure !== undefined || signal?.aborted === true;
+      if (isCut) break;
+      const one = work(item)
+        .catch((error: unknown) => {
+          failure ??= { error };
+        })
+        .finally(() => running.delete(one));
+      running.add(one);
+      if (running.size >= concurrency) await Promise.race(running);
+    }
+  } finally {
+    // Also when reading fails: requests that were sent must be accounted for.
+    await Promise.all(running);
+  }
+  if (failure) throw failure.error;
+  return !isCut;
+}

@@ -1,0 +1,80 @@
+import { join } from "node:path";
+import { pluralize } from "../../../../base/text.ts";
+import { writeFileAtomic } from "../../../../files/atomic-write.ts";
+import type { Context } from "../../../command.ts";
+import { CommandFailedError, type FailureKind } from "../../../process/failure.ts";
+import { confirmYes } from "../../../prompt/confirm.ts";
+import { beginJob } from "./begin.ts";
+import { resultsPath } from "./job.ts";
+import type { JobRecord } from "./log/jobs.ts";
+import { movedRows } from "./log/tally.ts";
+import { createLookup } from "./lookup.ts";
+import { requireUnchangedPlan, targetName } from "./plan.ts";
+import { findWork } from "./works.ts";
+
+/**
+ * Maps rows back that a job has moved from other clusters and that are still where it left them: a job for each of
+ * them.
+ */
+export async function undoJob(
+  folder: string,
+  record: JobRecord,
+  concurrency: number,
+  context: Context,
+): Promise<FailureKind | undefined> {
+  const work = findWork(record.command)!;
+  const cluster = record.scope.cluster_id!;
+  if (work.action !== "map" || record.results !== "all") {
+    throw new CommandFailedError("failed", "moves_unknown", `${record.id} did not record previous clusters.`, {
+      hint: "To record them for e-mails and client IDs, map with --results all.",
+    });
+  }
+  requireUnchangedPlan(record, { target: await targetName(context) });
+  const lookup = await createLookup(work, context);
+  const { value } = work.kind(record);
+  const fromOf = new Map<string, string>();
+  for await (const { text, from } of movedRows(resultsPath(folder))) fromOf.set(value(text), from);
+  const now = await lookup?.clustersOf([...fromOf.keys()]);
+  const lists = new Map<string, string[]>();
+  let elsewhere = 0;
+  for (const [identifier, from] of fromOf) {
+    if (now?.get(identifier) !== cluster) {
+      elsewhere += 1;
+      continue;
+    }
+    const list = lists.get(from) ?? [];
+    list.push(identifier);
+    lists.set(from, list);
+  }
+  if (elsewhere > 0) {
+    await context.output.note(`${pluralize(elsewhere, work.noun)} no longer mapped to ${cluster}: unchanged`);
+  }
+  if (lists.size === 0) {
+    await context.output.note(`${record.id} moved nothing that is still mapped to ${cluster}`);
+    return undefined;
+  }
+  const shares = [...lists].map(([from, list]) => `${list.length} to ${from}`).join(", ");
+  const count = [...lists.values()].reduce((sum, list) => sum + list.length, 0);
+  await confirmYes(`Map back ${pluralize(count, work.noun)} from ${cluster} (${shares})`, context);
+  let worst: FailureKind | undefined;
+  for (const [from, list] of lists) {
+    // Lies with the job, so that one of these can be resumed.
+    const path = join(folder, `undo-${encodeURIComponent(from)}.txt`);
+    await writeFileAtomic(path, list.map((identifier) => `${identifier}\n`).join(""));
+    const failure = await beginJob(
+      {
+        ...{ work, path, hash: record.hash, batch_size: record.batch_size, concurrency },
+        ...{ format: "lines", format_guessed: false, columns: [], delimiter: null, shard: null },
+        ...{ skip_invalid: false, max_errors: null, results: "errors", verify: false },
+        ...{ errorsOut: undefined, report: undefined, dryRun: false, planOut: undefined },
+        ...{ planFile: undefined, planned: undefined },
+        scope: { ...record.scope, cluster_id: from },
+        confirm: async () => {},
+        mayMove: true,
+      },
+      context,
+    );
+    worst ??= failure;
+  }
+  return worst;
+}

@@ -1,0 +1,112 @@
+import { mkdtemp, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Emulator } from "../../../../emulator/index.ts";
+import { isObject } from "../../../base/object.ts";
+import type { Context } from "../../command.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import { folderOf } from "./load.ts";
+import type { ParsedScenario } from "./parse.ts";
+import { Stage } from "./stage.ts";
+
+type Surroundings = Pick<Context, "host" | "svc" | "read" | "signal" | "cut">;
+
+/** The emulators that scenarios begin with: one for each seed, of which every scenario gets a fork. */
+export class ScenarioEmulators {
+  readonly #context: Surroundings;
+  readonly #bases = new Map<string, Promise<Emulator>>();
+
+  constructor(context: Surroundings) {
+    this.#context = context;
+  }
+
+  /** Does the work on a stage of its own for this scenario; nothing of it is left afterwards. */
+  async withStage<T>(parsed: ParsedScenario, work: (stage: Stage) => Promise<T>): Promise<T> {
+    const base = await this.baseOf(parsed);
+    const emulator = await base.fork();
+    const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
+    try {
+      await writeFiles(folder, parsed.scenario.files ?? {});
+      const stage = await Stage.open(emulator, folder, this.#context);
+      try {
+        return await work(stage);
+      } finally {
+        await stage.close();
+      }
+    } finally {
+      // Due entries are not needed any more.
+      await emulator.close({ signal: AbortSignal.abort() });
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  async close(): Promise<void> {
+    const bases = [...this.#bases.values()];
+    this.#bases.clear();
+    for (const base of bases)
+      await base.then((emulator) => emulator.close({ signal: this.#context.cut })).catch(() => {});
+  }
+
+  /** The emulator that a scenario begins with. */
+  async baseOf(parsed: ParsedScenario): Promise<Emulator> {
+    const { start, seed = "demo" } = parsed.scenario;
+    const folder =
+      typeof seed === "string" && seed !== "demo" && seed !== "empty" ? folderOf(parsed, this.#context.host) : "";
+    const key = JSON.stringify([seed, start, folder]);
+    let base = this.#bases.get(key);
+    if (!base) {
+      base = startBase(parsed, this.#context);
+      this.#bases.set(key, base);
+    }
+    return base;
+  }
+}
+
+/** In memory, with standing time: the same file gives the same ids and times each time. */
+async function startBase(parsed: ParsedScenario, { host }: Surroundings): Promise<Emulator> {
+  const { seed = "demo", start } = parsed.scenario;
+  const { startEmulator, InvalidOptionsError } = await import("../../../../emulator/index.ts");
+  try {
+    return await startEmulator({
+      seed: typeof seed === "string" && seed !== "demo" && seed !== "empty" ? await readSeed(parsed, seed, host) : seed,
+      clock: { mode: "manual", ...(start !== undefined && { start }) },
+      deterministic: true,
+    } as Parameters<typeof startEmulator>[0]);
+  } catch (error) {
+    if (!(error instanceof InvalidOptionsError)) throw error;
+    const { line, column } = parsed.positions.of(["seed"]);
+    throw new CommandFailedError("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed: ${error.message}`);
+  }
+}
+
+async function readSeed(parsed: ParsedScenario, seed: string, host: Context["host"]): Promise<object> {
+  const { line, column } = parsed.positions.of(["seed"]);
+  const fail = (why: string): never => {
+    throw new CommandFailedError("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed ${seed} ${why}.`);
+  };
+  const unreadable = () => fail("cannot be read: it must be demo, empty, or a file next to the scenario");
+  const folder = folderOf(parsed, host);
+  // A link of a cloned repository may lead to any file of the user.
+  const [path, within] = await Promise.all([realpath(resolve(folder, seed)), realpath(folder)]).catch(unreadable);
+  if (!path.startsWith(join(within, "/"))) fail("is outside the folder of the scenario");
+  if (!(await stat(path)).isFile()) fail("is not a regular file");
+  const text = await readFile(path, "utf8").catch(unreadable);
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return fail("is not JSON");
+  }
+}
+
+/** Writes what a scenario puts into the folder of its command lines. */
+export async function writeFiles(folder: string, files: Readonly<Record<string, unknown>>): Promise<void> {
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), contentOf(content));
+}
+
+function contentOf(content: unknown): string | Buffer {
+  if (typeof content === "string") return content;
+  if (isObject(content) && Object.keys(content).length === 1 && typeof content.base64 === "string") {
+    return Buffer.from(content.base64, "base64");
+  }
+  return JSON.stringify(content, null, 2);
+}

@@ -1,0 +1,79 @@
+import { stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import type { Context } from "../../command.ts";
+import { readInput, requireFile } from "../../parse/body.ts";
+import { UsageError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
+import { type ParsedScenario, parseScenario } from "./parse.ts";
+import { type Path, ScenarioError } from "./problem.ts";
+import { fillReferences } from "./references.ts";
+import { explainRefusal } from "./refusal.ts";
+import type { Step } from "./schema.ts";
+import { wordsOf } from "./steps.ts";
+
+/** Reads and checks scenario files. Throws UsageError, with a sentence for each file that is wrong. */
+export async function loadScenarios(
+  files: readonly string[],
+  { host, read }: Pick<Context, "host" | "read">,
+): Promise<readonly ParsedScenario[]> {
+  const { registry } = await import("../../../api/registry.ts");
+  const loaded = await Promise.all(
+    files.map(async (file) => {
+      const text = (await readRegularFile(host, file, "<file>")).toString("utf8");
+      if (text.trim() === "") throw new UsageError(`<file>: ${file} is empty`);
+      try {
+        const parsed = parseScenario(file, text, registry);
+        await checkLines(parsed.scenario.steps, ["steps"], parsed, read);
+        return parsed;
+      } catch (error) {
+        if (error instanceof ScenarioError) return error;
+        throw error;
+      }
+    }),
+  );
+  const wrong = loaded.filter((one) => one instanceof ScenarioError);
+  if (wrong.length > 0) throw new WrongScenarios(wrong);
+  return loaded as readonly ParsedScenario[];
+}
+
+/** Refuses command lines that no scenario may run, wherever that shows before values are known. */
+async function checkLines(
+  steps: readonly Step[],
+  path: Path,
+  parsed: ParsedScenario,
+  read: Context["read"],
+): Promise<void> {
+  for (const [i, step] of steps.entries()) {
+    const at = [...path, i];
+    if ("for each" in step) await checkLines(step.steps, [...at, "steps"], parsed, read);
+    if (!("svc" in step)) continue;
+    const line = await read(wordsOf(step.svc).map(fillReferences));
+    const refusal = line && explainRefusal(line);
+    if (refusal !== undefined) throw new ScenarioError(parsed.file, parsed.positions.of([...at, "svc"]), refusal);
+  }
+}
+
+/** To read a pipe or a device is to wait for its writer. */
+async function readRegularFile(host: Host, path: string, place: string): Promise<Buffer> {
+  if (path !== "-" && !(await stat(await requireFile(host, path, place))).isFile())
+    throw new UsageError(`${place}: ${path} is not a regular file`);
+  return readInput(host, path, place);
+}
+
+/** Scenario files that cannot be run. */
+export class WrongScenarios extends UsageError {
+  readonly errors: readonly ScenarioError[];
+
+  constructor(errors: readonly ScenarioError[]) {
+    const [first, ...more] = errors;
+    super(first!.message, {
+      details: more.map(({ message }) => message),
+      hint: "svc run --schema prints the JSON Schema of scenario files.",
+    });
+    this.errors = errors;
+  }
+}
+
+/** The folder of a scenario file, from which its seed is found. */
+export const folderOf = ({ file }: Pick<ParsedScenario, "file">, host: Host): string =>
+  dirname(resolve(host.cwd, file));

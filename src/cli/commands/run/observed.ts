@@ -1,0 +1,80 @@
+import { listControlContracts } from "../../../api/emulator/contracts.ts";
+import { listDeliveries } from "../../../api/emulator/deliveries.ts";
+import { showTrace } from "../../../api/emulator/traces.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import { ServiceError } from "../../../client/errors.ts";
+import type { Stage } from "./stage.ts";
+
+/** A delivery as expectations see it. */
+export interface SeenDelivery {
+  readonly to: string;
+  readonly activity: string;
+  readonly contract: string | null;
+  readonly outcome: string;
+  readonly attempts: number;
+  readonly answers: readonly (number | string)[];
+  readonly minutes: readonly number[];
+}
+
+type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
+
+/** All deliveries until now, oldest first. */
+export async function listSeenDeliveries(stage: Stage): Promise<readonly SeenDelivery[]> {
+  const { client, signal } = stage;
+  const names = new Map((await listWebhooks(stage)).map(({ name, id }) => [id, name]));
+  const { items } = await client.call(listDeliveries, { query: { limit: 500 } }, { signal });
+  return [...items].reverse().map((one) => seenDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id)));
+}
+
+function seenDelivery({ activity, composite_id, outcome, attempts }: ListedDelivery, to: string): SeenDelivery {
+  const start = Date.parse(attempts[0]?.at ?? "");
+  return {
+    to,
+    activity,
+    contract: composite_id,
+    outcome,
+    attempts: attempts.length,
+    answers: attempts.map(({ status, error }) => status ?? error?.code ?? "no answer"),
+    minutes: attempts.map(({ at }) => Math.round((Date.parse(at) - start) / 60_000)),
+  };
+}
+
+/** The activities until now, in the order in which they happened. */
+export async function listSeenActivities({ client, signal }: Stage): Promise<readonly string[]> {
+  const found = new Map<number, string>();
+  const follow = async (ref: string) => {
+    const { nodes } = await client.call(showTrace, { params: { ref } }, { signal });
+    for (const { id, kind, what } of nodes) {
+      if (kind === "event") found.set(Number(id.split(":")[1]), what.split(" ")[0]!);
+    }
+  };
+  const { items } = await client.call(listControlContracts, { query: { limit: 100 } }, { signal });
+  for (const { composite_id } of items) await follow(composite_id);
+  // Those of counterparties are in no trace of a contract.
+  for (let number = 1; ; number += 1) {
+    if (found.has(number)) continue;
+    try {
+      await follow(`event:${number}`);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      if (number > Math.max(0, ...found.keys())) break;
+    }
+  }
+  return [...found].sort(([one], [other]) => one - other).map(([, activity]) => activity);
+}
+
+/** The status of the webhook of each receiver that has one. */
+export async function listSeenWebhooks(stage: Stage): Promise<Readonly<Record<string, string>>> {
+  return Object.fromEntries((await listWebhooks(stage)).map(({ name, status }) => [name, status]));
+}
+
+/** The webhooks to the receivers of the story: those that a step has created, or whose URL is that of a receiver. */
+async function listWebhooks({ client, receivers, signal }: Stage) {
+  const all = await client.call(listControlWebhooks, {}, { signal });
+  return [...receivers].flatMap(([name, { webhook, url }]) => {
+    const found = all.find((one) => (webhook === undefined ? one.url === url : one.id === webhook));
+    const id = found?.id ?? webhook;
+    return id === undefined ? [] : [{ name, id, status: found?.status ?? "DELETED" }];
+  });
+}

@@ -1,0 +1,241 @@
+import { type Document, LineCounter, parseDocument, visit } from "yaml";
+import type { Operation } from "../../../api/operation.ts";
+import { isObject } from "../../../base/object.ts";
+import { findNearest } from "../../../base/text.ts";
+import { stripByteOrderMark } from "../../parse/body.ts";
+import { problemOf } from "./issues.ts";
+import { type Path, type Position, Positions, ScenarioError } from "./problem.ts";
+import { referencesIn } from "./references.ts";
+import { Scenario, type StepKind, stepKinds } from "./schema.ts";
+import { splitWords } from "./words.ts";
+
+/** A scenario with the file that it is from. */
+export interface ParsedScenario {
+  /** As it was named. */
+  readonly file: string;
+  readonly scenario: Scenario;
+  /** Without its byte order mark. */
+  readonly text: string;
+  /** The byte order mark of the file, where it has one. */
+  readonly mark: string;
+  readonly document: Document;
+  readonly positions: Positions;
+}
+
+/** More is not a story. */
+const maxCharacters = 1_000_000;
+
+/** @throws ScenarioError for the first thing that is wrong. */
+export function parseScenario(file: string, content: string, operations: readonly Operation[]): ParsedScenario {
+  const text = stripByteOrderMark(content);
+  const mark = content.slice(0, content.length - text.length);
+  const lines = new LineCounter();
+  const fail = (position: Position, sentence: string): never => {
+    throw new ScenarioError(file, position, sentence);
+  };
+  if (text.length > maxCharacters) fail({ line: 1, column: 1 }, "The file is too long for a scenario.");
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const [wrong = document.warnings[0]] = document.errors;
+  if (wrong) {
+    const { line, col } = lines.linePos(Math.min(wrong.pos[0], text.length));
+    fail({ line: Math.max(line, 1), column: Math.max(col, 1) }, `The file is not YAML: ${sentence(wrong.message)}`);
+  }
+  const positions = new Positions(document, lines);
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    return fail(unresolvedAlias(document, lines), `The file is not YAML: ${sentence((error as Error).message)}`);
+  }
+  if (!isObject(value)) return fail(positions.of([]), "A scenario must be a map with steps.");
+  const checker = new Checker(file, positions, operations);
+  checker.checkScenario(value);
+  return { file, scenario: value as unknown as Scenario, text, mark, document, positions };
+}
+
+/** Where the first alias is that names nothing; the beginning, where all name something. */
+function unresolvedAlias(document: Document, lines: LineCounter): Position {
+  let found: Position = { line: 1, column: 1 };
+  visit(document, {
+    Alias(_, alias) {
+      if (alias.resolve(document) !== undefined || !alias.range) return undefined;
+      const { line, col } = lines.linePos(alias.range[0]);
+      found = { line, column: col };
+      return visit.BREAK;
+    },
+  });
+  return found;
+}
+
+const sentence = (text: string): string =>
+  text
+    .split("\n")[0]!
+    .trim()
+    .replace(/[.:]?$/, ".");
+
+/** Values that a story has from the beginning. */
+const known = ["cluster_id", "router_url", "contracts_url", "client_id"] as const;
+
+class Checker {
+  readonly #file: string;
+  readonly #positions: Positions;
+  readonly #operations: readonly Operation[];
+  readonly #receivers = new Set<string>();
+  #names = new Set<string>(known);
+
+  constructor(file: string, positions: Positions, operations: readonly Operation[]) {
+    this.#file = file;
+    this.#positions = positions;
+    this.#operations = operations;
+  }
+
+  checkScenario(value: Record<string, unknown>): void {
+    const { steps, ...rest } = value;
+    this.#check(Scenario.omit({ steps: true }), rest, [], Object.keys(Scenario.shape));
+    if (steps === undefined) this.#fail(this.#positions.of([]), "steps is required.");
+    this.#checkSteps(steps, ["steps"]);
+  }
+
+  #checkSteps(steps: unknown, path: Path): void {
+    if (!Array.isArray(steps) || steps.length === 0) {
+      this.#fail(this.#positions.of(path), "steps must be a list with at least one step.");
+    }
+    for (const [i, step] of (steps as unknown[]).entries()) this.#checkStep(step, [...path, i]);
+  }
+
+  #checkStep(step: unknown, path: Path): void {
+    const at = this.#positions.of(path);
+    if (!isObject(step)) this.#fail(at, `A step must be a map with one of ${Object.keys(stepKinds).join(", ")}.`);
+    const fields = step as Record<string, unknown>;
+    const kind = this.#kindOf(fields, path);
+    if (kind === "for each") {
+      const { steps, ...rest } = fields;
+      this.#check(stepKinds[kind].omit({ steps: true }), rest, path, Object.keys(stepKinds[kind].shape));
+      this.#checkLoop(rest, steps, path);
+      return;
+    }
+    this.#check(stepKinds[kind], fields, path, Object.keys(stepKinds[kind].shape));
+    if (kind === "call") this.#checkCall(fields, path);
+    if (kind === "svc" && typeof fields.svc === "string" && splitWords(fields.svc) === undefined) {
+      this.#fail(this.#positions.of([...path, "svc"]), "svc has a quote that is not closed.");
+    }
+    this.#checkReferences(fields, path, kind);
+    this.#checkReceivers(fields.expect, [...path, "expect"]);
+    this.#learn(fields);
+  }
+
+  #kindOf(step: Record<string, unknown>, path: Path): StepKind {
+    const kinds = Object.keys(stepKinds) as StepKind[];
+    const found = Object.keys(step).filter((key) => kinds.includes(key as StepKind)) as StepKind[];
+    const [kind, other] = found.length > 1 ? found.filter((one) => one !== "expect") : found;
+    if (kind === undefined) {
+      const keys = Object.keys(step);
+      const like = keys.map((key) => [key, findNearest(key, kinds)] as const).find(([, near]) => near !== undefined);
+      const key = like?.[0] ?? keys[0];
+      if (key === undefined) this.#fail(this.#positions.of(path), `A step must have one of ${kinds.join(", ")}.`);
+      const hint = like ? `Did you mean ${like[1]}?` : `A step has one of ${kinds.join(", ")}.`;
+      this.#fail(this.#positions.ofKey(path, key!), `Unknown key "${key}" of a step. ${hint}`);
+    }
+    if (other !== undefined) {
+      this.#fail(this.#positions.ofKey(path, other), `${kind} cannot be used with ${other} in one step.`);
+    }
+    return kind!;
+  }
+
+  #checkLoop(step: Record<string, unknown>, steps: unknown, path: Path): void {
+    const loop = step["for each"] as Record<string, unknown>;
+    this.#checkReferences(loop, [...path, "for each"], "for each");
+    if (steps === undefined) this.#fail(this.#positions.of(path), "steps is required in a step with for each.");
+    const outer = new Set(this.#names);
+    for (const name of Object.keys(loop)) this.#names.add(name);
+    this.#checkSteps(steps, [...path, "steps"]);
+    for (const name of Object.keys(loop)) if (!outer.has(name)) this.#names.delete(name);
+  }
+
+  #checkCall({ call, params, query, body }: Record<string, unknown>, path: Path): void {
+    const operation = this.#operations.find(({ id }) => id === call);
+    if (!operation) {
+      const near = findNearest(
+        String(call),
+        this.#operations.map(({ id }) => id),
+      );
+      const hint = near === undefined ? "svc openapi lists the operations." : `Did you mean ${near}?`;
+      this.#fail(this.#positions.of([...path, "call"]), `Unknown operation "${call}". ${hint}`);
+    }
+    const { request } = operation!;
+    for (const [part, given] of Object.entries({ params, query })) {
+      const declared = Object.keys(
+        (request[part as "params" | "query"] as { shape?: object } | undefined)?.shape ?? {},
+      );
+      for (const key of Object.keys((given ?? {}) as object)) {
+        const isOperator = part === "query" && key.includes("[");
+        if (!declared.includes(key) && !isOperator) {
+          this.#fail(
+            this.#positions.ofKey([...path, part], key),
+            `Unknown key "${key}" in ${part} of ${call}. ${suggestSimilar(key, declared)}`,
+          );
+        }
+      }
+      if (part === "params") {
+        const lacking = declared.find((key) => (params as Record<string, unknown> | undefined)?.[key] === undefined);
+        if (lacking !== undefined) this.#fail(this.#positions.of(path), `params.${lacking} is required by ${call}.`);
+      }
+    }
+    if (body !== undefined && request.body === undefined) {
+      this.#fail(this.#positions.ofKey(path, "body"), `body cannot be used with ${call}.`);
+    }
+  }
+
+  #checkReferences(value: unknown, path: Path, kind: StepKind): void {
+    for (const { name, path: below } of referencesIn(value)) {
+      // Paths of results have no values in them, and what a step saves is there when it is checked.
+      if (below[0] === "save" || this.#names.has(name)) continue;
+      if (kind === "receiver" && below[0] === "expect") continue;
+      const position = this.#positions.of([...path, ...below]);
+      this.#fail(position, `$${name} is saved by no step before. ${suggestSimilar(name, [...this.#names])}`);
+    }
+  }
+
+  /** Receivers that expectations name. */
+  #checkReceivers(expect: unknown, path: Path): void {
+    if (!isObject(expect)) return;
+    const receivers = [...this.#receivers];
+    const check = (name: string, position: Position) => {
+      if (receivers.includes(name)) return;
+      this.#fail(position, `No step before opens the receiver "${name}". ${suggestSimilar(name, receivers)}`);
+    };
+    for (const [i, one] of (Array.isArray(expect.deliveries) ? expect.deliveries : []).entries()) {
+      if (one.to !== undefined) check(one.to, this.#positions.of([...path, "deliveries", i, "to"]));
+    }
+    for (const name of Object.keys(expect.webhooks ?? {})) {
+      check(name, this.#positions.ofKey([...path, "webhooks"], name));
+    }
+  }
+
+  #learn({ save, receiver }: Record<string, unknown>): void {
+    if (typeof save === "string") this.#names.add(save);
+    else for (const name of Object.keys((save ?? {}) as object)) this.#names.add(name);
+    if (receiver === undefined) return;
+    this.#names.add(String(receiver));
+    this.#receivers.add(String(receiver));
+  }
+
+  #check(schema: Parameters<typeof problemOf>[0], value: unknown, path: Path, keys: readonly string[]): void {
+    const problem = problemOf(schema, value, keys);
+    if (!problem) return;
+    const { at, key, sentence } = problem;
+    const where = [...path, ...at];
+    this.#fail(key === undefined ? this.#positions.of(where) : this.#positions.ofKey(where, key), sentence);
+  }
+
+  #fail(position: Position, sentence: string): never {
+    throw new ScenarioError(this.#file, position, sentence);
+  }
+}
+
+/** A suggestion, or the few valid values. */
+function suggestSimilar(word: string, words: readonly string[]): string {
+  const near = findNearest(word, words);
+  if (near !== undefined) return `Did you mean ${near}?`;
+  return words.length === 0 ? "There are none." : `Known: ${[...words].sort().slice(0, 20).join(", ")}.`;
+}

@@ -1,0 +1,80 @@
+import type { ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
+import spawn from "cross-spawn";
+import type { Context } from "../../command.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import type { ParsedScenario } from "./parse.ts";
+import type { ScenarioResult } from "./result.ts";
+
+/** One process that runs some of the files, in their order. */
+interface Worker {
+  readonly child: ChildProcess;
+  readonly lines: AsyncIterator<string>;
+  /** Its messages in addition to its results. */
+  readonly notes: () => string;
+}
+
+/** Runs scenarios in several processes of this program, and yields what came of them in the order of the files. */
+export async function* runInProcesses(
+  scenarios: readonly ParsedScenario[],
+  jobs: number,
+  isUpdate: boolean,
+  context: Context,
+): AsyncGenerator<ScenarioResult> {
+  const workers = Array.from({ length: jobs }, (_, job) =>
+    startWorker(
+      scenarios.filter((_, i) => i % jobs === job).map(({ file }) => file),
+      isUpdate,
+      context,
+    ),
+  );
+  const stop = () => {
+    for (const { child } of workers) child.kill(context.signal.reason ?? "SIGINT");
+  };
+  context.signal.addEventListener("abort", stop, { once: true });
+  context.atForcedEnd(() => {
+    for (const { child } of workers) child.kill("SIGKILL");
+  });
+  try {
+    for (const [i, { file }] of scenarios.entries()) {
+      const { lines, notes } = workers[i % jobs]!;
+      const { done, value } = await lines.next();
+      context.signal.throwIfAborted();
+      if (done)
+        throw new CommandFailedError(
+          "failed",
+          "run_ended",
+          `The process that runs ${file} has ended: ${firstLine(notes())}`,
+        );
+      yield JSON.parse(value) as ScenarioResult;
+    }
+  } finally {
+    context.signal.removeEventListener("abort", stop);
+    for (const { child } of workers) if (child.exitCode === null) child.kill();
+  }
+}
+
+function startWorker(files: readonly string[], isUpdate: boolean, { host, globals }: Context): Worker {
+  const [program, ...first] = host.program;
+  const flags = ["--format", "ndjson", "--jobs", "1", "--no-annotations", ...(isUpdate ? ["--update"] : [])];
+  const named = files.map((file) => (file.startsWith("-") ? `./${file}` : file));
+  const child = spawn(program, [...first, "run", ...named, ...flags, ...(globals.quiet ? ["--quiet"] : [])], {
+    cwd: host.cwd,
+    env: { ...host.env } as NodeJS.ProcessEnv,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let notes = "";
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+    notes += text;
+  });
+  child.on("error", (error) => {
+    notes += error.message;
+  });
+  return { child, lines: createInterface({ input: child.stdout! })[Symbol.asyncIterator](), notes: () => notes };
+}
+
+const firstLine = (text: string): string =>
+  text
+    .trim()
+    .split("\n")[0]!
+    .replace(/^error: /, "") || "it printed nothing";

@@ -1,0 +1,98 @@
+import { listDeliveries } from "../../../../api/emulator/deliveries.ts";
+import { listRequests } from "../../../../api/emulator/requests.ts";
+import { listControlWebhooks } from "../../../../api/emulator/webhooks.ts";
+import { findOperationAt, type Operation, type ResultOf } from "../../../../api/operation.ts";
+import type { Client } from "../../../../client/client.ts";
+
+export type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
+export type LoggedDelivery = ResultOf<typeof listDeliveries>["items"][number];
+
+/** A request of the log that can be made again. */
+export interface Action {
+  /** Of the request. */
+  readonly id: number;
+  /** Virtual milliseconds. */
+  readonly at: number;
+  readonly operation: Operation;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+  readonly status: number;
+  readonly failure: string | null;
+  /** Of a request that creates a webhook: its number, and what its receiver answered. */
+  readonly webhook?: { readonly id: number; readonly answers: readonly (number | "down")[] };
+}
+
+/** Records of a running emulator. */
+export interface RequestHistory {
+  readonly actions: readonly Action[];
+  readonly deliveries: readonly LoggedDelivery[];
+  /** How many requests of others were noted. */
+  readonly requests: number;
+}
+
+/** Read-only and housekeeping operations: a story begins with a fresh emulator, and advances time itself. */
+const leftOut =
+  /^(clock|requests|emulator|state|snapshots|traces|tokens|sessions|console|events|inbox|metrics)\.|^(catch-all|deliveries\.(list|show|watch))$/;
+
+/** Reads the log of an emulator, and its deliveries. */
+export async function readRecording(client: Client, operations: readonly Operation[]): Promise<RequestHistory> {
+  const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
+  const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
+  const webhooks = (await client.call(listControlWebhooks, {})).map(({ id }) => id);
+  // The router forwards calls of the contract API: the cluster then gets the request of the program.
+  const passedOn = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
+  const isInner = (cause?: string): boolean => cause !== undefined && !passedOn.has(cause);
+  const asked = items.filter(
+    ({ left, cause, operation }) => !left && !isInner(cause) && !leftOut.test(operation ?? "catch-all"),
+  );
+  asked.sort((one, other) => one.id - other.id);
+  const actions: Action[] = [];
+  let created = 0;
+  for (const one of asked) {
+    const operation = operations.find(({ id }) => id === one.operation);
+    const action = operation && actionOf(one, operation);
+    if (!action) continue;
+    if (operation.id !== "webhooks.create" || one.status >= 400) {
+      actions.push(action);
+      continue;
+    }
+    // Numbers count up from the beginning; those of removed ones are not given again.
+    created += 1;
+    const id = webhooks.length === 0 ? created : Math.min(...webhooks, 1) + created - 1;
+    actions.push({ ...action, webhook: { id, answers: answersOf(id, deliveries) } });
+  }
+  return { actions, deliveries, requests: asked.length };
+}
+
+function actionOf({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation): Action | undefined {
+  const [path = "", search] = target.split(/\?(.*)/s);
+  if (findOperationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
+  const parameters = new URLSearchParams(search);
+  const query = Object.fromEntries(
+    [...new Set(parameters.keys())].map((name) => {
+      const [first, ...more] = parameters.getAll(name);
+      return [name, more.length === 0 ? first : [first, ...more]];
+    }),
+  );
+  const names = operation.path.split("/");
+  const params = Object.fromEntries(
+    path.split("/").flatMap((segment, i) => {
+      const name = /^\{(\w+)\}$/.exec(names[i] ?? "")?.[1];
+      return name === undefined ? [] : [[name, decodeURIComponent(segment)]];
+    }),
+  );
+  return { id, at: Date.parse(at), operation, params, query, body, status, failure };
+}
+
+/** A receiver's response to each attempt, oldest first; a repetition to the end is listed once. */
+function answersOf(webhook: number, deliveries: readonly LoggedDelivery[]): readonly (number | "down")[] {
+  const attempts = deliveries
+    .filter(({ webhook_id }) => webhook_id === webhook)
+    .flatMap(({ id, attempts }) => attempts.map(({ at, number, status }) => ({ at, id, number, status })))
+    .sort((one, other) => one.at.localeCompare(other.at) || one.id - other.id || one.number - other.number);
+  const answers = attempts.map(({ status }): number | "down" => status ?? "down");
+  if (answers[0] === "down") return ["down"];
+  while (answers.length > 1 && answers.at(-1) === answers.at(-2)) answers.pop();
+  return answers.length === 0 ? [200] : answers;
+}

@@ -1,0 +1,144 @@
+import { dirname, relative, resolve } from "node:path";
+import { pluralize } from "../../../../base/text.ts";
+import type { Context } from "../../../command.ts";
+import { writeOutput } from "../../../output/file.ts";
+import { CommandFailedError } from "../../../process/failure.ts";
+import { withSpinner } from "../../../prompt/spinner.ts";
+import { ScenarioEmulators } from "../emulators.ts";
+import { parseScenario } from "../parse.ts";
+import { runScenario } from "../run-scenario.ts";
+import { type Action, readRecording } from "./actions.ts";
+import { findGoal, type Goal } from "./goal.ts";
+import { findLinks, type Links } from "./links.ts";
+import { Replayer } from "./replay.ts";
+import { writeStory } from "./story.ts";
+
+interface RecordSettings {
+  /** The file of the scenario. */
+  readonly path: string;
+  /** Subject of the story: `request:12`, `delivery:3`. */
+  readonly about: string | undefined;
+  /** The seed with which the emulator was started: a name, or a file. */
+  readonly seed: string | undefined;
+}
+
+/** Makes a scenario of the records of a running emulator, with only the necessary requests. */
+export async function recordStory({ path, about, seed: given }: RecordSettings, context: Context): Promise<void> {
+  const { host, output } = context;
+  const isFile = given !== undefined && given !== "demo" && given !== "empty";
+  // A scenario names it from where it lies.
+  const seed = isFile ? relative(dirname(resolve(host.cwd, path)), resolve(host.cwd, given)) : given;
+  const { registry: operations } = await import("../../../../api/registry.ts");
+  const client = await context.client("emulator");
+  const recording = await readRecording(client, operations);
+  const goal = findGoal(recording, about);
+  const emulators = new ScenarioEmulators(context);
+  context.atEnd(() => emulators.close());
+  const empty = parseScenario(
+    path,
+    JSON.stringify({ ...(seed && { seed }), steps: [{ advance: "next" }] }),
+    operations,
+  );
+  const story = await withSpinner(context, "Leaving out what does not matter", async () => {
+    const replayer = new Replayer(await emulators.baseOf(empty), context, operations);
+    const before = recording.actions.filter(({ id, at }) => isBefore(goal, id, at));
+    const links = findLinks(before, await replayer.run(before, new Map()));
+    const essential = [goal.kind === "request" ? goal.action : goal.webhook];
+    const holds = (actions: readonly Action[]) => replayer.reaches(goal, actions, links);
+    const actions = await shrink(before, essential, links, holds);
+    if (!actions) {
+      throw new CommandFailedError(
+        "failed",
+        "not_repeatable",
+        `The ${nameOf(goal)} comes out otherwise when it is repeated.`,
+        {
+          hint: "Name the seed of the emulator with --seed. Uploads, secrets and requests of other workspaces cannot be recorded.",
+        },
+      );
+    }
+    return { text: writeStory({ goal, actions, links, requests: recording.requests, seed }), actions };
+  });
+  const parsed = parseScenario(path, story.text, operations);
+  const result = await emulators.withStage(parsed, (stage) =>
+    runScenario(parsed, stage, { operations, wall: host.wall }),
+  );
+  if (!result.ok) {
+    const problem = result.steps.flatMap(({ problems }) => problems)[0];
+    await output.warn(`warning: the story fails when it is run: ${problem?.message}`);
+  }
+  await writeOutput(host, resolve(host.cwd, path), [Buffer.from(story.text)]);
+  const matter = `${story.actions.length} of ${pluralize(recording.requests, "request")} matter`;
+  if (output.format === "table") await output.print(`Wrote ${path}: ${matter}.`);
+  else await output.show({ file: path, requests: recording.requests, kept: story.actions.length, ok: result.ok });
+}
+
+const isBefore = (goal: Goal, id: number, at: number): boolean =>
+  goal.kind === "request" ? id <= goal.action.id : at <= goal.until;
+
+const nameOf = (goal: Goal): string =>
+  goal.kind === "request" ? `request ${goal.action.id} (${goal.action.operation.id})` : `delivery ${goal.seen.id}`;
+
+/** Whether these requests alone lead to the same. */
+type Holds = (actions: readonly Action[]) => Promise<boolean>;
+
+/**
+ * The requests that matter: none of them can be omitted. First those that the last one depends on by what they made, if
+ * that is enough; else halves, quarters and so on are omitted, as in delta debugging. Undefined: not even all of them
+ * do.
+ */
+async function shrink(
+  actions: readonly Action[],
+  essential: readonly Action[],
+  links: Links,
+  holds: Holds,
+): Promise<readonly Action[] | undefined> {
+  const slice = sliceOf(actions, essential, links);
+  const begin = slice.length < actions.length && (await holds(slice)) ? slice : actions;
+  if (begin === actions && !(await holds(actions))) return undefined;
+  return leaveOutEach(await leaveOutParts(begin, essential, holds), essential, holds);
+}
+
+/** The objects of the essential requests, those that they name, and all requests about the same objects. */
+function sliceOf(actions: readonly Action[], essential: readonly Action[], links: Links): readonly Action[] {
+  const wanted = new Set(essential.map(({ id }) => id));
+  for (let size = -1; size !== wanted.size; ) {
+    size = wanted.size;
+    for (const { id } of actions) {
+      const named = [...(links.get(id)?.values() ?? [])].map(({ from }) => from);
+      if (wanted.has(id)) for (const from of named) wanted.add(from);
+      else if (named.some((from) => wanted.has(from))) wanted.add(id);
+    }
+  }
+  // A fault names nothing that was made, and acts on what comes later.
+  return actions.filter(({ id, operation }) => wanted.has(id) || operation.id === "faults.add");
+}
+
+async function leaveOutParts(
+  actions: readonly Action[],
+  essential: readonly Action[],
+  holds: Holds,
+): Promise<readonly Action[]> {
+  let left = actions;
+  for (let size = Math.ceil(left.length / 2); size > 1; size = Math.ceil(size / 2)) {
+    for (let from = left.length - size; from > -size; from -= size) {
+      const start = Math.max(0, from);
+      const rest = left.filter((one, i) => i < start || i >= from + size || essential.includes(one));
+      if (rest.length < left.length && (await holds(rest))) left = rest;
+    }
+  }
+  return left;
+}
+
+async function leaveOutEach(
+  actions: readonly Action[],
+  essential: readonly Action[],
+  holds: Holds,
+): Promise<readonly Action[]> {
+  let left = actions;
+  for (const one of [...actions].reverse()) {
+    if (essential.includes(one)) continue;
+    const rest = left.filter((other) => other !== one);
+    if (await holds(rest)) left = rest;
+  }
+  return left;
+}

@@ -1,0 +1,101 @@
+import type { Emulator } from "../../../../../emulator/index.ts";
+import type { Operation } from "../../../../api/operation.ts";
+import type { Context } from "../../../command.ts";
+import { listSeenDeliveries } from "../observed.ts";
+import { escapeReferences, replaceLeaves, valueAt } from "../references.ts";
+import { Stage } from "../stage.ts";
+import { type Observation, runStep } from "../steps.ts";
+import type { Action } from "./actions.ts";
+import { type Goal, isReached } from "./goal.ts";
+import type { Link, Links } from "./links.ts";
+import { minPauseMs, pauseOf, stepOf } from "./story.ts";
+
+/** Plays requests again on a fork of an emulator, with time as it passed between them. */
+export class Replayer {
+  readonly #base: Emulator;
+  readonly #context: Pick<Context, "svc" | "read" | "signal" | "host">;
+  readonly #operations: readonly Operation[];
+
+  constructor(
+    base: Emulator,
+    context: Pick<Context, "svc" | "read" | "signal" | "host">,
+    operations: readonly Operation[],
+  ) {
+    this.#base = base;
+    this.#context = context;
+    this.#operations = operations;
+  }
+
+  /** Result of each request. */
+  run(actions: readonly Action[], links: Links): Promise<ReadonlyMap<number, Observation>> {
+    return this.#play(actions, links, async (_, results) => results);
+  }
+
+  /** Whether they lead to the same. */
+  async reaches(goal: Goal, actions: readonly Action[], links: Links): Promise<boolean> {
+    const last = goal.kind === "request" ? goal.action : goal.webhook;
+    if (!actions.includes(last)) return false;
+    return this.#play(actions, links, async (stage, results) => {
+      const spoilt = actions.some(
+        ({ id, status }) => results.get(id)?.status !== undefined && status < 400 && results.get(id)!.status! >= 400,
+      );
+      if (goal.kind === "request") {
+        const { status, failures = [] } = results.get(last.id) ?? {};
+        const { failure } = goal.action;
+        return status === goal.action.status && (failure === null || failures.includes(failure)) && !spoilt;
+      }
+      await advanceTo(stage, actions.at(-1)!.at, goal.until);
+      await stage.settle();
+      return !spoilt && isReached(goal.seen, nameOfReceiver(last), await listSeenDeliveries(stage));
+    });
+  }
+
+  async #play<T>(
+    actions: readonly Action[],
+    links: Links,
+    look: (stage: Stage, results: ReadonlyMap<number, Observation>) => Promise<T>,
+  ): Promise<T> {
+    const emulator = await this.#base.fork();
+    const stage = await Stage.open(emulator, this.#context.host.cwd, this.#context);
+    try {
+      const results = new Map<number, Observation>();
+      let at: number | undefined;
+      for (const action of actions) {
+        if (at !== undefined) await advanceTo(stage, at, action.at);
+        at = action.at;
+        const input = linked(action, links.get(action.id), results);
+        if (input === undefined) continue;
+        const step = stepOf(input, nameOfReceiver(action));
+        results.set(action.id, await runStep(step.kind, step.fields, stage, this.#operations));
+      }
+      return await look(stage, results);
+    } finally {
+      await stage.close();
+      await emulator.close({ signal: AbortSignal.abort() });
+    }
+  }
+}
+
+async function advanceTo(stage: Stage, from: number, to: number): Promise<void> {
+  if (to - from < minPauseMs) return;
+  await stage.emulator.clock.advance({ by: pauseOf(to - from) });
+}
+
+export const nameOfReceiver = ({ id }: Pick<Action, "id">): string => `receiver${id}`;
+
+/** The request with what earlier ones have made in this replay; undefined if one of them is missing. */
+function linked(
+  action: Action,
+  links: ReadonlyMap<string, Link> | undefined,
+  results: ReadonlyMap<number, Observation>,
+): Action | undefined {
+  let isWhole = true;
+  const input = replaceLeaves({ params: action.params, query: action.query, body: action.body }, (path, value) => {
+    const link = links?.get(path);
+    if (!link) return escapeReferences(value);
+    const found = valueAt(results.get(link.from)?.value, link.path);
+    if (found === undefined) isWhole = false;
+    return escapeReferences(found);
+  }) as Pick<Action, "params" | "query" | "body">;
+  return isWhole ? { ...action, ...input } : undefined;
+}

@@ -1,0 +1,123 @@
+import { isObject } from "../../../base/object.ts";
+
+/** Saved values by name. */
+export type Values = ReadonlyMap<string, unknown>;
+
+/** `$$` is a dollar; `$name` and `${name.path}` are values; a dollar before anything else is itself. */
+const pattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
+
+/** A string that is one value and nothing else. */
+const alone = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
+
+/** A name whose value is not there when a step runs. */
+export class UnsavedValueError extends Error {
+  override readonly name = "UnsavedValueError";
+}
+
+/** The names that a value refers to, each with the path of the text in which it stands. */
+export function* referencesIn(
+  value: unknown,
+  path: readonly (string | number)[] = [],
+): Generator<{ readonly name: string; readonly path: readonly (string | number)[] }> {
+  if (typeof value === "string") {
+    for (const [, braced, plain] of value.matchAll(pattern)) {
+      const found = plain ?? braced?.split(".")[0];
+      if (found !== undefined) yield { name: found.trim(), path };
+    }
+  } else if (Array.isArray(value)) {
+    for (const [i, one] of value.entries()) yield* referencesIn(one, [...path, i]);
+  } else if (isObject(value)) {
+    for (const [key, one] of Object.entries(value)) yield* referencesIn(one, [...path, key]);
+  }
+}
+
+/** The same value with what it refers to. A string that is nothing but a reference becomes the value with its type. */
+export function resolveReferences<T>(value: T, values: Values): T;
+export function resolveReferences(value: unknown, values: Values): unknown {
+  if (typeof value === "string") return resolveText(value, values);
+  if (Array.isArray(value)) return value.map((one) => resolveReferences(one, values));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, resolveReferences(one, values)]));
+}
+
+/** What a text says before its values are known: a word stands for each. */
+export const fillReferences = (text: string): string => text.replace(pattern, (whole) => (whole === "$$" ? "$" : "x"));
+
+/** The same value where every dollar is itself. */
+export function escapeReferences<T>(value: T): T;
+export function escapeReferences(value: unknown): unknown {
+  if (typeof value === "string") return value.replaceAll("$", "$$$$");
+  if (Array.isArray(value)) return value.map((one) => escapeReferences(one));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, escapeReferences(one)]));
+}
+
+/** The same value with other leaves. */
+export function replaceLeaves(
+  value: unknown,
+  replace: (path: string, value: unknown) => unknown,
+  path: readonly (string | number)[] = [],
+): unknown {
+  if (Array.isArray(value)) return value.map((one, i) => replaceLeaves(one, replace, [...path, i]));
+  if (!isObject(value)) return replace(path.join("."), value);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, replaceLeaves(one, replace, [...path, key])]),
+  );
+}
+
+/**
+ * A value as a file has it that had `written` there: what a reference stands for is written as that reference, if it is
+ * a field of the same name, and every other dollar is itself.
+ */
+export function restoreReferences(value: unknown, written: unknown, values: Values): unknown {
+  const references: { readonly field: string; readonly text: string; readonly value: unknown }[] = [];
+  replaceLeaves(written, (path, text) => {
+    if (typeof text === "string" && !referencesIn(text).next().done) {
+      references.push({ field: fieldOf(path), text, value: resolveText(text, values) });
+    }
+    return text;
+  });
+  return replaceLeaves(
+    value,
+    (path, leaf) =>
+      references.find((one) => one.field === fieldOf(path) && one.value === leaf)?.text ?? escapeReferences(leaf),
+  );
+}
+
+/** `to` for `0.to` and for `3.to`: observations may have other positions than expectations. */
+const fieldOf = (path: string): string =>
+  path
+    .split(".")
+    .filter((name) => !/^\d+$/.test(name))
+    .join(".");
+
+function resolveText(text: string, values: Values): unknown {
+  const [, braced, plain] = alone.exec(text) ?? [];
+  if ((braced ?? plain) !== undefined) return lookUp((braced ?? plain)!, values);
+  return text.replace(pattern, (whole, inBraces?: string, plainName?: string) => {
+    if (whole === "$$") return "$";
+    const found = lookUp((inBraces ?? plainName)!, values);
+    return textOf(found);
+  });
+}
+
+/** A value within a text. */
+export const textOf = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+
+function lookUp(written: string, values: Values): unknown {
+  const [name = "", ...path] = written.trim().split(".");
+  if (!values.has(name)) throw new UnsavedValueError(`$${name} has no value yet`);
+  const found = path.length === 0 ? values.get(name) : valueAt(values.get(name), path.join("."));
+  if (found === undefined) throw new UnsavedValueError(`$${name} has no ${path.join(".")}`);
+  return found;
+}
+
+/** A field by its path (`items.0.id`); a field whose name has dots is found as well. Undefined: it is not there. */
+export function valueAt(value: unknown, path: string): unknown {
+  if (path === "") return value;
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Object.hasOwn(value, path)) return (value as Record<string, unknown>)[path];
+  const [first = "", ...rest] = path.split(".");
+  if (rest.length === 0 || !Object.hasOwn(value, first)) return undefined;
+  return valueAt((value as Record<string, unknown>)[first], rest.join("."));
+}

@@ -1,0 +1,257 @@
+import { showTrace } from "../../../api/emulator/traces.ts";
+import type { Operation } from "../../../api/operation.ts";
+import { toIsoMillis, type WallClock } from "../../../base/clock.ts";
+import { stripStyles } from "../../output/styled.ts";
+import { formatTree } from "../trace/tree-lines.ts";
+import { checkExpectations } from "./check-expectations.ts";
+import { listSeenDeliveries } from "./observed.ts";
+import type { ParsedScenario } from "./parse.ts";
+import type { Path } from "./problem.ts";
+import { resolveReferences, restoreReferences, valueAt } from "./references.ts";
+import type { Mismatch, ScenarioResult, SeenValue, StepResult } from "./result.ts";
+import { type ForEach, type Step, type StepKind, stepKinds } from "./schema.ts";
+import type { Stage } from "./stage.ts";
+import { type Observation, runStep } from "./steps.ts";
+
+interface Options {
+  readonly operations: readonly Operation[];
+  readonly wall: WallClock;
+  /** Called after each step. */
+  readonly onStep?: (step: StepResult) => Promise<void>;
+  /** Whether observations replace the expectations. */
+  readonly update?: boolean;
+  /** Whether a story that went well is traced as well. */
+  readonly traces?: boolean;
+}
+
+/** Runs the steps of a scenario until one is not as it should be. */
+export async function runScenario(parsed: ParsedScenario, stage: Stage, options: Options): Promise<ScenarioResult> {
+  const run = new ScenarioRun(parsed, stage, options);
+  return run.run();
+}
+
+class ScenarioRun {
+  readonly #parsed: ParsedScenario;
+  readonly #stage: Stage;
+  readonly #options: Options;
+  readonly #steps: StepResult[] = [];
+  readonly #seen: SeenValue[] = [];
+  #contract: string | undefined;
+
+  constructor(parsed: ParsedScenario, stage: Stage, options: Options) {
+    this.#parsed = parsed;
+    this.#stage = stage;
+    this.#options = options;
+  }
+
+  async run(): Promise<ScenarioResult> {
+    const { scenario, file } = this.#parsed;
+    const { wall, traces } = this.#options;
+    const startedAt = wall.monotonicNow();
+    const ok = await this.#runSteps(scenario.steps, ["steps"], "");
+    const done = this.#steps.filter(({ number }) => !number.includes(".")).length;
+    const trace = ok && !traces ? [] : await this.#traceLines();
+    const hint = ok ? undefined : await this.#findHint();
+    return this.#stage.secrets.hideIn({
+      file,
+      name: scenario.name ?? "",
+      ok,
+      seconds: secondsSince(startedAt, wall),
+      steps: this.#steps,
+      skipped: ok ? 0 : Math.max(0, scenario.steps.length - Math.max(done, 1)),
+      ...(hint === undefined ? {} : { hint }),
+      traced: trace.length > 0 ? this.#contract : undefined,
+      trace,
+      seen: this.#seen,
+    });
+  }
+
+  async #runSteps(steps: readonly Step[], path: Path, prefix: string): Promise<boolean> {
+    for (const [i, step] of steps.entries()) {
+      this.#stage.signal.throwIfAborted();
+      const number = `${prefix}${i + 1}`;
+      const at = [...path, i];
+      const ok = "for each" in step ? await this.#runLoop(step, at, number) : await this.#runOne(step, at, number);
+      if (!ok) return false;
+    }
+    return true;
+  }
+
+  async #runLoop(step: ForEach, path: Path, number: string): Promise<boolean> {
+    const [name = "", given] = Object.entries(step["for each"])[0] ?? [];
+    const { values } = this.#stage;
+    const list = resolveReferences(given, values) as unknown;
+    if (!Array.isArray(list)) {
+      const { line, column } = this.#parsed.positions.of([...path, "for each", name]);
+      const problems = [{ message: `${name}: expected a list to run over`, line, column }];
+      await this.#add("for each", step, number, path, { title: `for each ${name}`, outcome: "" }, problems, 0);
+      return false;
+    }
+    const before = values.get(name);
+    for (const [round, value] of list.entries()) {
+      values.set(name, value);
+      if (!(await this.#runSteps(step.steps, [...path, "steps"], `${number}.${round + 1}.`))) return false;
+    }
+    if (before === undefined) values.delete(name);
+    else values.set(name, before);
+    return true;
+  }
+
+  async #runOne(step: Exclude<Step, ForEach>, path: Path, number: string): Promise<boolean> {
+    const kind = (Object.keys(stepKinds) as StepKind[]).find((one) => one in step) as Exclude<StepKind, "for each">;
+    const startedAt = this.#options.wall.monotonicNow();
+    const done = await runStep(kind, step, this.#stage, this.#options.operations);
+    // A command line that was interrupted is not a failure of the story.
+    this.#stage.signal.throwIfAborted();
+    this.#stage.secrets.learn(done.value);
+    this.#follow(step, done);
+    const problems = await this.#problemsOf(step, path, kind, done, number.split(".").length > 1);
+    if (problems.length === 0) problems.push(...this.#save(step, done, path));
+    await this.#add(kind, step, number, path, done, problems, secondsSince(startedAt, this.#options.wall));
+    return problems.length === 0;
+  }
+
+  async #problemsOf(
+    step: Exclude<Step, ForEach>,
+    path: Path,
+    kind: StepKind,
+    done: Observation,
+    isInLoop: boolean,
+  ): Promise<Mismatch[]> {
+    const { expect } = step;
+    const { positions } = this.#parsed;
+    const isFailureExpected =
+      expect === null || (expect !== undefined && ("status" in expect || "failure" in expect || "exit" in expect));
+    if (done.error !== undefined && !(isFailureExpected && (done.status ?? done.exit) !== undefined)) {
+      const key = kind === "as" ? "as" : kind;
+      return [{ message: done.error, ...positions.ofKey(path, key) }];
+    }
+    if (this.#options.update && expect === null && !isInLoop) this.#seeAll(path, done);
+    if (!expect) return [];
+    const differences = await checkExpectations(expect, done, this.#stage);
+    const where = (below: Path) => [...path, "expect", ...below] as (string | number)[];
+    if (this.#options.update && !isInLoop) {
+      for (const { path: below, seen } of differences) {
+        const written = valueAt(expect, below.join("."));
+        const value = restoreReferences(seen ?? null, written, this.#stage.known);
+        this.#seen.push({ path: where(below), value });
+      }
+      return [];
+    }
+    return differences.map(({ path: below, message }) => ({ message, ...positions.of(where(below)) }));
+  }
+
+  /** An expectation without a word: writes how the step ended. */
+  #seeAll(path: Path, { status, failures, exit }: Observation): void {
+    const value = {
+      ...(status === undefined ? {} : { status }),
+      ...(failures?.[0] === undefined ? {} : { failure: failures[0] }),
+      ...(exit === undefined ? {} : { exit }),
+    };
+    if (Object.keys(value).length > 0) this.#seen.push({ path: [...path, "expect"] as (string | number)[], value });
+  }
+
+  #save(step: Exclude<Step, ForEach>, done: Observation, path: Path): Mismatch[] {
+    const save = "save" in step ? step.save : undefined;
+    if (save === undefined) return [];
+    const { values, secrets } = this.#stage;
+    const wanted = typeof save === "string" ? { [save]: "" } : save;
+    return Object.entries(wanted).flatMap(([name, below]) => {
+      const value = valueAt(done.value, below);
+      if (value === undefined) {
+        const message = `${name} cannot be saved: the result has no ${below || "value"}`;
+        return [{ message, ...this.#parsed.positions.of([...path, "save", name]) }];
+      }
+      secrets.learn(value, name);
+      values.set(name, value);
+      return [];
+    });
+  }
+
+  /** Notes the contract that the story is about at present. */
+  #follow(step: object, { value, title }: Observation): void {
+    const made = (value ?? {}) as { readonly composite_id?: unknown; readonly id?: unknown };
+    const texts = [made.composite_id, made.id, title, JSON.stringify(resolveLoosely(step, this.#stage))];
+    for (const text of texts) {
+      const found = /(?<![\w-])[TH]-\d+(?![\w-])/.exec(String(text))?.[0];
+      if (found === undefined) continue;
+      this.#contract = found;
+      return;
+    }
+  }
+
+  async #add(
+    kind: StepKind,
+    step: Pick<Step, "title">,
+    number: string,
+    path: Path,
+    done: Observation,
+    problems: readonly Mismatch[],
+    seconds: number,
+  ): Promise<void> {
+    const { title, outcome, output = "", notes = "", command, exit } = done;
+    const result = this.#stage.secrets.hideIn<StepResult>({
+      number,
+      kind,
+      title: step.title ?? title,
+      outcome,
+      line: this.#parsed.positions.of(path).line,
+      ok: problems.length === 0,
+      problems,
+      at: toIsoMillis(this.#stage.emulator.clock.now()),
+      seconds,
+      output,
+      notes,
+      ...(command === undefined ? {} : { command }),
+      ...(exit === undefined ? {} : { exit }),
+    });
+    this.#steps.push(result);
+    await this.#options.onStep?.(result);
+  }
+
+  /** A program that rejects all that it gets has another key: it was started before the emulator of the scenario. */
+  async #findHint(): Promise<string | undefined> {
+    const { receivers, signal } = this.#stage;
+    try {
+      const rejected = (await listSeenDeliveries(this.#stage)).find(
+        ({ to, answers }) => receivers.get(to)?.isProgram && [401, 403].includes(Number(answers.at(-1))),
+      );
+      if (rejected === undefined) return undefined;
+      const { seed = "demo" } = this.#parsed.scenario;
+      const flag = typeof seed !== "string" || seed === "demo" ? "" : ` --seed ${seed}`;
+      const key =
+        typeof seed === "object"
+          ? "the hmac_key of its workspace in the seed"
+          : `the key of: svc emulator exec --deterministic${flag} -- printenv SVC_WEBHOOK_HMAC_KEY`;
+      return `${rejected.to} responded ${rejected.answers.at(-1)}. The scenario signs with ${key}`;
+    } catch {
+      signal.throwIfAborted();
+      return undefined;
+    }
+  }
+
+  /** Why things are as they are: of the contract of the story, where there is one. */
+  async #traceLines(): Promise<readonly string[]> {
+    if (this.#contract === undefined) return [];
+    const { client, signal } = this.#stage;
+    try {
+      const trace = await client.call(showTrace, { params: { ref: this.#contract } }, { signal });
+      return formatTree(trace).map(stripStyles);
+    } catch {
+      signal.throwIfAborted();
+      return [];
+    }
+  }
+}
+
+/** A step with its saved values; unchanged if one is missing. */
+function resolveLoosely(step: object, { known }: Stage): unknown {
+  try {
+    return resolveReferences(step, known);
+  } catch {
+    return step;
+  }
+}
+
+const secondsSince = (startedAt: number, wall: WallClock): number =>
+  Math.round(wall.monotonicNow() - startedAt) / 1_000;

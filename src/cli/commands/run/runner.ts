@@ -1,0 +1,187 @@
+import { availableParallelism } from "node:os";
+import { pluralize } from "../../../base/text.ts";
+import type { Context } from "../../command.ts";
+import { writeOutput } from "../../output/file.ts";
+import { annotateAt, shouldAnnotate } from "../../output/github-actions.ts";
+import { formatJUnit } from "../../output/junit.ts";
+import { bold, cyan, dim, green, red, type StyledLine } from "../../output/styled.ts";
+import { ScenarioEmulators } from "./emulators.ts";
+import { loadScenarios, WrongScenarios } from "./load.ts";
+import type { ParsedScenario } from "./parse.ts";
+import { runInProcesses } from "./processes.ts";
+import type { ScenarioResult, StepResult } from "./result.ts";
+import { runScenario } from "./run-scenario.ts";
+
+export interface RunSettings {
+  /** Number of processes; undefined: as many as there are cores, and as are worth it. */
+  readonly jobs: number | undefined;
+  readonly report?: string | undefined;
+  readonly html?: string | undefined;
+  /** Write what was seen into the files. */
+  readonly update: boolean;
+}
+
+/** Files that a further process is worth: it takes as long to start as some of them to run. */
+const filesPerProcess = 12;
+
+/** Runs scenario files and reports on them, in the order of the files. Resolves with whether all went well. */
+export async function runFiles(files: readonly string[], settings: RunSettings, context: Context): Promise<boolean> {
+  const { host, output, globals } = context;
+  const startedAt = host.wall.monotonicNow();
+  const scenarios = await loadScenarios([...new Set(files)], context).catch(async (error: unknown) => {
+    if (error instanceof WrongScenarios && shouldAnnotate(host.env, context.argv)) {
+      for (const { file, position, sentence } of error.errors) await annotateAt(host, { file, ...position }, sentence);
+    }
+    throw error;
+  });
+  const isText = output.format === "table";
+  const worthwhile = Math.min(availableParallelism(), Math.ceil(scenarios.length / filesPerProcess));
+  const jobs = Math.min(settings.jobs ?? worthwhile, scenarios.length);
+  const results =
+    jobs > 1
+      ? runInProcesses(scenarios, jobs, settings.update, context)
+      : runHere(scenarios, settings, context, isText && !globals.quiet);
+  const done: ScenarioResult[] = [];
+  for await (const result of results) {
+    done.push(result);
+    if (isText && (jobs > 1 || globals.quiet) && !(globals.quiet && result.ok)) await printSteps(result, context);
+    if (output.format === "ndjson") await output.document(result);
+    await annotateFailures(result, context);
+  }
+  if (settings.update) await updateExpectations(scenarios, done, jobs, context);
+  const seconds = (host.wall.monotonicNow() - startedAt) / 1_000;
+  const ok = done.every((result) => result.ok);
+  if (settings.report !== undefined) await writeText(settings.report, junitOf(done), context);
+  if (settings.html !== undefined) {
+    const { htmlReport } = await import("./html.ts");
+    await writeText(settings.html, htmlReport(done, seconds), context);
+  }
+  if (isText) await output.print(summaryLine(done, seconds.toFixed(1)));
+  else if (output.format !== "ndjson")
+    await output.show({ ok, seconds, scenarios: done }, { rows: "scenarios", columns });
+  return ok;
+}
+
+/** Writes what was seen. Processes have written theirs. */
+async function updateExpectations(
+  scenarios: readonly ParsedScenario[],
+  done: readonly ScenarioResult[],
+  jobs: number,
+  context: Context,
+): Promise<void> {
+  if (jobs === 1) await (await import("./update.ts")).updateFiles(scenarios, done, context);
+  for (const { file, seen } of done) {
+    if (seen.length > 0) await context.output.note(`Wrote ${pluralize(seen.length, "expectation")} into ${file}`);
+  }
+}
+
+const columns = ["file", "name", "ok", "seconds"];
+
+/** One after the other in this process, each on a fork. Text appears as the steps are run. */
+async function* runHere(
+  scenarios: readonly ParsedScenario[],
+  { update, html }: RunSettings,
+  context: Context,
+  printsSteps: boolean,
+): AsyncGenerator<ScenarioResult> {
+  const { output, host } = context;
+  const { registry: operations } = await import("../../../api/registry.ts");
+  const emulators = new ScenarioEmulators(context);
+  context.atEnd(() => emulators.close());
+  for (const parsed of scenarios) {
+    context.signal.throwIfAborted();
+    if (printsSteps) await output.print(headingLine(parsed.file, parsed.scenario.name ?? ""));
+    const result = await emulators.withStage(parsed, (stage) =>
+      runScenario(parsed, stage, {
+        operations,
+        wall: host.wall,
+        update,
+        traces: html !== undefined || output.format !== "table",
+        onStep: async (step) => {
+          if (printsSteps) await output.print(...stepLines(parsed.file, step));
+        },
+      }),
+    );
+    if (printsSteps) await output.print(...endLines(result));
+    yield result;
+  }
+}
+
+async function printSteps(result: ScenarioResult, { output }: Context): Promise<void> {
+  const steps = result.steps.flatMap((step) => stepLines(result.file, step));
+  await output.print(headingLine(result.file, result.name), ...steps, ...endLines(result));
+}
+
+async function annotateFailures({ file, steps }: ScenarioResult, { host, argv }: Context): Promise<void> {
+  if (!shouldAnnotate(host.env, argv)) return;
+  for (const { title, problems } of steps) {
+    for (const { message, line, column } of problems)
+      await annotateAt(host, { file, line, column }, `${title}: ${message}`);
+  }
+}
+
+/** A case for each scenario, as CI servers list them. */
+const junitOf = (results: readonly ScenarioResult[]): string =>
+  formatJUnit(
+    "svc run",
+    results.map((result) => {
+      const problems = result.steps.flatMap(({ number, title, problems }) =>
+        problems.map(({ message, line }) => `${result.file}:${line} step ${number} (${title}): ${message}`),
+      );
+      const hint = result.hint === undefined ? [] : [result.hint];
+      return {
+        name: result.name || result.file,
+        className: result.file,
+        seconds: result.seconds,
+        ...(result.ok
+          ? {}
+          : {
+              failure: {
+                message: problems[0] ?? "failed",
+                text: [
+                  ...problems,
+                  ...hint,
+                  ...(result.traced ? ["", `trace of ${result.traced}`] : []),
+                  ...result.trace,
+                ].join("\n"),
+              },
+            }),
+      };
+    }),
+  );
+
+const writeText = (path: string, text: string, { host }: Context): Promise<void> =>
+  writeOutput(host, path, [Buffer.from(text)]);
+
+/** The heading of a scenario. */
+const headingLine = (file: string, name: string): StyledLine =>
+  name === "" ? [bold(file)] : [bold(file), `  ${name}`];
+
+/** A step, and what is wrong with it. */
+function stepLines(file: string, { number, title, outcome, ok, problems }: StepResult): StyledLine[] {
+  const mark = ok ? green("ok    ") : red("failed");
+  return [
+    ["  ", mark, ` ${number.padStart(3)}  `, title, ...(outcome === "" ? [] : [dim(`  ${outcome}`)])],
+    ...problems.map(
+      ({ message, line, column }): StyledLine => ["              ", red(message), dim(`  (${file}:${line}:${column})`)],
+    ),
+  ];
+}
+
+/** Appended to the steps of a scenario that failed: the reasons for the present state. */
+function endLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledLine[] {
+  if (ok) return [""];
+  return [
+    ...(hint === undefined ? [] : [`  ${hint}`]),
+    ...(skipped > 0 ? [[dim(`  ${pluralize(skipped, "step was", "steps were")} not run`)]] : []),
+    ...(traced === undefined ? [] : [["  ", cyan(`trace of ${traced}`)], ...trace.map((line) => `    ${line}`)]),
+    "",
+  ];
+}
+
+/** The last line of a run. */
+function summaryLine(results: readonly ScenarioResult[], seconds: string): StyledLine {
+  const failed = results.filter(({ ok }) => !ok).length;
+  const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;
+  return [failed === 0 ? green(counts) : red(counts), dim(`, ${seconds} s`)];
+}

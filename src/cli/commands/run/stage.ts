@@ -1,0 +1,220 @@
+import { join } from "node:path";
+import type { Emulator } from "../../../../emulator/index.ts";
+import { isSecretName, redactText } from "../../../api/secrets.ts";
+import { type Client, createClient } from "../../../client/client.ts";
+import type { CapturedRun, Context } from "../../command.ts";
+import { collectSecrets, emulatorVariables, mainCluster } from "../../connection/emulator/emulator-variables.ts";
+import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/webhook-receiver.ts";
+import { UsageError } from "../../process/failure.ts";
+import { mask } from "../../process/redact.ts";
+import type { Values } from "./references.ts";
+import { explainRefusal } from "./refusal.ts";
+
+type StageContext = Pick<Context, "svc" | "read" | "signal" | "host">;
+
+type Answers = Parameters<typeof openStoryReceiver>[0];
+
+/** Where a story takes place: an emulator, receivers, a folder for command lines, and the values that steps save. */
+export class Stage {
+  readonly emulator: Emulator;
+  readonly secrets: Secrets;
+  readonly values = new Map<string, unknown>();
+  readonly receivers = new Map<string, StoryReceiver>();
+  readonly #context: StageContext;
+  readonly #cwd: string;
+  readonly #client: Client;
+  readonly #closers: (() => Promise<void>)[] = [];
+
+  private constructor(emulator: Emulator, client: Client, cwd: string, context: StageContext) {
+    this.emulator = emulator;
+    this.#client = client;
+    this.#cwd = cwd;
+    this.#context = context;
+    this.secrets = new Secrets(collectSecrets(emulator));
+    const first = mainCluster(emulator);
+    this.values.set("cluster_id", first?.id);
+    this.values.set("client_id", first?.clientId);
+    this.values.set("router_url", emulator.routerUrl);
+    this.values.set("contracts_url", first?.url);
+  }
+
+  /** The emulator is closed by the one who opened it. */
+  static async open(emulator: Emulator, cwd: string, context: StageContext): Promise<Stage> {
+    const { createTransport } = await import("../../../client/transport.ts");
+    const first = mainCluster(emulator);
+    const client = createClient({
+      baseUrls: { router: emulator.routerUrl, emulator: emulator.routerUrl, contracts: first?.url },
+      credentials: {
+        clientId: first?.clientId,
+        clientSecret: first?.clientSecret,
+        clusterKeys: Object.fromEntries(emulator.clusters.map(({ id, clusterKey }) => [id, clusterKey])),
+        controlToken: emulator.token,
+      },
+      transport: createTransport(),
+      retries: 0,
+    });
+    return new Stage(emulator, client, cwd, context);
+  }
+
+  get client(): Client {
+    return this.#client;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+
+  get known(): Values {
+    return this.values;
+  }
+
+  /** Runs a command line against the emulator, with nothing of the user who runs the story but the rest of the environment. */
+  async svc(argv: readonly string[], stdin?: string): Promise<CapturedRun> {
+    const line = await this.#context.read(argv);
+    const refusal = line && explainRefusal(line);
+    if (refusal !== undefined) throw new UsageError(refusal);
+    return this.#context.svc(argv, {
+      env: { ...withoutUser(this.#context.host.env), ...emulatorVariables(this.emulator), ...folders(this.#cwd) },
+      cwd: this.#cwd,
+      ...(stdin === undefined ? {} : { stdin }),
+    });
+  }
+
+  /** Opens a built-in receiver, or takes the address of a program for one. */
+  async openReceiver(name: string, url: string | undefined, answers: Answers): Promise<StoryReceiver> {
+    let receiver = url === undefined ? undefined : receiverAt(url, { isProgram: true });
+    if (!receiver) {
+      const opened = await openStoryReceiver(answers);
+      this.#closers.push(opened.close);
+      receiver = opened.receiver;
+    }
+    this.receivers.set(name, receiver);
+    this.values.set(name, receiver);
+    return receiver;
+  }
+
+  /** Lets everything happen that is due by now: a millisecond passes, since time only goes ahead. */
+  async settle(): Promise<void> {
+    await this.emulator.clock.advance({ by: 1 });
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).reverse()) await close();
+    await this.#client.close();
+  }
+}
+
+/** Takes away what speaks of the user's services. What a command line would say to a runner is part of its output here. */
+const withoutUser = (env: Context["host"]["env"]): Readonly<Record<string, undefined>> =>
+  Object.fromEntries(
+    Object.keys(env)
+      .filter((name) => /^(?:SVC|GITHUB)_/i.test(name))
+      .map((name) => [name, undefined]),
+  );
+
+/** Profiles, tokens and jobs of the command lines of a story. */
+const folders = (cwd: string) => ({ SVC_CONFIG_DIR: join(cwd, ".config"), SVC_STATE_DIR: join(cwd, ".state") });
+
+/** A receiver of webhooks in a story, as its steps refer to it: `$app.url`. */
+interface StoryReceiver {
+  readonly url: string;
+  /** Whether it is a program of the user, at an address of a step. */
+  readonly isProgram: boolean;
+  /** Id of the webhook to it; undefined if no step has created one. */
+  webhook: number | undefined;
+  readonly count: number;
+  readonly last: { readonly body: string; readonly signature: string } | undefined;
+}
+
+type Answer = number | "down";
+
+/** Nothing listens at this address: the port is that of the discard service, which only the system may have. */
+const closedAddress = "http://127.0.0.1:9/hooks";
+
+/** Opens a built-in receiver that answers these statuses, the last one for good; `close` ends it. */
+async function openStoryReceiver(
+  answers: readonly Answer[],
+): Promise<{ readonly receiver: StoryReceiver; close(): Promise<void> }> {
+  if (answers[0] === "down") return { receiver: receiverAt(closedAddress), close: async () => {} };
+  const received: ReceivedPost[] = [];
+  const opened: Receiver = await openReceiver({
+    async answer(post) {
+      received.push(post);
+      const status = answers[Math.min(received.length, answers.length) - 1] ?? 200;
+      // A listener cannot pause: a missing response is the nearest equivalent.
+      const code = status === "down" ? 503 : status;
+      return { status: code, body: code < 300 ? "ok" : "no" };
+    },
+  });
+  return { receiver: receiverAt(`${opened.url}/hooks`, { received }), close: () => opened.close() };
+}
+
+/** A receiver at an address. Of a program nothing is known that it received. */
+const receiverAt = (
+  url: string,
+  {
+    received = [],
+    isProgram = false,
+  }: { readonly received?: readonly ReceivedPost[]; readonly isProgram?: boolean } = {},
+): StoryReceiver => ({
+  url,
+  isProgram,
+  webhook: undefined,
+  get count() {
+    return received.length;
+  },
+  get last() {
+    const post = received.at(-1);
+    if (post === undefined) return undefined;
+    return {
+      body: post.body.toString("utf8"),
+      signature: String(post.headers["x-svc-webhook-content-hash"] ?? ""),
+    };
+  },
+});
+
+/** Shorter ones are part of ordinary words. */
+const minLength = 6;
+
+/** The secrets that a story has met: none of them is printed. */
+class Secrets {
+  readonly #values = new Set<string>();
+
+  constructor(values: Iterable<string | undefined>) {
+    for (const value of values) this.#add(value);
+  }
+
+  /** Adds what goes by the name of a secret in a result, or under the name by which a story saves it. */
+  learn(value: unknown, name = ""): void {
+    if (typeof value === "string") {
+      if (isSecretName(name) && !isWord(value)) this.#add(value);
+    } else if (typeof value === "object" && value !== null) {
+      const isList = Array.isArray(value);
+      for (const [key, inner] of Object.entries(value)) this.learn(inner, isList ? name : key);
+    }
+  }
+
+  #add(value: string | undefined): void {
+    if (value !== undefined && value.length >= minLength) this.#values.add(value);
+  }
+
+  /** A string without any of them, and without what looks like one. */
+  hide(text: string): string {
+    const shown = [...this.#values]
+      .sort((one, other) => other.length - one.length)
+      .reduce((now, secret) => now.replaceAll(secret, mask), text);
+    return redactText(shown, { mask });
+  }
+
+  /** A value of JSON without any of them. */
+  hideIn<T>(value: T): T;
+  hideIn(value: unknown): unknown {
+    if (typeof value === "string") return this.hide(value);
+    if (Array.isArray(value)) return value.map((one) => this.hideIn(one));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, this.hideIn(one)]));
+  }
+}
+
+/** Codes of failures and names of states are words. */
+const isWord = (text: string): boolean => /^[a-z]+(?:[-_ ][a-z]+)*$/i.test(text) && !/[a-z][A-Z]/.test(text);

@@ -1,0 +1,226 @@
+import { activities } from "../../../api/activities.ts";
+import { createWebhook } from "../../../api/contracts/webhooks.ts";
+import { approveContract, declineContract, signContract } from "../../../api/emulator/contracts.ts";
+import { addFault } from "../../../api/emulator/faults.ts";
+import { listRequests } from "../../../api/emulator/requests.ts";
+import type { CallableOperation, Operation } from "../../../api/operation.ts";
+import { toFields, tryParseJson } from "../../../base/object.ts";
+import { pluralize } from "../../../base/text.ts";
+import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts";
+import { ServiceError } from "../../../client/errors.ts";
+import { UsageError } from "../../process/failure.ts";
+import { formatCommandLine } from "../../process/shell-words.ts";
+import { resolveReferences, textOf, UnsavedValueError } from "./references.ts";
+import { acts, type StepKind, type StepOf } from "./schema.ts";
+import type { Stage } from "./stage.ts";
+import { splitWords } from "./words.ts";
+
+/** Result of a step, before it is checked. */
+export interface Observation {
+  readonly title: string;
+  readonly outcome: string;
+  /** The result, from which values are saved. */
+  readonly value?: unknown;
+  /** Of a response. */
+  readonly status?: number;
+  /** Codes of failures: as declared, and as in the response. */
+  readonly failures?: readonly string[];
+  /** Why the step failed, unless its failure is expected. */
+  readonly error?: string | undefined;
+  readonly command?: string;
+  readonly exit?: number;
+  readonly output?: string;
+  readonly notes?: string;
+}
+
+type Runner<Kind extends StepKind> = (
+  step: StepOf<Kind>,
+  stage: Stage,
+  operations: readonly Operation[],
+) => Promise<Observation>;
+
+/** How each kind of step is run, with all its references resolved. */
+const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> } = {
+  async call({ call, params, query, headers, body }, stage, operations) {
+    const operation = operations.find(({ id }) => id === call)!;
+    return { title: `call ${call}`, ...(await send(stage, operation, { params, query, headers, body })) };
+  },
+
+  async svc({ svc, stdin }, stage) {
+    const argv = svc as readonly string[];
+    const { exit, out, err } = await stage.svc(argv, stdin);
+    const lines = out.trim().split("\n").map(tryParseJson);
+    const value = tryParseJson(out) ?? (lines.every((line) => line !== undefined) ? lines : undefined);
+    const notes = err.trim().split("\n");
+    // A command that fails by its result, such as webhooks trigger, says so on standard output alone.
+    const reason =
+      notes.find((line) => line.startsWith("error: ")) ||
+      notes[0] ||
+      out.trim().split("\n").at(-1)!.replaceAll("\t", "  ");
+    return {
+      title: `svc ${argv.join(" ")}`,
+      outcome: exit === 0 ? "" : `exit ${exit}`,
+      command: formatCommandLine(argv),
+      exit,
+      value,
+      output: out,
+      notes: err,
+      ...(exit === 0 ? {} : { error: `exit ${exit}: ${reason.replace(/^error: /, "")}` }),
+    };
+  },
+
+  async advance({ advance }, { emulator }) {
+    const isTime = /^\d{4}-/.test(advance);
+    const target =
+      advance === "next"
+        ? ({ next: true } as const)
+        : advance === "idle"
+          ? ({ untilIdle: true } as const)
+          : isTime
+            ? { to: advance }
+            : { by: advance };
+    const { ran, to, status, reason } = await emulator.clock.advance(target);
+    return {
+      title: `advance ${advance}`,
+      outcome: pluralize(ran.length, "scheduled entry", "scheduled entries"),
+      value: { to: new Date(to).toISOString(), ran },
+      ...(status === "done" ? {} : { error: `virtual time stopped on the way: ${reason}` }),
+    };
+  },
+
+  async as(step, stage) {
+    const act = acts.find((one) => step[one] !== undefined)!;
+    const operation = { sign: signContract, decline: declineContract, approve: approveContract }[act];
+    const body = {
+      ...(step.as === "next" ? {} : { email: step.as }),
+      ...(step.note === undefined ? {} : { note: step.note }),
+    };
+    const who = step.as === "next" ? "the next person" : step.as;
+    return {
+      title: `as ${who} ${act} ${step[act]}`,
+      ...(await send(stage, operation, { params: { id: step[act] }, body })),
+    };
+  },
+
+  async fault({ fault }, stage) {
+    const { direction, ...what } = fault as Record<string, unknown>;
+    const effect = Object.entries(what).map(([name, value]) => `${name} ${String(value)}`);
+    const sent = await send(stage, addFault, { body: fault });
+    return { title: `fault ${direction}: ${effect.join(", ")}`, ...sent, outcome: "" };
+  },
+
+  async receiver({ receiver: name, url, answers = 200, subscribe }, stage) {
+    const list = [answers].flat();
+    const receiver = await stage.openReceiver(name, url, list);
+    const what = url === undefined ? `answers ${list.join(", ")}` : "is your program";
+    const title = `receiver ${name} ${what}`;
+    if (subscribe === undefined) return { title, outcome: "", value: receiver };
+    const only_for_activities = subscribe === "all" ? activities : subscribe;
+    const sent = await send(stage, createWebhook, { body: { title: name, url: receiver.url, only_for_activities } });
+    receiver.webhook = Number(toFields(sent.value).id);
+    const number = subscribe === "all" ? "all activities" : pluralize(subscribe.length, "activity", "activities");
+    return { title, ...sent, outcome: `subscribed to ${number}`, value: receiver };
+  },
+
+  async expect(step) {
+    return { title: `expect ${Object.keys(step.expect).join(", ")}`, outcome: "" };
+  },
+};
+
+/** Runs a step that is no loop. What keeps it from being run is its error. */
+export async function runStep(
+  kind: Exclude<StepKind, "for each">,
+  step: object,
+  stage: Stage,
+  operations: readonly Operation[],
+): Promise<Observation> {
+  const { expect, save: _, ...rest } = step as Record<string, unknown>;
+  const plain = Object.entries(rest).find(([key]) => key === kind)?.[1];
+  try {
+    await settleFor(rest, stage);
+    const resolved = { ...resolveReferences(rest, stage.known), ...resolveLine(rest, stage), expect };
+    return await (runners[kind] as Runner<StepKind>)(resolved as never, stage, operations);
+  } catch (error) {
+    stage.signal.throwIfAborted();
+    const message = error instanceof UnsavedValueError ? error.message : (error as Error).message;
+    return { title: `${kind} ${typeof plain === "string" ? plain : ""}`.trim(), outcome: "", error: message };
+  }
+}
+
+/** The words of a command line as they are written: a reference within one is never split. */
+export const wordsOf = (svc: StepOf<"svc">["svc"]): readonly string[] =>
+  typeof svc === "string" ? splitWords(svc)! : svc.map(String);
+
+/** The same with values in the place of references. What a service answered is never taken for an option. */
+function resolveLine({ svc }: Partial<StepOf<"svc">>, { known }: Stage): Partial<StepOf<"svc">> {
+  if (svc === undefined) return {};
+  const words = wordsOf(svc).map((word) => {
+    const resolved = textOf(resolveReferences<unknown>(word, known));
+    if (!word.startsWith("-") && resolved.startsWith("-"))
+      throw new UsageError(`${word} must not begin with a hyphen, got "${resolved}". Use --flag=${word} for a value.`);
+    return resolved;
+  });
+  return { svc: words };
+}
+
+/** A receiver's last delivery is known once all due ones have arrived. */
+async function settleFor(step: object, stage: Stage): Promise<void> {
+  const text = JSON.stringify(step);
+  const isRead = [...stage.receivers.keys()].some((name) => text.includes(`$\{${name}.`));
+  if (isRead) await stage.settle();
+}
+
+/** Without its schemas: whether the input fits is for the service to say. */
+function outlineOf({
+  id,
+  service,
+  method,
+  path,
+  auth,
+  request,
+  responses,
+  maxDurationMs,
+}: Operation): CallableOperation {
+  return {
+    id,
+    service: { name: service.name },
+    method,
+    path,
+    auth,
+    request: request.body === undefined ? {} : { body: { kind: request.body.kind } },
+    responses,
+    ...(maxDurationMs !== undefined && { maxDurationMs }),
+  };
+}
+
+async function send(stage: Stage, operation: Operation, args: CallArguments): Promise<Omit<Observation, "title">> {
+  const { client, signal } = stage;
+  try {
+    const { status, value } = await client.send(CheckedCall.check(outlineOf(operation), args), { signal });
+    const plain = typeof value === "object" && value !== null && Symbol.asyncIterator in value ? undefined : value;
+    return { status, outcome: [status, nameOf(plain)].join(" ").trim(), value: plain, output: printed(plain) };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const { status, problem, body } = error;
+    const { items } = await client.call(listRequests, { query: { operation: operation.id, limit: 1 } }, { signal });
+    const failures = [items[0]?.failure, problem.code].filter((code) => typeof code === "string");
+    const code = failures[0] === undefined ? "" : ` (${failures[0]})`;
+    return {
+      status,
+      failures,
+      value: body,
+      outcome: `${status}${code}`,
+      output: printed(body),
+      error: `${operation.id} answered ${status}${code}: ${problem.message}`,
+    };
+  }
+}
+
+const printed = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 2));
+
+/** Name of a result in lines for people. */
+function nameOf(value: unknown): string {
+  const { composite_id, id, contract_status } = toFields(value);
+  const name = composite_id ?? id;
+  return [name, contract_status].filter((one) => typeof one === "string" || typeof one === "number").join(" ");
+}

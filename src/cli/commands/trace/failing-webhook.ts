@@ -1,0 +1,295 @@
+import type { showTrace } from "../../../api/emulator/traces.ts";
+import type { ResultOf } from "../../../api/operation.ts";
+import {
+  type Delivery,
+  describeAttemptOutcome,
+  filterScheduled,
+  formatAttemptLabel,
+  hasSucceeded,
+} from "../../../api/webhook-health/attempts.ts";
+import type { Webhook, WebhookHealth } from "../../../api/webhook-health/health.ts";
+import { compareAttemptTimes, type DeliveryAttempt } from "../../../api/webhook-health/streak.ts";
+import { wrapLine } from "../../output/line-wrapping.ts";
+import { bold, dim, red, type StyledLine, stripStyles, styleState, styleStatus } from "../../output/styled.ts";
+
+type Trace = Pick<ResultOf<typeof showTrace>, "nodes" | "planned">;
+export type WebhookFindings = ReturnType<typeof buildFindings>;
+type Attempt = ReturnType<typeof attemptsOf>[number];
+
+/** One that is gone, of which the deliveries alone are left. */
+export type DeletedWebhook = Pick<Webhook, "id" | "workspace_id"> & { readonly status: "DELETED" };
+
+/** Fields of a webhook that are read; without a trace the causes of its attempts are not known. */
+export interface WebhookReading {
+  readonly webhook: Webhook | DeletedWebhook;
+  readonly health: WebhookHealth;
+  readonly deliveries: readonly Delivery[];
+  /** Virtual time when they were read, in milliseconds. */
+  readonly now: number;
+  readonly trace?: Trace | undefined;
+}
+
+/** All findings about a webhook, for programs: times are virtual, and what is not known is null. */
+export function buildFindings({ webhook, health, deliveries, now, trace }: WebhookReading) {
+  const attempts = attemptsOf(deliveries, trace);
+  const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
+  const ended = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_"));
+  const skipped = ended.filter(({ attempts: made }) => made.length === 0).map(unsent);
+  const { disabled_at = null, disabled_by = null, forbidden = null } = "title" in webhook ? webhook : {};
+  return {
+    webhook: "title" in webhook ? subscribed(webhook) : webhook,
+    state: health.state.words,
+    failing: health.failing,
+    disabled: disabled_at === null ? null : { at: disabled_at, by: disabled_by },
+    since: health.since,
+    first_failure: health.first ? failureOf(health.first) : null,
+    in_common: health.only,
+    because_of: trace ? causesOf(attempts.slice(attempts.findLastIndex(({ ok }) => ok) + 1), trace) : null,
+    last_delivered_at: health.deliveredAt,
+    last_error: health.trouble,
+    last_answer: health.answer,
+    why: health.why,
+    short: health.short,
+    skipped: skipped.length,
+    skipped_deliveries: skipped,
+    cut_short_deliveries: ended.filter(({ attempts: made }) => filterScheduled(made).length > 0).map(unsent),
+    resent_deliveries: ended
+      .filter(({ attempts: made }) => made.length > 0 && filterScheduled(made).length === 0)
+      .map(unsent),
+    given_up_deliveries: deliveries.filter(({ outcome }) => outcome === "failed").map(unsent),
+    unsent_deliveries: health.unsent.map(({ id }) => id),
+    not_allowed: forbidden !== null,
+    why_not_allowed: forbidden,
+    next_attempt_at: next,
+    next_attempt_is_due: next !== null && Date.parse(next) <= now,
+    next_because:
+      trace?.planned.find(({ due, parent }) => due === next && parent.startsWith("delivery:"))?.because ?? null,
+    steps: health.steps.map(({ words, command = null }) => ({ words, command })),
+    attempts,
+  };
+}
+
+const failureOf = ({ delivery, attempt }: DeliveryAttempt) => ({
+  at: attempt.at,
+  delivery: delivery.id,
+  activity: delivery.activity,
+  composite_id: delivery.composite_id,
+  turn: formatAttemptLabel(attempt, delivery),
+  error: describeAttemptOutcome(attempt),
+});
+
+const subscribed = ({ id, title, url, status, workspace_id, workspace, failure_count, ...rest }: Webhook) => ({
+  id,
+  title,
+  url,
+  status,
+  workspace_id,
+  workspace,
+  failure_count,
+  only_for_activities: rest.only_for_activities,
+});
+
+const unsent = ({ id, activity, composite_id, created_at, outcome, attempts }: Delivery) => ({
+  id,
+  activity,
+  composite_id,
+  created_at,
+  outcome,
+  attempts: attempts.length,
+});
+
+/** Disabled ones first, then those that fail, those that nothing was sent to, and the others. */
+export const sortWorstFirst = (all: readonly WebhookReading[]): WebhookReading[] =>
+  all.toSorted((a, b) => badness(b) - badness(a) || failures(b) - failures(a) || a.webhook.id - b.webhook.id);
+
+function badness({ webhook, health: { failing, since } }: WebhookReading): number {
+  if (webhook.status === "DISABLED_BY_ERROR") return 5;
+  if (webhook.status === "DELETED") return 1;
+  if (webhook.forbidden !== null) return 4;
+  if (webhook.status === "DISABLED_BY_USER") return 3;
+  if (since !== null) return 2;
+  return failing ? 1 : 0;
+}
+
+const failures = ({ webhook }: WebhookReading): number => (webhook.status === "DELETED" ? 0 : webhook.failure_count);
+
+/** All of them, in the order in which they were made. */
+function attemptsOf(deliveries: readonly Delivery[], trace: Trace | undefined) {
+  const reasons = new Map(trace?.nodes.map((node) => [node.id, node.because]));
+  return deliveries
+    .flatMap((delivery) => delivery.attempts.map((attempt): DeliveryAttempt => ({ delivery, attempt })))
+    .sort(compareAttemptTimes)
+    .map(({ delivery, attempt }) => ({
+      at: attempt.at,
+      delivery: delivery.id,
+      activity: delivery.activity,
+      composite_id: delivery.composite_id,
+      number: attempt.number,
+      turn: formatAttemptLabel(attempt, delivery),
+      status: attempt.status,
+      error: attempt.error,
+      fault: attempt.fault,
+      ok: hasSucceeded(attempt),
+      because: reasons.get(`attempt:${delivery.id}.${attempt.number}`) ?? null,
+    }));
+}
+
+/** Causes of the failing deliveries, each once, in order of time. */
+function causesOf(failed: readonly Attempt[], { nodes }: Trace) {
+  const known = new Map(nodes.map((node) => [node.id, node]));
+  const above = (id: string) => known.get(known.get(id)?.parent ?? "");
+  const found = new Map<string, { readonly id: string; readonly at: string; readonly what: string }>();
+  for (const { delivery } of failed) {
+    const event = above(`delivery:${delivery}`);
+    const cause = event && above(event.id);
+    if (cause) found.set(cause.id, { id: cause.id, at: cause.at, what: cause.what });
+  }
+  return [...found.values()];
+}
+
+export interface FindingLinesOptions {
+  /** Everything, however long. */
+  readonly all: boolean;
+  /** This many lines in a window of this many columns, otherwise. */
+  readonly maxLines: number;
+  readonly columns: number;
+}
+
+/** The same for people. The response comes last, where they look; before it, as much evidence as there is room for. */
+export function formatFindings(found: WebhookFindings, { all, maxLines, columns }: FindingLinesOptions): StyledLine[] {
+  const answer = answerLines(found, all);
+  const heading = headingOf(found.webhook);
+  if (all) return [heading, ...evidence(found), ...answer];
+  const height = (lines: readonly StyledLine[]) =>
+    lines.reduce(
+      (sum, line) => sum + wrapLine([{ text: stripStyles(line), paint: same }], columns).split("\n").length,
+      0,
+    );
+  const room = maxLines - height([heading, ...answer]);
+  const fitting = [...digests(found)].find((lines) => height(lines) <= room) ?? [];
+  return [heading, ...fitting, ...answer];
+}
+
+const same = (text: string): string => text;
+
+/** Why it fails, and what to do. */
+function answerLines(found: WebhookFindings, all: boolean): StyledLine[] {
+  const { since, why, last_answer: answered, last_delivered_at: good } = found;
+  const [begin, ...rest] = why;
+  const first: StyledLine[] = since === null || begin === undefined ? why.slice(0, 1) : [[red(begin)]];
+  return [
+    "",
+    ...first,
+    ...rest,
+    ...(answered === null ? [] : [`Last response: ${answered}`]),
+    ...because(found.because_of ?? [], all),
+    ...(good === null ? [] : [`Last delivered ${good}`]),
+    ...whatNow(found),
+  ];
+}
+
+/** All attempts, and all deliveries that did not arrive. */
+function evidence(found: WebhookFindings): StyledLine[] {
+  const { attempts } = found;
+  return [
+    ...(attempts.length === 0 ? [] : ["", "Attempts:"]),
+    ...attempts.map(attemptLine),
+    ...undelivered(found).flatMap(([heading, list]) => ["", `${heading}: ${list.length}`, ...deliveryLines(list)]),
+  ];
+}
+
+/** The newest attempts, and how many deliveries did not arrive: from the longest version to the shortest. */
+function* digests(found: WebhookFindings): Generator<StyledLine[]> {
+  const { attempts } = found;
+  const counts = undelivered(found).map(([heading, { length }]) => `${heading}: ${length}`);
+  const listed = counts.length === 0 ? [] : [`${counts.join(". ")}. List them with --all`];
+  for (let shown = Math.min(attempts.length, maxShown); shown > 0; shown -= 1) {
+    const omits = attempts.length > shown;
+    const heading = omits ? `The last ${shown} of ${attempts.length} attempts; see all with --all:` : "Attempts:";
+    yield ["", heading, ...attempts.slice(-shown).map(attemptLine), ...listed];
+  }
+  if (attempts.length > 0) yield ["", "See the attempts with --all", ...listed];
+  yield listed.length > 0 ? ["", ...listed] : [];
+}
+
+/** This many attempts show how it goes. */
+const maxShown = 7;
+
+/** Deliveries that were not tried, or are not tried again, each kind under its heading. */
+function undelivered(
+  found: WebhookFindings,
+): (readonly [heading: string, deliveries: WebhookFindings["skipped_deliveries"]])[] {
+  const cut = (outcome: string) => found.cut_short_deliveries.filter((one) => one.outcome === outcome);
+  const kinds = [
+    ["Skipped without an attempt", found.skipped_deliveries],
+    ["Skipped, then resent without success", found.resent_deliveries],
+    ["Not retried, because the webhook was disabled", cut("skipped_disabled")],
+    ["Not retried, because its address was not allowed", cut("skipped_not_allowed")],
+    ["Not retried, because the webhook was deleted", cut("skipped_deleted")],
+    ["Failed after the last retry", found.given_up_deliveries],
+  ] as const;
+  return kinds.filter(([, all]) => all.length > 0);
+}
+
+function headingOf(webhook: WebhookFindings["webhook"]): StyledLine {
+  const name = bold(`Webhook ${webhook.id}`);
+  if (!("title" in webhook)) return [name, `  workspace ${webhook.workspace_id}  `, styleState(webhook.status)];
+  const { title, url, status, workspace_id: id, workspace } = webhook;
+  return [name, `  ${title}  ${url}  `, styleState(status), `  workspace ${id} (${workspace})`];
+}
+
+/** Automatic steps, then the user's options, in order. A command ends its line. */
+function whatNow(found: WebhookFindings): StyledLine[] {
+  const { next_attempt_at: next, failing, given_up_deliveries: givenUp, steps } = found;
+  const lines: StyledLine[] = [];
+  if (next !== null) lines.push(nextLine(next, found));
+  else if (failing && givenUp.length > 0) lines.push("No retries are left.");
+  lines.push(...steps.map(({ words, command }) => (command === null ? words : `${words}: ${command}`)));
+  return lines.length === 0 ? [] : ["", ...lines];
+}
+
+function because(causes: NonNullable<WebhookFindings["because_of"]>, all: boolean): StyledLine[] {
+  const shown = all ? causes : causes.slice(0, 1);
+  const more = causes.length - shown.length;
+  return shown.map(
+    ({ id, what, at }, i): StyledLine => [
+      `Because of ${id}  ${what}`,
+      dim(`  ${at}${i === 0 && more > 0 ? `, and ${more} more` : ""}`),
+    ],
+  );
+}
+
+const deliveryLines = (all: WebhookFindings["skipped_deliveries"]): StyledLine[] =>
+  all
+    .toSorted((a, b) => a.id - b.id)
+    .map(
+      ({ id, activity, composite_id: contract, created_at: at }) =>
+        `  ${at}  delivery:${id}  ${activity}${contract === null ? "" : ` ${contract}`}`,
+    );
+
+/** While it is disabled, due attempts are skipped (DECISIONS.md, C18). */
+function nextLine(
+  at: string,
+  { webhook: { status }, next_because: why, next_attempt_is_due: isDue }: WebhookFindings,
+): StyledLine {
+  if (isDue) return `An attempt has been due since ${at}. It is in progress, or is waiting for other attempts to end`;
+  if (status === "DELETED") return `Next attempt ${at}: skipped`;
+  if (status !== "ACTIVE") return `Next attempt ${at}: skipped, unless you enable the webhook before`;
+  return `Next attempt ${at}${why === null ? "" : `, ${why}`}. To make it now: svc emulator clock advance --next`;
+}
+
+const attemptLine = ({
+  at,
+  turn,
+  status,
+  error,
+  activity,
+  composite_id: contract,
+  ok,
+  because,
+}: Attempt): StyledLine => [
+  `  ${at}  `,
+  status === null ? red(error?.code ?? "no answer") : styleStatus(status),
+  `  ${turn}  ${activity}${contract === null ? "" : ` ${contract}`}`,
+  dim(`${because === null ? "" : `  ${because}`}${ok ? "  delivered" : ""}`),
+];

@@ -1,0 +1,128 @@
+import type { TraceNode } from "../../../api/trace-span.ts";
+import { bold, dim, red, type StyledLine, type StyledText, styleState } from "../../output/styled.ts";
+
+export interface TraceTree {
+  readonly nodes: readonly TraceNode[];
+  readonly planned: readonly {
+    readonly parent: string;
+    readonly due: string;
+    readonly what: string;
+    readonly because: string;
+  }[];
+  readonly more: boolean;
+}
+
+interface Branch {
+  readonly at: string;
+  /** Left out where it says no more than the line before. */
+  readonly wallAt: string | undefined;
+  readonly text: StyledLine;
+  readonly id: string | undefined;
+}
+
+/** The tree as lines for people: virtual time, what, why, and the time on the wall where that differs. */
+export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
+  const children = new Map<string | null, Branch[]>();
+  const add = (parent: string | null, branch: Branch) => {
+    const siblings = children.get(parent);
+    if (siblings) siblings.push(branch);
+    else children.set(parent, [branch]);
+  };
+  for (const node of nodes) add(node.parent, { at: node.at, wallAt: wallOf(node), text: nodeText(node), id: node.id });
+  for (const { parent, due, what, because } of planned) {
+    add(parent, { at: due, wallAt: undefined, text: [dim(`planned: ${what}  ${because}`)], id: undefined });
+  }
+  const lines: StyledLine[] = [];
+  const wall = wallTimes();
+  const draw = (parent: string, indent: string) => {
+    const below = children.get(parent) ?? [];
+    below.forEach((branch, i) => {
+      const isLast = i === below.length - 1;
+      lines.push([`${branch.at}  ${indent}${isLast ? "└─ " : "├─ "}`, ...branch.text, ...wall(branch)]);
+      if (branch.id !== undefined) draw(branch.id, `${indent}${isLast ? "   " : "│  "}`);
+    });
+  };
+  for (const root of children.get(null) ?? []) {
+    lines.push([`${root.at}  `, ...root.text, ...wall(root)]);
+    if (root.id !== undefined) draw(root.id, "");
+  }
+  if (more) lines.push([dim("The trace is truncated. Trace a part of it, such as delivery:3")]);
+  return lines;
+}
+
+/** One node on a line of its own, as it came. */
+export const formatNode = (node: TraceNode): string =>
+  `${node.at} ${node.parent === null ? "" : `${node.parent} > `}${node.id} ${node.what}${outcomeOf(node)}  ${node.because}`;
+
+function nodeText(node: TraceNode): (string | StyledText)[] {
+  const { id, what, error, outcome, because } = node;
+  return [
+    bold(id),
+    "  ",
+    error === null ? what : red(what),
+    ...(outcome === null ? [] : ["  ", styleState(outcome)]),
+    dim(`  ${because}`),
+  ];
+}
+
+/** The time on the wall where it is another one. */
+const wallOf = ({ at, wall_at }: TraceNode): string | undefined =>
+  wall_at === null || isNear(wall_at, at) ? undefined : wall_at;
+
+/** Of one line after the other: the time on the wall, unless the line before had the same. */
+function wallTimes(): (branch: Branch) => (string | StyledText)[] {
+  let before: string | undefined;
+  return ({ wallAt }) => {
+    const isSame = wallAt === undefined || (before !== undefined && isNear(wallAt, before));
+    if (wallAt !== undefined && !isSame) before = wallAt;
+    return isSame ? [] : [dim(`  [wall ${wallAt}]`)];
+  };
+}
+
+/** On a real clock what takes place is noted a few milliseconds after the time that it has. */
+const nearMs = 1_000;
+const isNear = (a: string, b: string): boolean => Math.abs(Date.parse(a) - Date.parse(b)) < nearMs;
+
+const outcomeOf = ({ outcome }: TraceNode): string => (outcome === null ? "" : ` ${outcome}`);
+
+/** Viewers reject larger drawings unless they are told otherwise: 500 edges, 50,000 characters. */
+const maxBoxes = 400;
+const maxCharacters = 45_000;
+const maxTextLength = 100;
+
+/** The tree as a flowchart of Mermaid. */
+export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
+  const boxes = new Map<string, string>();
+  const lines = ["flowchart TD"];
+  let length = 0;
+  let left = 0;
+  const add = (parent: string | null, first: string, second: string, shape: readonly [string, string]) => {
+    const above = parent === null ? undefined : boxes.get(parent);
+    const box = `n${boxes.size}`;
+    const line = `  ${box}${shape[0]}"${label(first)}<br/>${label(second)}"${shape[1]}`;
+    if (boxes.size >= maxBoxes || length + line.length > maxCharacters || (parent !== null && !above)) {
+      left += 1;
+      return undefined;
+    }
+    length += line.length;
+    lines.push(line, ...(above === undefined ? [] : [`  ${above} --> ${box}`]));
+    return box;
+  };
+  for (const { id, parent, at, what, because } of nodes) {
+    const box = add(parent, `${id} ${what}`, `${at} ${because}`, ["[", "]"]);
+    if (box !== undefined) boxes.set(id, box);
+  }
+  planned.forEach(({ parent, due, what, because }, i) => {
+    const box = add(parent, `planned: ${what}`, `${due} ${because}`, ["([", "])"]);
+    if (box !== undefined) boxes.set(`planned ${i}`, box);
+  });
+  if (left > 0 || more) lines.push(`  rest["${left > 0 ? `${left} more` : "More entries"}"]`);
+  return lines;
+}
+
+/** Whatever Mermaid or a page would take for its own stands as a code of its character. */
+const label = (text: string): string =>
+  (text.length > maxTextLength ? `${[...text].slice(0, maxTextLength).join("")}…` : text).replace(
+    /[^\p{L}\p{N} .,:/_+()…-]/gu,
+    (character) => `#${character.codePointAt(0)};`,
+  );

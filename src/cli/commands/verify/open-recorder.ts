@@ -1,0 +1,74 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readFile, rm, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { createFileAtomic } from "../../../files/atomic-write.ts";
+import { makeFolder } from "../../../files/make-folder.ts";
+import { CorpusError, indexName } from "../../../verify/corpus.ts";
+import { Recorder } from "../../../verify/recorder.ts";
+import type { Context } from "../../command.ts";
+import { stateFolder } from "../../process/environment.ts";
+import { UsageError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
+
+/**
+ * Where the key of the stand-ins lies while a corpus is recorded, outside of it: a recording that is continued, and webhooks
+ * that are saved meanwhile, have the same stand-ins. It is removed with the end of the recording.
+ */
+function resolveKeyPath({ env }: Host, folder: string): string {
+  const name = createHash("sha256").update(folder).digest("hex").slice(0, 32);
+  return join(stateFolder(env), "verify", `${name}.key`);
+}
+
+export interface OpenRecording {
+  readonly recorder: Recorder;
+  /** Exchanges from an interrupted recording. */
+  readonly continued: number;
+  /** Ends the corpus: nothing can be added. */
+  end(): Promise<void>;
+}
+
+/** Begins a corpus in a folder, or continues the one that was interrupted. */
+export async function openRecording(
+  { host }: Pick<Context, "host">,
+  given: string,
+  flag: string,
+): Promise<OpenRecording> {
+  const folder = resolve(host.cwd, given);
+  const path = resolveKeyPath(host, folder);
+  try {
+    await makeFolder(join(path, ".."));
+    await createFileAtomic(path, randomBytes(32).toString("hex"), { mode: 0o600 });
+    const key = Buffer.from(await readFile(path, "utf8"), "hex");
+    const recorder = await Recorder.open(folder, key);
+    return {
+      recorder,
+      continued: recorder.count,
+      async end() {
+        await recorder.close();
+        await rm(path, { force: true });
+      },
+    };
+  } catch (cause) {
+    throw toUsageError(cause, flag);
+  }
+}
+
+/**
+ * The recorder of a folder in which svc verify proxy records now, to add webhooks in the same form; undefined: it is no
+ * corpus.
+ */
+export async function joinRecording({ host }: Pick<Context, "host">, folder: string): Promise<Recorder | undefined> {
+  if (!(await stat(join(folder, indexName)).catch(() => undefined))) return undefined;
+  const key = await readFile(resolveKeyPath(host, folder), "utf8").catch(() => undefined);
+  if (key === undefined)
+    throw new UsageError(`--save: ${folder} holds a corpus that nothing records now`, {
+      hint: "Start svc verify proxy with this folder first, or choose another one.",
+    });
+  return Recorder.open(folder, Buffer.from(key, "hex"), true).catch((cause: unknown) => {
+    throw toUsageError(cause, "--save");
+  });
+}
+
+/** A problem of a corpus is one of the command line: nothing was sent. */
+export const toUsageError = (cause: unknown, name: string): unknown =>
+  cause instanceof CorpusError ? new UsageError(`${name}: ${cause.message}`, { cause }) : cause;

@@ -1,0 +1,163 @@
+import type { Operation } from "../../../api/operation.ts";
+import { systemWallClock } from "../../../base/clock.ts";
+import { tryParseJson } from "../../../base/object.ts";
+import { fillTemplate } from "../../../base/urls.ts";
+import { buildCredentialHeaders } from "../../../client/credentials.ts";
+import { MissingCredentialsError } from "../../../client/errors.ts";
+import type { Credentials } from "../../../client/published.d.ts";
+import type { Recorder } from "../../../verify/recorder.ts";
+import { findOperationById } from "../../../verify/replay/claims.ts";
+import { NoResponseError, RequestSender } from "../../../verify/replay/send.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+
+export interface RecordTarget {
+  readonly router: string | undefined;
+  readonly contracts: string | undefined;
+  readonly credentials: Credentials;
+}
+
+export interface PlannedCall {
+  readonly params?: Readonly<Record<string, string | number>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** Instead of the declared one. */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Makes the calls of a plan, a few a second, and records each. */
+export class RecordCaller {
+  readonly #target: RecordTarget;
+  readonly #recorder: Recorder;
+  readonly #pauseMs: number;
+  readonly #sender = new RequestSender();
+  /** Aborted: no further call is made, but those that clean up. */
+  signal: AbortSignal | undefined;
+  #isFirst = true;
+
+  constructor(options: {
+    readonly target: RecordTarget;
+    readonly recorder: Recorder;
+    readonly callsPerSecond: number;
+    readonly signal: AbortSignal;
+  }) {
+    this.#target = options.target;
+    this.#recorder = options.recorder;
+    this.#pauseMs = 1_000 / options.callsPerSecond;
+    this.signal = options.signal;
+  }
+
+  close(): void {
+    this.#sender.close();
+  }
+
+  /** Whether the service of an operation has an address, and its credentials are known. */
+  canCall(id: string): boolean {
+    const operation = findOperationById(id);
+    if (!operation || this.#baseOf(operation) === undefined) return false;
+    return findCredentials(operation, this.#target.credentials) !== undefined;
+  }
+
+  #baseOf({ service }: Operation): string | undefined {
+    return service.name === "router"
+      ? this.#target.router
+      : service.name === "contracts"
+        ? this.#target.contracts
+        : undefined;
+  }
+
+  /** Calls an operation. Resolves with the document of a success, undefined otherwise. */
+  async call(id: string, call: PlannedCall = {}): Promise<unknown> {
+    const { status, document } = await this.#call(id, call);
+    return status < 300 ? document : undefined;
+  }
+
+  /** Calls an operation that must succeed. */
+  async require(id: string, call: PlannedCall): Promise<void> {
+    const { status } = await this.#call(id, call);
+    if (status >= 300) throw new Error(`${id} was rejected (HTTP ${status})`);
+  }
+
+  #call(id: string, { params = {}, query, body, method, headers = {} }: PlannedCall) {
+    const operation = findOperationById(id)!;
+    const base = this.#baseOf(operation)!.replace(/\/$/, "");
+    const search = query ? `?${new URLSearchParams(query)}` : "";
+    const cluster = (params.cluster_id ?? (body as { cluster_id?: unknown } | undefined)?.cluster_id) as
+      | string
+      | undefined;
+    const own = findCredentials(operation, this.#target.credentials, cluster);
+    const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
+    const all = {
+      accept: "application/json",
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...own,
+      ...headers,
+    };
+    return this.#send(
+      method ?? [operation.method].flat()[0]!,
+      base + fillTemplate(operation.path, params) + search,
+      all,
+      bytes,
+    );
+  }
+
+  /** Uploads bytes to a signed URL. */
+  async upload(url: string, contentType: string, bytes: Buffer): Promise<void> {
+    await this.#send("PUT", url, { "content-type": contentType }, bytes);
+  }
+
+  async #send(
+    method: string,
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: Buffer,
+  ): Promise<{ status: number; document: unknown }> {
+    this.signal?.throwIfAborted();
+    if (!this.#isFirst) await systemWallClock.sleep(this.#pauseMs, this.signal);
+    this.signal?.throwIfAborted();
+    this.#isFirst = false;
+    const pairs = Object.entries(headers);
+    const at = systemWallClock.now();
+    const response = await this.#sender
+      .send({ method, url, headers: pairs, body }, this.signal)
+      .catch((cause: unknown) => {
+        throw toNetworkFailure(cause);
+      });
+    const { origin } = new URL(url);
+    const target = url.slice(origin.length);
+    await this.#recorder.add({
+      at,
+      durationMs: systemWallClock.now() - at,
+      request: { method, target, headers: [["host", new URL(url).host], ...pairs], body },
+      response,
+    });
+    return { status: response.status, document: tryParseJson(response.body.toString("utf8")) };
+  }
+}
+
+/** A service that does not respond is a failure that may pass. */
+export const toNetworkFailure = (cause: unknown): unknown =>
+  cause instanceof NoResponseError
+    ? new CommandFailedError("temporary", "network", `${cause.message}.`, {
+        hint: "Check the address, and that the service is running.",
+        cause,
+      })
+    : cause;
+
+/** The headers with which an operation is called; undefined where the credentials for it are not known. */
+export function findCredentials(
+  operation: Operation,
+  credentials: Credentials,
+  cluster?: string,
+): Readonly<Record<string, string>> | undefined {
+  const { clusterKey, clusterKeys = {} } = credentials;
+  const [firstCluster] = Object.keys(clusterKeys);
+  const needsClusterKey = operation.auth === "cluster-key" || operation.auth === "cluster-key-or-bearer";
+  if (needsClusterKey && clusterKey === undefined && firstCluster === undefined) return undefined;
+  try {
+    return buildCredentialHeaders(operation, cluster ?? firstCluster, credentials);
+  } catch (cause) {
+    if (cause instanceof MissingCredentialsError) return undefined;
+    throw cause;
+  }
+}

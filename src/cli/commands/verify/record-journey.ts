@@ -1,0 +1,173 @@
+import { randomBytes } from "node:crypto";
+import { isObject, toFields } from "../../../base/object.ts";
+import { hashEmail } from "../../../schemes/email-hash.ts";
+import type { RecordCaller } from "./record-caller.ts";
+
+/** Description of a journey, for people. */
+export const journeyPlan: readonly string[] = [
+  "Send requests with missing fields and wrong types, which create nothing",
+  "Upload a file",
+  "Create a webhook, and delete it",
+  "Create a legal intake, if one is there to copy, and delete it",
+  "Create a contract from the first template, send it to svc-verify@example.com, and void it",
+  "Map an identifier with a random prefix, and unmap it",
+];
+
+type CleanUp = () => Promise<unknown>;
+
+/** A journey that leaves nothing behind: its objects are removed again, also when it is interrupted. */
+export class Journey {
+  readonly #caller: RecordCaller;
+  readonly #prefix = `svc-verify-${randomBytes(5).toString("hex")}`;
+  readonly #cleanUps: { readonly what: string; readonly run: CleanUp }[] = [];
+
+  constructor(caller: RecordCaller) {
+    this.#caller = caller;
+  }
+
+  async run(): Promise<void> {
+    const caller = this.#caller;
+    if (caller.canCall("contracts.create")) {
+      await this.#mistakes();
+      await this.#upload();
+      await this.#webhook();
+      await this.#intake();
+      await this.#contract();
+    }
+    if (caller.canCall("cluster-emails.map")) await this.#mapping();
+  }
+
+  /** Removes what is left, newest first. Resolves with what could not be removed. */
+  async cleanUp(): Promise<readonly string[]> {
+    const failed: string[] = [];
+    // After an interruption the objects are removed all the same.
+    this.#caller.signal = undefined;
+    for (const { what, run } of this.#cleanUps.splice(0).reverse()) {
+      await run().catch((error: Error) => failed.push(`${what}: ${error.message}`));
+    }
+    return failed;
+  }
+
+  async #mistakes(): Promise<void> {
+    await this.#caller.call("contracts.create", { body: {} });
+    await this.#caller.call("contracts.create", {
+      body: { contract_template_id: "first", contract_data: [], counter_party_details: {} },
+    });
+    await this.#caller.call("webhooks.create", { body: { title: 1, only_for_activities: ["NOTHING"] } });
+    await this.#caller.call("counterparties.create", { body: {} });
+    await this.#caller.call("files.initialize", { body: { files: [] } });
+  }
+
+  async #upload(): Promise<void> {
+    const made = await this.#caller.call("files.initialize", {
+      body: { files: [{ filename: `${this.#prefix}.txt`, content_type: "text/plain" }] },
+    });
+    const [file] = (toFields(made).files ?? []) as Record<string, unknown>[];
+    if (typeof file?.upload_url !== "string") return;
+    await this.#caller.upload(file.upload_url, "text/plain", Buffer.from("svc verify\n"));
+    if (typeof file.file_id === "string") await this.#caller.call("files.show", { params: { file_id: file.file_id } });
+  }
+
+  async #webhook(): Promise<void> {
+    const body = {
+      title: this.#prefix,
+      url: "https://example.com/svc-verify",
+      only_for_activities: ["CONTRACT_VOIDED"],
+    };
+    const { id } = toFields(await this.#caller.call("webhooks.create", { body }));
+    if (typeof id === "number")
+      await this.#removedAgain(`webhook ${id}`, () =>
+        this.#caller.require("webhooks.delete", { params: { webhook_id: id } }),
+      );
+  }
+
+  /** There is no list of workflows: an intake that is there names one. */
+  async #intake(): Promise<void> {
+    const listed = toFields(await this.#caller.call("intake.list"));
+    const workflow = JSON.stringify(listed).match(/"workflow(?:_id)?":\s*(?:\{"id":\s*)?(\d+)/)?.[1];
+    if (workflow === undefined) return;
+    const { id } = toFields(
+      await this.#caller.call("intake.create", {
+        body: { workflow_id: Number(workflow), title: this.#prefix, description: "svc verify" },
+      }),
+    );
+    if (typeof id === "number" || typeof id === "string")
+      await this.#removedAgain(`intake ${id}`, () =>
+        this.#caller.require("intake.delete", { params: { intake_id: id } }),
+      );
+  }
+
+  async #contract(): Promise<void> {
+    const { items } = toFields(await this.#caller.call("templates.list"));
+    const [template] = (Array.isArray(items) ? items : []).filter(isObject);
+    if (typeof template?.id !== "number") return;
+    const { attributes } = toFields(
+      await this.#caller.call("templates.metadata", { params: { template_id: template.id } }),
+    );
+    const body = {
+      contract_template_id: template.id,
+      contract_name: this.#prefix,
+      contract_data: buildSampleData(Array.isArray(attributes) ? attributes.filter(isObject) : []),
+      counter_party_details: [
+        { is_individual: true, poc_details: { first_name: "Verify", email: "svc-verify@example.com" } },
+      ],
+    };
+    const { id } = toFields(await this.#caller.call("contracts.create", { body }));
+    if (typeof id !== "string") return;
+    const params = { composite_id: id };
+    this.#cleanUps.push({
+      what: `contract ${id}`,
+      run: () => this.#caller.require("execution.void", { params, body: { note: "svc verify" } }),
+    });
+    await this.#caller.call("contracts.status", { params });
+    // Contracts that were there before cannot be compared with those of an emulator.
+    await this.#caller.call("contracts.list");
+    await this.#caller.call("contracts.recipients", { params });
+    await this.#caller.call("contracts.send", { params, body: {} });
+    await this.#caller.call("contracts.status", { params });
+    await this.#cleanUpLast();
+    await this.#caller.call("contracts.status", { params });
+  }
+
+  async #mapping(): Promise<void> {
+    const clusters = JSON.stringify((await this.#caller.call("clusters.list")) ?? {}).match(
+      /"cluster_id":\s*"([^"]+)"/,
+    )?.[1];
+    if (clusters === undefined) return;
+    const email_hash_list = [hashEmail(`${this.#prefix}@example.com`)];
+    const body = { cluster_id: clusters, email_hash_list };
+    const remove = () => this.#caller.require("cluster-emails.unmap", { body });
+    this.#cleanUps.push({ what: `mapping ${this.#prefix}`, run: remove });
+    await this.#caller.call("cluster-emails.map", { body });
+    await this.#caller.call("cluster-emails.show", { params: { email_hash: email_hash_list[0]! } });
+    await this.#cleanUpLast();
+    await this.#caller.call("cluster-emails.show", { params: { email_hash: email_hash_list[0]! } });
+  }
+
+  async #removedAgain(what: string, run: CleanUp): Promise<void> {
+    this.#cleanUps.push({ what, run });
+    await this.#cleanUpLast();
+  }
+
+  /** A failed removal is repeated at the end. */
+  async #cleanUpLast(): Promise<void> {
+    await this.#cleanUps.at(-1)!.run();
+    this.#cleanUps.pop();
+  }
+}
+
+/** A value of the type of each attribute that is required. */
+function buildSampleData(attributes: readonly Record<string, unknown>[]): Record<string, unknown> {
+  const sample = ({ type, options }: Record<string, unknown>): unknown => {
+    const [option] = (Array.isArray(options) ? options : []) as Record<string, unknown>[];
+    if (type === "int" || type === "float") return 1;
+    if (type === "boolean") return true;
+    if (type === "date") return "2030-01-01";
+    if (type === "enum") return option?.value;
+    if (String(type).startsWith("array")) return option ? [option.value] : ["verify"];
+    return "verify";
+  };
+  return Object.fromEntries(
+    attributes.filter(({ required }) => required === true).map((one) => [String(one.variable), sample(one)]),
+  );
+}

@@ -1,0 +1,288 @@
+import { redactText } from "../../api/secrets.ts";
+import { mayExpectTls, toTlsFailure } from "../../base/errors.ts";
+import { lookupTable } from "../../base/object.ts";
+import {
+  InvalidArgumentsError,
+  InvalidResponseError,
+  MisroutedRequestError,
+  MissingCredentialsError,
+  NetworkError,
+  ProxyError,
+  ResponseTooLargeError,
+  RetryAfterTooLongError,
+  ServiceError,
+} from "../../client/errors.ts";
+import { formatFsError, isFsError } from "../../files/disk.ts";
+import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "./failure.ts";
+import type { SignalName } from "./host.ts";
+import { formatServiceError, remedyOf } from "./service-message.ts";
+import { formatCommandLine } from "./shell-words.ts";
+
+/** The meaning of each exit code (DECISIONS.md, L10). */
+export const exitCodes = [
+  { code: 0, meaning: "success, including an empty result and a dry run" },
+  {
+    code: 1,
+    meaning: "failed: rejected by the service, declined, unexpected error, or outcome unknown (check before you retry)",
+  },
+  { code: 2, meaning: "usage error: the command line or a local input is invalid; nothing was sent" },
+  {
+    code: 3,
+    meaning:
+      "partial: a bulk job ended with failed or skipped rows; or drift: the emulator differs from a recorded service",
+  },
+  { code: 4, meaning: "credentials are missing, invalid, expired or insufficient" },
+  { code: 5, meaning: "not found" },
+  { code: 8, meaning: "still pending" },
+  {
+    code: 75,
+    meaning:
+      "temporary: network error, 429, or 5xx to a repeatable request after all retries, or a timeout; retry (retryable under --json)",
+  },
+  { code: 129, meaning: "the terminal was closed (SIGHUP)" },
+  { code: 130, meaning: "interrupted (Ctrl-C)" },
+  { code: 143, meaning: "terminated" },
+] as const;
+
+export const exitCodeByFailure: Readonly<Record<FailureKind, number>> = {
+  failed: 1,
+  usage: 2,
+  partial: 3,
+  forbidden: 4,
+  "not-found": 5,
+  pending: 8,
+  temporary: 75,
+};
+
+export const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies Record<SignalName, number>;
+
+/** A failure in words: its subject, its reason, and the next step. */
+export interface Explanation {
+  readonly code: string;
+  readonly message: string;
+  readonly details: readonly string[];
+  readonly hint: string | undefined;
+  readonly next: readonly string[] | undefined;
+  readonly requestId: string | undefined;
+  /** Whether the same command line may just be run again: that, and nothing else, exits 75. */
+  readonly retryable: boolean;
+  readonly exitCode: number;
+}
+
+/** The only place that turns what was thrown into words and an exit code. */
+export function explainError(error: unknown): Explanation {
+  const say = (kind: FailureKind, code: string, message: string, rest: Partial<Explanation> = {}): Explanation => ({
+    code,
+    message,
+    details: [],
+    hint: undefined,
+    next: undefined,
+    requestId: undefined,
+    retryable: kind === "temporary",
+    exitCode: exitCodeByFailure[kind],
+    ...rest,
+  });
+
+  if (error instanceof PartialFailureError) {
+    const { details, hint, next, ...cause } = explainError(error.cause);
+    const merged = { details: [...details, ...error.done], hint: error.hint ?? hint, next: error.next ?? next };
+    const again = error.done.length === 0 || error.repeatable;
+    if (again || !cause.retryable) return { ...cause, ...merged };
+    // The same command line would repeat completed work.
+    return { ...cause, ...merged, retryable: false, exitCode: exitCodeByFailure.failed };
+  }
+  if (error instanceof UsageError) {
+    const { details, hint, next } = error;
+    return say("usage", "usage", error.message, { details, hint, next });
+  }
+  if (error instanceof CommandFailedError) {
+    return say(error.kind, error.code, error.message, { hint: error.hint, next: error.next });
+  }
+  if (error instanceof ServiceError) {
+    const { status, problem } = error;
+    return say(failureKindOf(error), problem.code ?? `http_${status}`, formatServiceError(error), {
+      details: problem.fields.length > 1 ? problem.fields : [],
+      hint: error.outcomeUnknown
+        ? [problem.hint, unknownOutcomeHint].filter(Boolean).join(" ")
+        : (problem.hint ?? pollHints[problem.code ?? ""] ?? hintFor(error)),
+      requestId: error.headers["x-request-id"],
+    });
+  }
+  if (error instanceof ResponseTooLargeError) {
+    const hint = error.adjustable
+      ? "To allow a larger response, use --max-answer."
+      : "Check that the base URL is that of the service.";
+    return say("failed", "answer_too_large", error.message, {
+      hint: error.outcomeUnknown ? `The request may have taken effect. ${hint}` : hint,
+    });
+  }
+  if (error instanceof ProxyError)
+    return say(proxyFailureKind(error), "proxy", error.message, { hint: proxyHint(error) });
+  if (error instanceof NetworkError) {
+    return say(error.outcomeUnknown ? "failed" : "temporary", "network", error.message, { hint: networkHint(error) });
+  }
+  if (error instanceof RetryAfterTooLongError) {
+    const hint = "Try again later, or allow a longer wait with --max-wait.";
+    return say("temporary", "wait_too_long", error.message, { hint });
+  }
+  if (error instanceof MissingCredentialsError) {
+    return say("forbidden", "no_credentials", error.message, { hint: credentialHints[error.needs] });
+  }
+  if (error instanceof InvalidArgumentsError) {
+    return say("usage", "invalid_input", "The input is invalid.", {
+      details: error.problems.map((one) => `${[one.in, ...one.path].join(".")}: ${one.message}`),
+    });
+  }
+  if (error instanceof MisroutedRequestError) {
+    return say("failed", "misrouted", error.message, {
+      hint: "A proxy or the path of the base URL may change the request path. Check SVC_BASE_URL.",
+    });
+  }
+  if (error instanceof InvalidResponseError) {
+    return say("failed", "unreadable_answer", error.message, {
+      hint: "Check that the base URL is that of the service, and not that of a web page or a proxy.",
+    });
+  }
+  if (isFsError(error)) {
+    const { syscall = "use", path = "a file" } = error;
+    return say("failed", "system", `Failed to ${syscall} ${path}: ${formatFsError(error)}.`, { hint: remedyOf(error) });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return say("failed", "unexpected", `Unexpected error: ${message}`, {
+    hint: "To print the stack trace, use --debug.",
+  });
+}
+
+/** The run was interrupted; printed in words only if work was done before. */
+export const explainInterruption = ({ done, hint, next }: PartialFailureError, name: SignalName): Explanation => ({
+  code: "interrupted",
+  message: "Interrupted.",
+  details: done,
+  hint,
+  next,
+  requestId: undefined,
+  retryable: false,
+  exitCode: signalCodes[name],
+});
+
+/**
+ * Results of polling for the tokens of a device, whatever the status: servers differ (RFC 8628, 3.5; DECISIONS.md, P1).
+ */
+const pollOutcomes = lookupTable<FailureKind>({
+  authorization_pending: "pending",
+  slow_down: "pending",
+  access_denied: "forbidden",
+  expired_token: "forbidden",
+});
+
+const pollHints = lookupTable<string>({
+  authorization_pending: "The user code is not approved yet. Poll again after the interval.",
+  slow_down: "The user code is not approved yet. Increase the interval by 5 s.",
+});
+
+const unknownOutcomeHint = "The request may have taken effect. Check before you retry.";
+
+/** Whether a signed URL was rejected, which holds no credentials of the caller's. */
+const isOfStorage = ({ operation }: ServiceError): boolean => operation.startsWith("storage.");
+
+function failureKindOf(error: ServiceError): FailureKind {
+  const { status, problem, outcomeUnknown } = error;
+  const polled = pollOutcomes[problem.code ?? ""];
+  if (polled) return polled;
+  if (outcomeUnknown) return "failed";
+  if (status === 401 || status === 403) return isOfStorage(error) ? "failed" : "forbidden";
+  if (status === 404) return "not-found";
+  if (status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 508)) return "temporary";
+  return "failed";
+}
+
+function networkHint({ code, origin, outcomeUnknown }: NetworkError): string {
+  const trouble = toTlsFailure(code);
+  if (trouble === "self-signed" || trouble === "unknown-authority") {
+    return "Set NODE_EXTRA_CA_CERTS to the file of its certificate, or of the certificate of a proxy that inspects traffic.";
+  }
+  if (outcomeUnknown) return unknownOutcomeHint;
+  if (code === "ETIMEDOUT") return "Try again later, or allow a longer time with --timeout.";
+  return mayExpectTls(origin, code)
+    ? "Check the address (https:// for TLS), and that the service is running."
+    : "Check the address, and that the service is running.";
+}
+
+const proxyFailureKind = ({ status }: ProxyError): FailureKind =>
+  status === 407 ? "forbidden" : status !== undefined && status < 500 ? "failed" : "temporary";
+
+function proxyHint({ status }: ProxyError): string {
+  if (status === 407) return "Add user and password to the proxy variable: http://user:password@proxy.example:3128.";
+  if (status === undefined) return "Check HTTP_PROXY and HTTPS_PROXY. To exclude a host, add it to NO_PROXY.";
+  return "To exclude the host, add it to NO_PROXY.";
+}
+
+const credentialHints: Readonly<Record<MissingCredentialsError["needs"], string>> = {
+  "api-key": "Set SVC_CLIENT_ID and SVC_CLIENT_SECRET, or choose a profile with both.",
+  basic: "Set SVC_BASIC_AUTH to user:password.",
+  bearer: "Sign in with svc auth device-login, or set SVC_TOKEN to an access token.",
+  "control-token": "Set SVC_EMULATOR_TOKEN, or run the command in the folder of the emulator's state.",
+};
+
+function hintFor(error: ServiceError): string | undefined {
+  const { status } = error;
+  if (isOfStorage(error) && (status === 401 || status === 403))
+    return "The signed URL has expired or was changed. Run the command again for a new URL.";
+  if (status === 401) return "Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, SVC_CLUSTER_KEY or SVC_TOKEN.";
+  if (status === 403) return "The credentials are valid, but have no permission for this request.";
+  if (status >= 500) return "The service has a problem. Try again later. To print each attempt, use --verbose.";
+  if (status === 429) return "Too many requests. Try again later, or use --retries and --max-wait.";
+  return undefined;
+}
+
+/** For people: one item a line, the most helpful last. */
+export function explanationLines({ message, details, next, hint, requestId }: Explanation): string[] {
+  return [
+    `error: ${message}`,
+    ...details.map((detail) => `  - ${detail}`),
+    ...(requestId ? [`  request: ${requestId}`] : []),
+    ...(hint ? [`  ${hint}`] : []),
+    ...(next ? [`  try: ${formatCommandLine(next)}`] : []),
+  ];
+}
+
+/** For programs: one document. `next` is a command line without secrets. */
+export function explanationJson({
+  code,
+  message,
+  details,
+  hint,
+  next,
+  requestId,
+  retryable,
+  exitCode,
+}: Explanation): object {
+  const steps = next ? [{ argv: ["svc", ...next] }] : [];
+  return {
+    error: {
+      code,
+      message,
+      ...(details.length > 0 ? { details } : {}),
+      hint: hint ?? null,
+      requestId: requestId ?? null,
+      retryable,
+      exitCode,
+      next: steps,
+    },
+  };
+}
+
+/** The same, should what failed have echoed secrets. */
+export const withoutSecrets = (explanation: Explanation): Explanation => ({
+  ...explanation,
+  message: redactText(explanation.message),
+  details: explanation.details.map((detail) => redactText(detail)),
+  hint: explanation.hint && redactText(explanation.hint),
+});
+
+/** Position where it was thrown. Contents of the message begin no line. */
+export function stackLines({ name, message, stack = "" }: Error): string[] {
+  const head = `${name}: ${message}`;
+  const rest = stack.startsWith(head) ? stack.slice(head.length) : stack;
+  return [redactText(head), ...rest.split("\n").filter((line) => /^\s+at /.test(line))];
+}

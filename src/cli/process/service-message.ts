@@ -1,0 +1,171 @@
+import { lifecycle, triggers } from "../../api/contracts/lifecycle.ts";
+import { lookupTable } from "../../base/object.ts";
+import type { ServiceError } from "../../client/errors.ts";
+import { type FsError, openFilesRemedies } from "../../files/disk.ts";
+
+/** The object in an operation's path: the last match counts. */
+const things: readonly (readonly [path: RegExp, noun: string])[] = [
+  [/\/clusters\/([^/]+)/, "Cluster"],
+  [/\/workspaces\/([^/]+)/, "Workspace"],
+  [/\/contracts\/(?:approvals\/)?((?:[A-Z]-)?\d+)/i, "Contract"],
+  [/\/supported_documents\/([^/]+)/, "Contract"],
+  [/\/by_external_metadata\/([^/]+)/, "Contract with external_metadata.id"],
+  [/\/notes\/([^/]+)/, "Note"],
+  [/\/key_pointers\/(\d+)/, "Key pointer"],
+  [/\/templates\/(\d+)/, "Template"],
+  [/\/contract_types\/(\d+)/, "Contract type"],
+  [/\/counter_parties\/(\d+)/, "Counterparty"],
+  [/\/contacts\/(\d+)/, "Contact"],
+  [/\/addresses\/(\d+)/, "Address"],
+  [/\/legal_intake\/(\d+)/, "Intake"],
+  [/\/files\/([^/]+)/, "File"],
+  [/\/roles\/([^/]+)/, "Role"],
+  [/\/cluster_emails\/email\/([^/]+)/, "E-mail hash"],
+  [/\/cluster_clients\/client\/([^/]+)/, "Client"],
+  [/\/public\/webhooks\/(\d+)/, "Webhook"],
+  [/\/_emulator\/webhooks\/(\d+)/, "Webhook"],
+  [/\/_emulator\/deliveries\/(\d+)/, "Delivery"],
+  [/\/_emulator\/snapshots\/([^/]+)/, "Snapshot"],
+  [/\/_emulator\/tokens\/([^/]+)/, "Token"],
+  [/\/_emulator\/faults\/([^/]+)/, "Fault"],
+  [/\/_emulator\/traces\/([^/]+)/, "Trace"],
+  [/\/_emulator\/device-grants\/([^/]+)/, "Device code"],
+];
+
+/** Hashes are longer, and cut. */
+const maxIdLength = 40;
+
+interface Thing {
+  readonly noun: string;
+  readonly id: string;
+}
+
+/** The thing that a path names: `Contract T-9` of `/contracts/T-9/status`. */
+function findThing(path: string): Thing | undefined {
+  const found = things.flatMap(([pattern, noun]) => {
+    const [, id] = pattern.exec(path) ?? [];
+    return id === undefined || id.startsWith("[") ? [] : [{ noun, id: decoded(id) }];
+  });
+  return found.at(-1);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Messages that name nothing. */
+const isNotFound = /^(?:(?:[a-z_]+ ){0,2}not found|no \w+ matches the given query)\.?$/i;
+const isForbidden = /^you do not have permission to perform this action\.?$/i;
+const isStatus = /^(?:the service (?:answered|responded) with )?status \d+\.?$/i;
+
+/** The participles of the contract API and the verbs that they belong to; `…` is where the contract is named. */
+const verbs = lookupTable<string>({
+  sent: "send …",
+  signed: "sign …",
+  declined: "decline …",
+  reviewed: "complete the review of …",
+  approved: "approve …",
+  marked: "mark …",
+  unmarked: "unmark …",
+  executed: "execute …",
+  given: "upload a version of …",
+  voided: "void …",
+  put: "put …",
+  resumed: "resume …",
+  deleted: "delete …",
+});
+
+/** `Cannot sign T-1: status is DRAFT, expected SIGN` of "A contract in status DRAFT cannot be signed." */
+function describeForbiddenMove(message: string, thing: Thing): string | undefined {
+  const [, status, words = ""] = /^A contract in status (\w+) cannot be (.+?)\.?$/.exec(message) ?? [];
+  const [participle = "", ...rest] = words.split(" ");
+  const verb = Object.hasOwn(verbs, participle) ? verbs[participle]! : undefined;
+  if (status === undefined || verb === undefined) return undefined;
+  const id = /^\d+$/.test(thing.id) ? `T-${thing.id}` : thing.id;
+  const more =
+    participle === "given" || words === "sent to counterparties" ? "" : rest.map((word) => ` ${word}`).join("");
+  const expected = new Set(
+    lifecycle
+      .filter(({ trigger }) => triggers[trigger] === words)
+      .flatMap(({ from }) => from.filter((one) => one !== "(new)")),
+  );
+  const wanted = expected.size === 0 ? "" : `, expected ${[...expected].join(" or ")}`;
+  return `Cannot ${verb.replace("…", id)}${more}: status is ${status}${wanted}`;
+}
+
+/**
+ * A service's error message, with its subject by name: from the path if the service's own words name none. Without the
+ * full stop, since the status follows.
+ */
+function describeProblem({ method, path, status, problem: { message, fields } }: ServiceError): string {
+  const thing = findThing(path);
+  const named = thing && `${thing.noun} ${thing.id.length > maxIdLength ? `${thing.id.slice(0, 12)}…` : thing.id}`;
+  if (fields.length > 1) return "The request is invalid";
+  if (status === 404 && (isNotFound.test(message) || isStatus.test(message)))
+    return named === undefined ? `Not found: ${method} ${path}` : `${named} not found`;
+  if (isStatus.test(message)) return status >= 500 ? "The service failed" : "The service rejected the request";
+  const move = thing && describeForbiddenMove(message, thing);
+  if (move !== undefined) return move;
+  const own = message.replace(/\.$/, "");
+  const isUnnamed = isForbidden.test(message) || (status === 404 && thing !== undefined && !message.includes(thing.id));
+  return named !== undefined && isUnnamed ? `${named}: ${own}` : own;
+}
+
+/** `Contract T-9 not found (HTTP 404)` */
+export const formatServiceError = (error: ServiceError): string =>
+  `${error.outcomeUnknown ? "The outcome is unknown: " : ""}${describeProblem(error)} (HTTP ${error.status})`;
+
+const mayNot = "Grant this user the permission, or choose another location.";
+const diskFullHint = "Free some space, or choose a location on another disk.";
+
+const remedies = lookupTable<string>({
+  EACCES: mayNot,
+  EPERM: mayNot,
+  EROFS: "Choose a location on another disk.",
+  ENOSPC: diskFullHint,
+  EDQUOT: diskFullHint,
+  EFBIG: "Choose a location on a disk that allows larger files.",
+  EIO: "Check the disk, or choose a location on another disk.",
+  ...openFilesRemedies,
+  EISDIR: "Choose a file.",
+  ENOENT: "Create it, or choose another location.",
+});
+
+/** A person's next step after an error of the system. */
+export const remedyOf = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
+
+/** The command that creates the first row of a list. */
+const makers = lookupTable<string>({
+  "contracts list": "to create one: svc contracts create",
+  "intake list": "to create one: svc intake create",
+  "contracts counterparties list": "to create a contract with them: svc contracts create",
+  "emulator webhooks": "to create one: svc webhooks listen or svc webhooks create",
+  "emulator deliveries": "to send a test webhook: svc webhooks trigger",
+  "emulator emails": "to send one: svc contracts send",
+  "emulator invitations": "to invite signatories: svc contracts send",
+  "emulator inbox": "it lists requests that the router forwards",
+  "emulator fault list": "to add one: svc emulator fault add",
+  "emulator requests": "new requests will be listed",
+});
+
+/** Where an empty list is what was asked for. */
+const inPlace = lookupTable<string>({
+  "emulator clock advance": "Nothing was due. To show the time: svc emulator clock",
+});
+
+/** The message instead of an empty table: that it is empty, and the next step, or which flags exclude everything. */
+export function describeEmptyResult(words: readonly string[], filters: readonly string[] = []): string {
+  const other = inPlace[words.join(" ")];
+  if (other !== undefined) return other;
+  if (filters.length > 0) return describeFilteredResult(filters);
+  const maker = makers[words.join(" ")];
+  return maker === undefined ? "Nothing found" : `Nothing found; ${maker}`;
+}
+
+/** The same of a list that these flags have made shorter. */
+export const describeFilteredResult = (filters: readonly string[]): string =>
+  `Nothing found with ${filters.map((flag) => `--${flag}`).join(" and ")}`;

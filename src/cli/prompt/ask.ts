@@ -1,0 +1,166 @@
+import type { Key } from "node:readline";
+import { Writable } from "node:stream";
+import { checkbox, confirm, input, password, search, select } from "@inquirer/prompts";
+import { onNextTurn } from "../../base/timing.ts";
+import { escapeControlCharacters } from "../output/control-characters.ts";
+import { withNonZeroWidth } from "../output/line-wrapping.ts";
+import { hasColour } from "../output/styled.ts";
+import { InterruptedError } from "../process/failure.ts";
+import type { Host, InputStream, OutputStream } from "../process/host.ts";
+
+/** One of several answers. */
+export interface Choice<T = string> {
+  readonly value: T;
+  readonly name: string;
+  readonly description?: string | undefined;
+}
+
+/** Validates an answer: true, or the reason why it is invalid. */
+export type AnswerCheck = (text: string) => true | string;
+
+/** More than fit on a small screen are searched instead of scrolled. */
+const longList = 12;
+
+/** Questions and answers are drawn again at each key, and services choose what is in them. */
+const longText = 1_000;
+
+const formatShown = (text: string): string =>
+  text.length > longText ? `${escapeControlCharacters(text.slice(0, longText))}…` : escapeControlCharacters(text);
+
+const same = (text: string) => text;
+const plainStyle = {
+  answer: same,
+  message: same,
+  error: (text: string) => `> ${text}`,
+  defaultAnswer: (text: string) => `(${text})`,
+  help: same,
+  highlight: same,
+  key: (text: string) => `<${text}>`,
+  description: same,
+  disabled: same,
+  searchTerm: same,
+  keysHelpTip: (keys: [string, string][]) => keys.map(([key, action]) => `${key} ${action}`).join(", "),
+};
+
+/** The library would decide about colours by standard output; questions are on standard error, under our own rule. */
+const themed = ({ stderr, env }: Host) =>
+  hasColour(stderr, undefined, env) ? {} : { theme: { prefix: { idle: "?", done: ">" }, style: plainStyle } };
+
+/** The library ends its output after each question, unless that is the process's own stream. */
+function lasting(stream: OutputStream): Writable {
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      if (stream.write(chunk)) done();
+      else stream.once("drain", done);
+    },
+  });
+  return Object.defineProperty(output, "columns", { get: () => withNonZeroWidth(stream).columns });
+}
+
+type Streams = { readonly input: InputStream; readonly output: Writable; readonly signal: AbortSignal };
+
+/**
+ * Asks a question on standard error. Ctrl-C, Ctrl-D and a terminal that goes away interrupt the run. Of these, the library
+ * reports Ctrl-C alone: at the others it closes its reader, which pauses the input, and never settles its promise. After
+ * Ctrl-Z and `fg` it leaves the input paused as well, so that no key, not even Ctrl-C, would be read any more.
+ */
+async function awaitAnswer<T>(
+  ask: (on: Streams) => Promise<T>,
+  { stdin, stderr }: Host,
+  signal: AbortSignal,
+): Promise<T> {
+  if (stdin.readableEnded) throw new InterruptedError();
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  const onKey = (_text: string | undefined, key: Key) => {
+    if (key.ctrl && key.name === "d" && stdin.isPaused()) end();
+  };
+  let isAsking = true;
+  const onPause = () => void onNextTurn(() => isAsking && !ended.signal.aborted && stdin.resume());
+  try {
+    const question = ask({
+      input: stdin,
+      output: lasting(stderr),
+      signal: AbortSignal.any([signal, ended.signal]),
+    });
+    // Called after the library's own listener, which has closed its reader by then.
+    stdin.on("keypress", onKey).on("pause", onPause).once("end", end);
+    return await question;
+  } catch (error) {
+    if (ended.signal.aborted || (error as Error).name === "ExitPromptError") throw new InterruptedError();
+    throw error;
+  } finally {
+    isAsking = false;
+    stdin.off("keypress", onKey).off("pause", onPause).off("end", end).pause();
+  }
+}
+
+/** Asks y/N on standard error, default no. Callers of all of these have checked that asking is allowed. */
+export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
+  awaitAnswer((on) => confirm({ message: formatShown(message), default: false, ...themed(host) }, on), host, signal);
+
+/** Asks for a line of text on standard error. */
+export const askText = (
+  message: string,
+  host: Host,
+  signal: AbortSignal,
+  check: AnswerCheck = () => true,
+): Promise<string> =>
+  awaitAnswer(
+    (on) => input({ message: formatShown(message), validate: told(check), ...themed(host) }, on),
+    host,
+    signal,
+  );
+
+/** Asks for a line that is not shown while it is typed. */
+export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
+  awaitAnswer((on) => password({ message: formatShown(message), mask: false, ...themed(host) }, on), host, signal);
+
+/** Lets one of several answers be chosen. */
+export function askChoice<T>(
+  message: string,
+  choices: readonly Choice<T>[],
+  host: Host,
+  signal: AbortSignal,
+): Promise<T> {
+  const offered = choices.map(inquired);
+  const question = { message: formatShown(message), ...themed(host) };
+  if (offered.length <= longList) {
+    return awaitAnswer((on) => select<T>({ ...question, choices: offered }, on), host, signal);
+  }
+  const source = (term: string | undefined) =>
+    offered.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
+  return awaitAnswer((on) => search<T>({ ...question, source }, on), host, signal);
+}
+
+/** Lets any number of answers be chosen; at least one where it `isNeeded`. */
+export const askSeveral = <T>(
+  message: string,
+  choices: readonly Choice<T>[],
+  isNeeded: boolean,
+  host: Host,
+  signal: AbortSignal,
+): Promise<T[]> =>
+  awaitAnswer(
+    (on) =>
+      checkbox<T>(
+        { message: formatShown(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) },
+        on,
+      ),
+    host,
+    signal,
+  );
+
+const told =
+  (check: AnswerCheck) =>
+  (text: string): true | string => {
+    const verdict = check(text);
+    return verdict === true || formatShown(verdict);
+  };
+
+/** Names come from services: nothing in them may move the cursor. */
+const inquired = <T>({ value, name, description }: Choice<T>) => ({
+  value,
+  name: formatShown(name),
+  ...(description === undefined ? {} : { description: formatShown(description) }),
+});

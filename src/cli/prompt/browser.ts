@@ -1,0 +1,52 @@
+import { spawn } from "node:child_process";
+import { timedOut, withTimeout } from "../../base/timing.ts";
+import { isSwitchedOn } from "../process/environment.ts";
+import type { Host } from "../process/host.ts";
+
+/**
+ * The program that opens an address, if that makes sense: with a screen, and not over a remote connection
+ * (DECISIONS.md, L14).
+ */
+export function findBrowserCommand(
+  { env }: Pick<Host, "env">,
+  platform: string = process.platform,
+): string[] | undefined {
+  const isFarAway = Boolean(env.SSH_CONNECTION || env.SSH_CLIENT || env.SSH_TTY);
+  if (isFarAway || isSwitchedOn(env.CI)) return undefined;
+  if (env.BROWSER) return env.BROWSER === "none" ? undefined : [env.BROWSER];
+  if (platform === "darwin") return ["open"];
+  if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
+  if (env.WSL_DISTRO_NAME) return ["wslview"];
+  return env.DISPLAY || env.WAYLAND_DISPLAY ? ["xdg-open"] : undefined;
+}
+
+/** Whether a browser may be given it. */
+export const isWebAddress = (address: string): boolean =>
+  URL.canParse(address) && ["http:", "https:"].includes(new URL(address).protocol);
+
+/**
+ * So long it is waited for a program that opens addresses: one that continues is a browser, one that cannot ends soon.
+ */
+const patienceMs = 3_000;
+
+/**
+ * Opens an http(s) address, without a shell and without our secrets. Undefined, or why it was not opened: anything else,
+ * such as an option of the program, a file or a script, may come from a service and is not handed to it.
+ */
+export async function openBrowser(
+  command: readonly string[],
+  address: string,
+  { env, wall }: Pick<Host, "env" | "wall">,
+): Promise<string | undefined> {
+  if (!isWebAddress(address)) return "The address is not an http(s) URL";
+  const harmless = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
+  const [program, ...args] = command;
+  const ended = new Promise<string | undefined>((resolve) => {
+    const child = spawn(program!, [...args, new URL(address).href], { stdio: "ignore", detached: true, env: harmless });
+    child.once("error", () => resolve(`${program} could not be started`));
+    child.once("exit", (code) => resolve(code === 0 ? undefined : `${program} could not open it`));
+    child.unref();
+  });
+  const why = await withTimeout(wall, patienceMs, ended);
+  return why === timedOut ? undefined : why;
+}

@@ -1,0 +1,80 @@
+import { rmSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+// On Windows an editor such as code is a batch file, which Node's own spawn refuses to start.
+import spawn from "cross-spawn";
+import type { Context } from "../command.ts";
+import { signalCodes } from "../process/exit.ts";
+import { CommandFailedError, InterruptedError } from "../process/failure.ts";
+import { askYesNo } from "./ask.ts";
+
+/**
+ * Opens a string in a person's editor and returns what was saved. An empty file means that nothing shall happen; one
+ * with a problem can be edited again. Callers have checked that asking is allowed.
+ */
+export async function editText(
+  text: string,
+  fileName: string,
+  context: Context,
+  problemIn: (text: string) => string | undefined,
+): Promise<string> {
+  const { host, signal, atForcedEnd } = context;
+  // The folder is the person's own: a payload names people.
+  const folder = await mkdtemp(join(tmpdir(), "svc-edit-"));
+  atForcedEnd(() => rmSync(folder, { recursive: true, force: true }));
+  try {
+    const file = join(folder, fileName);
+    await writeFile(file, `${text}\n`, { mode: 0o600 });
+    for (;;) {
+      await runEditor(file, context);
+      const saved = await readFile(file, "utf8");
+      if (saved.trim() === "") throw declined();
+      const problem = problemIn(saved);
+      if (problem === undefined) return saved;
+      if (!(await askYesNo(`${problem} Edit again?`, host, signal))) throw declined();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const declined = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was sent.");
+
+/**
+ * Runs the editor to its end. Ctrl-C belongs to it while it has the terminal (DECISIONS.md, L23): many take it for a
+ * key. One that it ends ends us, too; SIGTERM to us ends both.
+ */
+async function runEditor(file: string, context: Context): Promise<void> {
+  const { host, signal, cut, atForcedEnd, lendTerminal } = context;
+  const { env, cwd, inherits } = host;
+  signal.throwIfAborted();
+  const command = env.VISUAL || env.EDITOR || (process.platform === "win32" ? "notepad" : "vi");
+  // "code --wait": a program with arguments, as git takes it too.
+  const [program = "vi", ...args] = command.split(/\s+/).filter(Boolean);
+  // Secrets are not business of an editor and its plug-ins (DECISIONS.md, L9).
+  const others = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
+  const child = spawn(program, [...args, file], { cwd, stdio: inherits ? "inherit" : "ignore", env: others });
+  const stop = () => child.kill("SIGTERM");
+  const kill = () => child.kill("SIGKILL");
+  signal.addEventListener("abort", stop, { once: true });
+  cut.addEventListener("abort", kill, { once: true });
+  atForcedEnd(kill);
+  const ended = await lendTerminal(
+    () =>
+      new Promise<number | NodeJS.Signals | Error | null>((resolve) => {
+        child.once("error", resolve);
+        child.once("close", (code, name) => resolve(code ?? name));
+      }),
+  );
+  signal.removeEventListener("abort", stop);
+  cut.removeEventListener("abort", kill);
+  signal.throwIfAborted();
+  if (ended === 0) return;
+  if (ended === "SIGINT" || ended === signalCodes.SIGINT) throw new InterruptedError();
+  const why = ended instanceof Error ? "cannot be started" : `exited with ${ended}`;
+  throw new CommandFailedError("failed", "editor_failed", `The editor ${program} ${why}. Nothing was sent.`, {
+    hint: "Set EDITOR to another program.",
+    cause: ended,
+  });
+}

@@ -1,0 +1,178 @@
+import type { CallableOperation } from "../../api/operation.ts";
+import { isObject } from "../../base/object.ts";
+import { findPlaceholders } from "../../base/urls.ts";
+import type { CallArguments } from "../../client/checked-call.ts";
+import type { ArgumentProblem } from "../../client/errors.ts";
+import type { CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
+import { readSecret } from "../connection/profiles/secrets.ts";
+import {
+  applyTypedAssignments,
+  openInput,
+  parseAssignment,
+  readDocument,
+  readInput,
+  requireFile,
+} from "../parse/body.ts";
+import type { CommandInput } from "../parse/declaration.ts";
+import { createMissingFieldsError, UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
+
+/** The call that a command line asks for, with the content type of bytes. */
+export interface ParsedCall {
+  readonly args: CallArguments;
+  readonly contentType: string | undefined;
+}
+
+/** Flags win over `--set`, and `--set` over `--data` (DECISIONS.md, L22). */
+export async function buildArguments(
+  spec: CommandSpec,
+  operation: CallableOperation,
+  input: CommandInput,
+  host: Host,
+): Promise<ParsedCall> {
+  const { body, contentType } = await bodyOf(spec, operation, input, host);
+  const query = selectTargeted(spec.flags, input, "query");
+  const headers = selectTargeted(spec.flags, input, "headers") as Record<string, string>;
+  return {
+    contentType,
+    args: {
+      params: paramsOf(spec, input),
+      query,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    },
+  };
+}
+
+const paramsOf = (spec: CommandSpec, input: CommandInput): Record<string, unknown> =>
+  Object.fromEntries(findPlaceholders(spec.path).map((name) => [name, input.positionals[name]]));
+
+function selectTargeted(
+  flags: readonly FlagSpec[],
+  input: CommandInput,
+  place: "query" | "headers" | "body",
+): Record<string, unknown> {
+  return Object.fromEntries(
+    flags.flatMap(({ flag, target }) =>
+      target?.in === place && input.flags[flag] !== undefined ? [[target.name, input.flags[flag]]] : [],
+    ),
+  );
+}
+
+async function bodyOf(spec: CommandSpec, operation: CallableOperation, input: CommandInput, host: Host) {
+  const declared = operation.request.body;
+  const file = input.flags.file as string | undefined;
+  if (declared === undefined) return { body: undefined, contentType: undefined };
+  if (declared.kind === "stream") {
+    return { body: await openInput(host, file!, "--file"), contentType: input.flags["content-type"] as string };
+  }
+  if (declared.kind === "raw") {
+    if (file === undefined) return { body: undefined, contentType: undefined };
+    if (file !== "-") await requireFile(host, file, "--file");
+    const bytes = await readInput(host, file, "--file");
+    return { body: bytes, contentType: (input.flags["content-type"] as string | undefined) ?? contentTypeOf(bytes) };
+  }
+  const data = input.flags.data as string | undefined;
+  const document = data === undefined ? undefined : await readDocument(host, data, "--data");
+  const assignments = ((input.flags.set as string[] | undefined) ?? []).map((text) => parseAssignment(text));
+  const flags = {
+    ...selectTargeted(spec.flags, input, "body"),
+    ...(await encodedFiles(spec.flags, input, host)),
+    ...(await secretsInFiles(spec.flags, input, host)),
+  };
+  if (document !== undefined && !isObject(document)) {
+    if (assignments.length > 0 || Object.keys(flags).length > 0) {
+      throw new UsageError("--data must be a JSON object if other options set fields");
+    }
+    return { body: document, contentType: undefined };
+  }
+  const set = applyTypedAssignments(declared.schema, document ?? {}, assignments) as Record<string, unknown>;
+  return { body: { ...set, ...flags }, contentType: undefined };
+}
+
+/** The fields of base64 whose flag names a file. */
+async function encodedFiles(
+  flags: readonly FlagSpec[],
+  input: CommandInput,
+  host: Host,
+): Promise<Record<string, string>> {
+  const named = flags.flatMap(({ flag, isBase64, target }) => {
+    const value = input.flags[flag];
+    return isBase64 && target && typeof value === "string" && value.startsWith("@")
+      ? [{ name: target.name, path: value.slice(1), flag: `--${flag}` }]
+      : [];
+  });
+  const bytes = await Promise.all(named.map(({ path, flag }) => readInput(host, path, flag)));
+  return Object.fromEntries(named.map(({ name }, i) => [name, bytes[i]!.toString("base64")]));
+}
+
+/** The fields whose flags name files with secrets. */
+async function secretsInFiles(
+  flags: readonly FlagSpec[],
+  input: CommandInput,
+  host: Host,
+): Promise<Record<string, string>> {
+  const found: [name: string, secret: string][] = [];
+  for (const { flag, holds } of flags) {
+    const path = input.flags[flag];
+    if (holds === undefined || typeof path !== "string") continue;
+    if (input.flags[holds] !== undefined) throw new UsageError(`--${flag} cannot be used with --${holds}`);
+    const { target } = flags.find((one) => one.flag === holds)!;
+    found.push([target!.name, await readSecret(host, path, `--${flag}`, `the value of --${holds}`)]);
+  }
+  return Object.fromEntries(found);
+}
+
+/** A guess from the bytes: the requests of the connected apps are JSON or a form. */
+function contentTypeOf(bytes: Buffer): string {
+  const start = bytes.subarray(0, 200).toString("latin1").trimStart();
+  if (start.startsWith("{") || start.startsWith("[")) return "application/json";
+  return /^[\w.~%-]+=/.test(start) ? "application/x-www-form-urlencoded" : "application/octet-stream";
+}
+
+/** The problems that the client found, in the words of the command line: they name flags and positionals. */
+export function toUsageError(
+  spec: CommandSpec,
+  problems: readonly ArgumentProblem[],
+  { flags }: Pick<CommandInput, "flags">,
+) {
+  const hint = `See svc ${spec.words.join(" ")} --help.`;
+  const lines = problems.map(({ in: place, path, message: given, missing }) => {
+    const message = given === "Invalid ISO datetime" ? "must be a time (2031-01-02T03:04:05Z)" : given;
+    const flag = spec.flags.find(({ target }) => target?.in === place && target.name === path[0]);
+    const isWhole = path.length === 1 && flag !== undefined;
+    if (place === "params") return describeProblem(`<${String(path[0]).replaceAll("_", "-")}>`, message);
+    if (isWhole && missing) return `--${flag.flag}${place === "body" ? " (or in --data)" : ""}`;
+    if (isWhole) return describeProblem(`--${flag.flag}`, message, flags[flag.flag]);
+    if (path.length === 0) return asFlags(spec, message) ?? `the body: ${message}`;
+    return missing
+      ? `${path.join(".")} (--set ${path.join(".")}=…, or in --data)`
+      : describeProblem(path.join("."), message);
+  });
+  const isMissing = ({ in: place, missing, path }: ArgumentProblem) => missing && place !== "params" && path.length > 0;
+  if (problems.every(isMissing)) return createMissingFieldsError(lines, { hint });
+  const whole = lines.map((line, i) => (isMissing(problems[i]!) ? line.replace(/^(\S+)/, "$1 is required") : line));
+  if (whole.length === 1) return new UsageError(whole[0]!, { hint });
+  return new UsageError("Several values are invalid:", { hint, details: whole });
+}
+
+/** `--by must be a duration (PT2H35M, 2h35m), got "soon"`; other messages of the schema follow a colon. */
+function describeProblem(name: string, message: string, value?: unknown): string {
+  if (message.startsWith("must not ")) return `${name} ${message}`;
+  if (!message.startsWith("must be ")) return `${name}: ${message}`;
+  return `${name} ${message}${typeof value === "string" || typeof value === "number" ? `, got "${value}"` : ""}`;
+}
+
+const joining = [" is required", " cannot be used with ", " requires "];
+
+/** Of what says how fields go together, the same with their flags; undefined of anything else. */
+function asFlags({ flags }: CommandSpec, message: string): string | undefined {
+  const end = joining.map((words) => message.indexOf(words)).find((at) => at > 0);
+  if (end === undefined) return undefined;
+  const flagOf = (name: string): string => {
+    const found = flags.find(({ target }) => target?.name === name);
+    return found === undefined ? name : `--${found.flag}`;
+  };
+  const others = message.slice(end).replace(/ (with|requires) (\w+)/, (_, word, name) => ` ${word} ${flagOf(name)}`);
+  return message.slice(0, end).replace(/\w+/g, flagOf) + others;
+}

@@ -1,0 +1,76 @@
+import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
+import type { Context } from "../command.ts";
+import type { CommandInput } from "../parse/declaration.ts";
+import { convertValue, findAddressProblem } from "../parse/values.ts";
+import { type AnswerCheck, askChoice, askSecret, askSeveral, askText, askYesNo } from "../prompt/ask.ts";
+import { findChoices } from "../prompt/choices.ts";
+import type { MissingInput } from "./missing-input.ts";
+
+/** Asks a person for what `command` misses, one after the other; callers have checked that asking is allowed. */
+export async function askForMissing(
+  missing: MissingInput,
+  input: CommandInput,
+  context: Context,
+  command: string,
+): Promise<CommandInput> {
+  const positionals: Record<string, string | readonly string[] | undefined> = { ...input.positionals };
+  for (const one of missing.positionals) {
+    const answer = String(await ask(one.name, one, context, command));
+    positionals[one.name] = one.variadic ? answer.split(/\s+/).filter(Boolean) : answer;
+  }
+  const flags: Record<string, unknown> = { ...input.flags };
+  for (const one of [...missing.flags, ...missing.body]) {
+    const answer = await ask(one.target?.name ?? one.flag, one, context, command);
+    if (typeof answer === "object") {
+      flags[one.flag] = answer.map((each) =>
+        one.type === "switch" ? each : convertValue(each, one.type, one.choices),
+      );
+      continue;
+    }
+    const value =
+      typeof answer === "string" && one.type !== "switch" ? convertValue(answer, one.type, one.choices) : answer;
+    flags[one.flag] = one.repeatable ? [value] : value;
+  }
+  return { ...input, positionals, flags };
+}
+
+type InputSpec = PositionalSpec | FlagSpec;
+
+async function ask(
+  field: string,
+  spec: InputSpec,
+  context: Context,
+  command: string,
+): Promise<string | boolean | readonly string[]> {
+  const { host, signal } = context;
+  const question = questionOf(field, spec);
+  const type = spec.type ?? "text";
+  if (type === "boolean" || type === "switch") return askYesNo(question, host, signal);
+  const choices = await findChoices(field, spec.choices, context, command);
+  if (choices && choices.length > 0) {
+    return "repeatable" in spec && spec.repeatable && choices.length > 1
+      ? askSeveral(question, choices, true, host, signal)
+      : askChoice(question, choices, host, signal);
+  }
+  if (/secret|password/.test(field) && !/file$/.test(field)) return askSecret(question, host, signal);
+  return askText(question, host, signal, checkOf(field, type, spec.choices));
+}
+
+const questionOf = (field: string, { description }: InputSpec): string => {
+  const name = field.replaceAll("_", " ").replaceAll("-", " ");
+  const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  return description && description.toLowerCase() !== name ? `${title} (${description}):` : `${title}:`;
+};
+
+/** Rejects at once what the command would reject later. */
+const checkOf =
+  (field: string, type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): AnswerCheck =>
+  (text) => {
+    if (text.trim() === "") return "A value is required (press Ctrl-C to cancel).";
+    try {
+      convertValue(text, type, choices);
+      return (field === "url" && findAddressProblem(text)) || true;
+    } catch (error) {
+      return `This ${(error as Error).message}.`;
+    }
+  };

@@ -1,0 +1,86 @@
+import type { Client } from "../../client/client.ts";
+import type { CapturedRun, Context, InnerRun, ServiceTarget } from "../command.ts";
+import { openClient } from "../connection/http.ts";
+import { controlTarget, serviceTarget } from "../connection/target.ts";
+import type { Output } from "../output/output.ts";
+import { locateCommand } from "../parse/argv.ts";
+import type { Globals } from "../parse/globals.ts";
+import { UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
+import type { ShutdownController } from "../process/shutdown-controller.ts";
+import { canPrompt } from "../prompt/confirm.ts";
+
+type Run = (argv: readonly string[], options?: InnerRun) => Promise<CapturedRun>;
+
+/** The capabilities of one run; `close` ends whatever was opened. */
+export function createContext(
+  host: Host,
+  argv: readonly string[],
+  globals: Globals,
+  output: Output,
+  stopping: ShutdownController,
+  svc: Run,
+  read: Context["read"],
+): Context & { close(): Promise<void> } {
+  const { signal, cut } = stopping;
+  const closers: (() => Promise<void>)[] = [];
+  const atEnd = (close: () => Promise<void>) => void closers.unshift(close);
+  const isEmulators = locateCommand(argv).words[0] === "emulator";
+  let embedded: Promise<ServiceTarget> | undefined;
+  let services: Promise<ServiceTarget> | undefined;
+
+  const target: Context["target"] = async (service, file) => {
+    if (globals.emulator) {
+      embedded ??= import("../connection/emulator/embedded-target.ts").then(({ embeddedTarget }) =>
+        embeddedTarget({ host, output, atEnd, cut }, file),
+      );
+      return embedded;
+    }
+    if (service === "emulator") return controlTarget(globals, host, file, output, isEmulators);
+    services ??= serviceTarget(globals, host, output);
+    return services;
+  };
+
+  const client: Context["client"] = async (service, { file, connections, credentials: given } = {}) => {
+    const { baseUrls, credentials: ofTarget } = await target(service, file);
+    const credentials = { ...ofTarget, ...given };
+    if (baseUrls[service] === undefined) {
+      throw new UsageError(`No address of the service "${service}" is configured.`, {
+        hint: service === "router" ? "Set SVC_ROUTER_URL." : "Set SVC_CONTRACTS_URL.",
+      });
+    }
+    const made: Client = await openClient({ host, globals, output, baseUrls, credentials, connections });
+    atEnd(() => made.close());
+    return made;
+  };
+
+  const confirm: Context["confirm"] = async (question, flag) => {
+    if (globals.yes) return true;
+    if (!canPrompt(host, globals)) throw new UsageError(`${flag} required when not running interactively`);
+    const { askYesNo } = await import("../prompt/ask.ts");
+    return askYesNo(question, host, signal);
+  };
+
+  return {
+    host,
+    argv,
+    globals,
+    output,
+    signal,
+    cut,
+    target,
+    client,
+    confirm,
+    svc,
+    read,
+    atEnd,
+    lendTerminal: (work) => (host.inherits && host.stdin.isTTY ? stopping.withTerminalLent(work) : work()),
+    atForcedEnd: (last) => stopping.onForcedExit(last),
+    allowToEnd: (ms) => stopping.extendGrace(ms),
+    allowToClose: (ms) => stopping.extendClose(ms),
+    outlast: (work) => stopping.waitForProgram(work),
+    async close() {
+      for (const close of closers.splice(0)) await close();
+    },
+  };
+}

@@ -1,0 +1,334 @@
+import type { CallableOperation, Operation } from "../../api/operation.ts";
+import { resources } from "../../api/resources.ts";
+import { toPlainNumbers } from "../../base/json.ts";
+import { isObject } from "../../base/object.ts";
+import { pluralize } from "../../base/text.ts";
+import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
+import type { Client } from "../../client/client.ts";
+import { InvalidArgumentsError, InvalidResponseError } from "../../client/errors.ts";
+import type { Credentials } from "../../client/published.d.ts";
+import { type ApiResponse, getBodyKind, requireValidValue } from "../../client/response.ts";
+import type { CommandSpec, Paging } from "../../derive/command-spec.ts";
+import { findBearerToken } from "../auth/tokens.ts";
+import type { Context } from "../command.ts";
+import { describeDroppedEvents } from "../connection/follow.ts";
+import { printPlan } from "../connection/http.ts";
+import { findUnknownName } from "../connection/named-things.ts";
+import { documentBytes, emptyAnswer } from "../output/document.ts";
+import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
+import { maskSecrets } from "../output/github-actions.ts";
+import { checkFields, pickFields } from "../output/output.ts";
+import type { CommandInput } from "../parse/declaration.ts";
+import { findMisspeltFields } from "../parse/suggestions.ts";
+import type { FailureKind } from "../process/failure.ts";
+import { describeEmptyResult } from "../process/service-message.ts";
+import { confirmName, confirmYes } from "../prompt/confirm.ts";
+import { withSpinner } from "../prompt/spinner.ts";
+import { buildArguments, toUsageError } from "./arguments.ts";
+import { buildFirstPageQuery, describePastEnd, fetchAllPages, noteMoreRows } from "./paging.ts";
+
+/** Runs the command of one operation: input → call → answer on standard output. */
+export async function runDerivedCommand(
+  spec: CommandSpec,
+  input: CommandInput,
+  context: Context,
+  changes: CallChanges = {},
+): Promise<FailureKind | undefined> {
+  const prepared = await prepareCall(spec, input, context, changes);
+  if (prepared !== "dry-run") await prepared.send();
+  return undefined;
+}
+
+/** A call that was checked and confirmed, and can be sent. */
+export interface PreparedCall<Value = unknown> {
+  readonly call: CheckedCall;
+  readonly client: Client;
+  /** Sends it, or what became of it, and prints the response. */
+  send(call?: CheckedCall): Promise<ApiResponse<Value>>;
+}
+
+/** Changes of a hand-written command to the call of its operation. */
+export interface CallChanges {
+  /** Next to what flags say of the query; they win. */
+  readonly query?: Readonly<Record<string, string | boolean>>;
+  /** Adds what depends on all of the request, once it was checked: the headers of a signature. */
+  readonly sign?: (call: CheckedCall) => Promise<CheckedCall> | CheckedCall;
+  /** Next to those of the target. */
+  readonly credentials?: Credentials;
+  /** Its fields are read: throws InvalidResponseError where they are not there. */
+  readonly reads?: boolean;
+  /** Members of the response that a runner masks in its log before they are printed. */
+  readonly secrets?: readonly string[];
+  /** Asks instead of the declared question, if the whole request is needed to describe the action. */
+  readonly confirm?: (call: CheckedCall) => Promise<void>;
+  /** Throws if a good answer says that it was not done. */
+  readonly check?: (answer: ApiResponse, call: CheckedCall) => void;
+  /** The result in words: a person at a terminal reads it instead of a response without it. */
+  readonly outcome?: (call: CheckedCall) => string;
+}
+
+/**
+ * Checks everything that can be checked here. Under --dry-run the request is printed, and there is nothing to send.
+ * `Value` is what the operation answers by its declaration: for those who let `reads` see to it that it does.
+ */
+export async function prepareCall<Value = unknown>(
+  spec: CommandSpec,
+  input: CommandInput,
+  context: Context,
+  { query, sign, credentials, reads, confirm, secrets, check, outcome }: CallChanges = {},
+): Promise<PreparedCall<Value> | "dry-run"> {
+  const { globals, signal } = context;
+  if (globals.fields) checkFields(globals.fields, spec.fields);
+  // Values that a signature adds are not parsed.
+  const isChecked = !sign && !reads && !mustValidate(spec, input);
+  const operation = isChecked ? toOperationOutline(spec) : await loadOperation(spec);
+  for (const { flag } of spec.flags.filter((one) => one.isSecret && input.flags[one.flag] !== undefined)) {
+    await context.output.warn(`warning: other users can read --${flag} on the command line; use --${flag}-file FILE|-`);
+  }
+  const { args: given, contentType } = await buildArguments(spec, operation, input, context.host);
+  const declared = operation.request.body;
+  if (declared && "schema" in declared && (input.flags.set ?? input.flags.data) !== undefined) {
+    for (const line of findMisspeltFields(declared.schema, toPlainNumbers(given.body)))
+      await context.output.warn(`warning: ${line}`);
+  }
+  const asked = checkInput(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
+  const whole = spec.paged
+    ? asked.with({ query: buildFirstPageQuery(spec.paged, asked.args.query ?? {}, input.flags.all === true) })
+    : asked;
+  const ready = sign ? await sign(whole) : whole;
+
+  const file = input.flags.output as string | undefined;
+  if (isBinary(spec) && input.flags["dry-run"] !== true) {
+    rejectBytesOnTerminal(context.host, file);
+  }
+  if (file !== undefined && file !== "-") {
+    const inputs = [input.flags.data, input.flags.file] as (string | undefined)[];
+    await checkOutputFile(context.host, file, "--output", { inputs });
+  }
+  if (input.flags["dry-run"] === true) {
+    await printPlan(ready, contentType, context, credentials);
+    return "dry-run";
+  }
+  await (confirm ? confirm(ready) : confirmCommand(spec, input, context));
+
+  const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
+  const bearer = operation.auth === "bearer" ? await findBearerToken(context) : undefined;
+  const client = await context.client(service, {
+    credentials: bearer === undefined ? credentials : { bearer, ...credentials },
+    ...(service === "emulator" ? { file: input.flags.file as string | undefined } : {}),
+  });
+  // An emulator checks its own answers, and says its time in each; the schemas take longer to load than most commands.
+  const isCompared = (headers: ApiResponse["headers"]) =>
+    globals.verbose || !(globals.quiet || service === "emulator" || "x-svc-time" in headers);
+  return {
+    call: ready,
+    client,
+    async send(changed = ready) {
+      // A stream of events may be silent for long.
+      const silenceMs = spec.output === "events" ? 0 : undefined;
+      const onMissed = (count: number | undefined) => void context.output.note(describeDroppedEvents(count));
+      const declaration = (headers: ApiResponse["headers"]) =>
+        isChecked && isCompared(headers) ? loadOperation(spec) : undefined;
+      const send = (one: CheckedCall) =>
+        client.send(one, { signal, contentType, silenceMs, onMissed, declaration, exactNumbers: !reads });
+      const answer = await withSpinner(context, spec.summary, () =>
+        input.flags.all === true && spec.paged ? everyPart(spec.paged, spec.rows!, changed, send) : send(changed),
+      );
+      if (reads) requireValidValue(answer);
+      check?.(answer, changed);
+      if (secrets) await maskValues(answer.value, secrets, context);
+      await report(answer, context);
+      const query = changed.args.query ?? {};
+      // A question without a use would be asked.
+      const lack = context.globals.quiet ? undefined : await lackOf(spec, answer.value, query, { client, signal });
+      if (outcome && context.output.format === "table" && context.host.stdout.isTTY) {
+        await context.output.print(outcome(changed));
+      } else await show(spec, operation, answer, input, context, lack);
+      if (spec.paged && isObject(answer.value))
+        await noteMoreRows(spec.paged, spec.rows!, answer.value, query, context);
+      return answer as ApiResponse<Value>;
+    },
+  };
+}
+
+/** A type with a character set is text. */
+const isBinary = ({ answers }: CommandSpec): boolean =>
+  Object.values(answers).some((answer) => answer.kind === "bytes" && !/^text\/|charset=/.test(answer.mediaType));
+
+/** A file of a format that no empty file is of. */
+const isDocument = ({ answers }: CommandSpec): boolean =>
+  Object.values(answers).some((one) => one.kind === "bytes" && /^application\/(?!octet-stream)/.test(one.mediaType));
+
+async function maskValues(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
+  const fields = isObject(value) ? value : {};
+  await maskSecrets(
+    host,
+    members.map((member) => fields[member]).filter((one) => typeof one === "string"),
+  );
+}
+
+/** The response with the rows of all parts. */
+async function everyPart(
+  paged: Paging,
+  rows: string,
+  of: CheckedCall,
+  send: PreparedCall["send"],
+): Promise<ApiResponse> {
+  const first = await send(of);
+  const fetch = async (query: object) => partOf(await send(of.with({ query: { ...query } })));
+  const value = await fetchAllPages(paged, rows, partOf(first), of.args.query ?? {}, fetch);
+  return { ...first, value };
+}
+
+function partOf({ status, value }: ApiResponse): Record<string, unknown> {
+  if (isObject(value)) return value;
+  throw new InvalidResponseError(status, `The service responded with ${status} and a body that is not an object.`);
+}
+
+/** Throws UsageError, which names flags. */
+function checkInput(
+  spec: CommandSpec,
+  operation: CallableOperation,
+  args: CallArguments,
+  input: CommandInput,
+): CheckedCall {
+  try {
+    const call = CheckedCall.check(operation, args);
+    // The service rejects such values in its own words, as OAuth does; its schema accepts them.
+    const lacking = spec.flags.flatMap(({ required, target }) =>
+      required && target?.in === "body" && isObject(args.body) && args.body[target.name] === undefined
+        ? [{ in: target.in, path: [target.name], message: "", missing: true }]
+        : [],
+    );
+    if (lacking.length > 0) throw new InvalidArgumentsError(operation.id, lacking);
+    return call;
+  } catch (error) {
+    throw error instanceof InvalidArgumentsError ? toUsageError(spec, error.problems, input) : error;
+  }
+}
+
+/** Whether something was given that the parser cannot check in full. */
+const mustValidate = ({ needsSchema }: CommandSpec, { positionals, flags }: CommandInput): boolean =>
+  needsSchema === "all" || needsSchema.some((name) => (positionals[name] ?? flags[name]) !== undefined);
+
+/** The operation without its schemas, which take longer to load than all else that comes before a request. */
+export const toOperationOutline = ({
+  operation: id,
+  service,
+  body,
+  answers,
+  ...spec
+}: CommandSpec): CallableOperation => ({
+  id,
+  service: { name: service },
+  method: spec.method,
+  path: spec.path,
+  auth: spec.auth,
+  request: body === undefined ? {} : { body: { kind: body } },
+  responses: answers,
+  ...(spec.maxDurationMs !== undefined && { maxDurationMs: spec.maxDurationMs }),
+});
+
+/** The declaration, from the one module that holds it: the registry is not loaded. */
+export async function loadOperation({ operation: id, resource }: CommandSpec): Promise<Operation> {
+  const declared = Object.values(await resources[resource]()) as readonly unknown[];
+  const found = declared.find((value) => (value as Operation | null)?.id === id) as Operation | undefined;
+  if (!found) throw new Error(`${resource} declares no operation ${id}; rebuild with npm run build`);
+  return found;
+}
+
+/** Asks first where the operation declares it. */
+async function confirmCommand(
+  spec: CommandSpec,
+  { positionals, flags }: CommandInput,
+  context: Context,
+): Promise<void> {
+  if (spec.confirm === undefined) return;
+  const named = Object.entries(positionals).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
+  const action = named.length === 0 ? spec.summary : `${spec.summary} (${named.join(", ")})`;
+  if (spec.confirm === "yes") return confirmYes(action, context);
+  return confirmName(action, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);
+}
+
+/** The reason why a list is empty, if it is known. */
+async function lackOf(
+  { paged, rows, service, method }: CommandSpec,
+  value: unknown,
+  query: NonNullable<CallArguments["query"]>,
+  asking: Parameters<typeof findUnknownName>[1],
+): Promise<string | undefined> {
+  const listed = rows !== undefined && isObject(value) ? value[rows] : value;
+  if (!Array.isArray(listed) || listed.length > 0 || method !== "GET") return undefined;
+  const past = paged && isObject(value) ? describePastEnd(paged, rows!, value, query) : undefined;
+  return past ?? (service === "emulator" ? findUnknownName(query, asking) : undefined);
+}
+
+/** Flags that leave rows out, of those that were given. */
+const filtersIn = ({ flags }: CommandSpec, given: CommandInput["flags"]): string[] =>
+  flags
+    .filter(({ flag, target }) => target?.in === "query" && given[flag] !== undefined && !placing.has(target.name))
+    .map(({ flag }) => flag);
+
+/** For a query: the number and order of the returned rows. */
+const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
+
+const movedNote = (count: number): string =>
+  `${pluralize(count, "identifier was", "identifiers were")} mapped to another cluster and ${count === 1 ? "has" : "have"} been moved`;
+
+/** Notes of a response that is good all the same. */
+async function report({ headers }: ApiResponse, { output }: Context): Promise<void> {
+  const moved = headers["x-svc-moved"];
+  if (Number(moved) > 0) await output.note(movedNote(Number(moved)));
+}
+
+async function show(
+  spec: CommandSpec,
+  operation: CallableOperation,
+  answer: ApiResponse,
+  input: CommandInput,
+  context: Context,
+  lack: string | undefined,
+): Promise<void> {
+  const { output, host, signal } = context;
+  const file = input.flags.output as string | undefined;
+  const none = describeEmptyResult(spec.words, filtersIn(spec, input.flags));
+  const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none, lack };
+  // Of several successes the received one decides: a page, or the location of one.
+  switch (getBodyKind(operation, answer.status) ?? spec.output) {
+    case "empty":
+      return showNothing();
+    case "events": {
+      await output.note("Following (press Ctrl-C to stop)");
+      for await (const event of answer.value as AsyncIterable<unknown>) {
+        if (signal.aborted) return;
+        await output.document(context.globals.fields ? pickFields(event, context.globals.fields) : event);
+      }
+      return;
+    }
+    case "bytes":
+    case "html": {
+      const content =
+        typeof answer.value === "string"
+          ? [Buffer.from(answer.value)]
+          : documentBytes(answer, { mayBeEmpty: !isDocument(spec) });
+      if (file !== undefined && file !== "-") {
+        await writeOutput(host, file, content);
+        return output.note(`Wrote ${file}`);
+      }
+      return output.content(content, typeof answer.value === "string");
+    }
+    default:
+      return answer.value === undefined ? showNothing() : output.show(answer.value, view);
+  }
+
+  async function showNothing(): Promise<void> {
+    if (answer.value !== undefined) return output.show(answer.value, view);
+    const isLacking = getBodyKind(operation, answer.status) === "json";
+    if (isLacking && spec.method === "GET") {
+      throw emptyAnswer("JSON", answer.status);
+    }
+    if (output.format === "json") return output.show(null);
+    const outcome = isLacking ? `the service answered ${answer.status} with an empty body` : "done";
+    return output.note(`${spec.summary}: ${outcome}`);
+  }
+}

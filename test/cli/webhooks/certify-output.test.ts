@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { contentHash } from "../../../src/schemes/webhook.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { hmacKey, signedReceiver } from "../../support/cli/signed-receiver.ts";
+
+describe("what svc webhooks certify prints and writes", () => {
+  it("lists the checks with the basis of each", async () => {
+    const { exit, out } = await runCli("webhooks certify --list --json");
+    const rows = JSON.parse(out) as Record<string, unknown>[];
+    assert.equal(exit, 0);
+    assert.deepEqual(rows[0], {
+      id: "genuine",
+      summary: "Accepts a signed event",
+      basis: "specified",
+      reason: "2xx is success, and everything else is retried",
+      requires: null,
+    });
+    assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length);
+  });
+
+  it("writes a report for CI servers", async (t) => {
+    const { cwd, certify } = await signedReceiver(t, { isGenuine: () => true });
+    const flags = ["--only", "signature.tampered,genuine,probe", "--report", "junit.xml", "--format", "ndjson"];
+    const { exit, out } = await certify(flags);
+    const types = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { type: string }).type);
+    assert.deepEqual([exit, types], [1, ["check", "check", "check", "finding", "result"]]);
+    const xml = (await readFile(join(cwd, "junit.xml"), "utf8")).replaceAll(/time="[\d.]+"/g, 'time="T"');
+    assert.equal(
+      xml,
+      `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites tests="3" failures="1" errors="0" time="T">
+  <testsuite name="svc webhooks certify" tests="3" failures="1" errors="0" time="T" skipped="1">
+    <testcase name="genuine: Accepts a signed event" classname="webhooks.genuine" time="T"/>
+    <testcase name="probe: The output of --probe shows an event, and only that" classname="webhooks.probe" time="T">
+      <skipped message="--probe is not given"/>
+    </testcase>
+    <testcase name="signature.tampered: Rejects a body that was changed after signing" classname="webhooks.signature" time="T">
+      <failure message="status 200">status 200
+The signature is not checked
+Compare the header with the HMAC of the body, and respond with 401 where they differ.</failure>
+    </testcase>
+  </testsuite>
+</testsuites>
+`,
+    );
+  });
+
+  it("marks findings in a run of GitHub Actions", async (t) => {
+    const { certify } = await signedReceiver(t, { isGenuine: () => true });
+    const { err } = await certify(["--only", "signature.tampered", "--quiet"], { env: { GITHUB_ACTIONS: "true" } });
+    const title = "::error title=svc%3A signature-unchecked::The signature is not checked (signature.tampered)%0A";
+    assert.ok(err.includes(title), err);
+  });
+
+  it("shows a person what is wrong", async (t) => {
+    const { url, certify } = await signedReceiver(t, { isGenuine: () => true });
+    const { out } = await certify(["--only", "signature.tampered,genuine", "--language", "go", "--format", "table"]);
+    const [first, second, , ...rest] = out.split("\n");
+    assert.deepEqual(
+      [first, second, ...rest.slice(0, 5), rest[5]?.replace(/[\d.]+ s$/, "N s")],
+      [
+        "passed       Accepts a signed event (genuine)",
+        "failed       Rejects a body that was changed after signing (signature.tampered: status 200)",
+        "The signature is not checked (signature-unchecked)",
+        "  Compare the header with the HMAC of the body, and respond with 401 where they differ.",
+        "  hmac.Equal([]byte(expected), []byte(given))",
+        "  Checks: signature.tampered",
+        "",
+        `${url}: 1 passed, 1 failed, 0 warnings, 0 not checked in N s`,
+      ],
+    );
+  });
+
+  it("prints rows with tabs in a pipe, and the findings on standard error", async (t) => {
+    const { url, certify } = await signedReceiver(t, { isGenuine: () => true });
+    const { out, err } = await certify(["--only", "signature.tampered,genuine"]);
+    assert.equal(
+      out,
+      "genuine\tpassed\tstatus 200\tspecified\t\n" +
+        "signature.tampered\tfailed\tstatus 200\tspecified\tsignature-unchecked\n",
+    );
+    assert.deepEqual(err.replace(/[\d.]+ s\n$/, "N s\n").split("\n"), [
+      "",
+      "The signature is not checked (signature-unchecked)",
+      "  Compare the header with the HMAC of the body, and respond with 401 where they differ.",
+      "  Checks: signature.tampered",
+      "",
+      `${url}: 1 passed, 1 failed, 0 warnings, 0 not checked in N s`,
+      "",
+    ]);
+  });
+
+  it("sends the same bytes in each run, and writes them to a folder", async (t) => {
+    const { cwd, certify } = await signedReceiver(t);
+    const runs: Record<string, string>[] = [];
+    for (const folder of ["one", "two", "three"]) {
+      await certify(["--keep", folder]);
+      const names = (await readdir(join(cwd, folder))).sort();
+      const texts = names.map(async (name) => [name, await readFile(join(cwd, folder, name), "latin1")] as const);
+      runs.push(Object.fromEntries(await Promise.all(texts)));
+    }
+    const [first] = runs;
+    assert.deepEqual(runs, [first, first, first]);
+    assert.deepEqual(
+      Object.keys(first!).filter((name) => /^(duplicate|outage)[-.](2|json|h)/.test(name)),
+      [
+        "duplicate-2.headers",
+        "duplicate-2.json",
+        "duplicate.headers",
+        "duplicate.json",
+        "outage.headers",
+        "outage.json",
+      ],
+    );
+    const body = first!["raw-body.spaced.json"]!;
+    const hash = contentHash(hmacKey, Buffer.from(body, "latin1"));
+    const headers = `Content-Type: application/json\nX-SVC-WEBHOOK-CONTENT-HASH: ${hash}\n`;
+    assert.deepEqual(
+      [body.startsWith('{"activity": "CONTRACT_SIGNED", '), first!["raw-body.spaced.headers"]],
+      [true, headers],
+    );
+  });
+});
