@@ -13,7 +13,7 @@ const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:
 
 /** What comes of a GET through the proxy: status and text, or the failure. */
 async function asked(t: TestContext, url: string, origin: string, authorization?: string) {
-  const transport = createTransport({ proxyFor: () => ({ origin, authorization }), connectTimeoutMs: 700 });
+  const transport = createTransport({ findProxy: () => ({ origin, authorization }), connectTimeoutMs: 700 });
   t.after(() => transport.close());
   const request = { method: "GET", url, headers: {}, body: undefined } as const;
   try {

@@ -216,7 +216,7 @@ describe("creating a contract from a template", () => {
     ],
   ];
   for (const [what, more, expected] of refusals) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       await assertRefused(on, () => on.api("POST", "/api/v2.1/public/contracts/", { body: request(more) }), expected);
     });

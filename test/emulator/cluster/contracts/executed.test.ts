@@ -130,7 +130,7 @@ describe("importing an executed contract", () => {
     ],
   ];
   for (const [what, more, problems] of refusals) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       const body = await request(more);
       await assertRefused(on, () => on.api("POST", path, { body }), fields(problems));

@@ -36,7 +36,7 @@ describe("A contract with very many of something", () => {
     assert.equal(party?.contacts.length, 1_000);
   });
 
-  it("looks at each signatory a few times to say whose turn it is", () => {
+  it("checks each signatory only a few times to find whose turn it is", () => {
     const looksFor = (count: number, look: (signatories: readonly Signatory[]) => unknown) => {
       let looks = 0;
       const signatory = {

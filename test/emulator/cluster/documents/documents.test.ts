@@ -289,7 +289,7 @@ describe("uploading a version", () => {
     ],
   ];
   for (const [what, body, problems] of wrong) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       const { number } = await draft(on.api);
       await assertRefused(on, () => upload(on, number, body), fields(problems));

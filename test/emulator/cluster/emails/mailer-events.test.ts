@@ -115,7 +115,7 @@ describe("an event of the e-mail provider", () => {
     assert.deepEqual(await findingsOn(on), codes);
   });
 
-  it("reports that an e-mail bounced, and it is not delivered a minute later; said twice, it is reported twice", async (t) => {
+  it("reports a bounce instead of the delivery a minute later, and a repeated bounce twice", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const next = await subscribe(t, on, told);

@@ -160,7 +160,7 @@ describe("an authorization request", () => {
 describe("a parameter that is repeated", () => {
   const target = (more: string) => `${authorizePath}?${changed(request, {})}&${more}`;
 
-  it("rewinds to the client as an invalid request", async (t) => {
+  it("redirects to the client as an invalid request", async (t) => {
     const world = await emulator(t);
     const answer = await world.router("GET", target("scope=openid"));
     assert.equal(answer.status, 302);
@@ -209,7 +209,7 @@ describe("a session", () => {
   };
   const hour = 3_600_000;
 
-  it("begins with a sign-in and spares the next one, at whichever cluster", async (t) => {
+  it("starts with a sign-in and skips the next one, at any cluster", async (t) => {
     const world = await emulator(t);
     for (const [email, cluster] of [
       [ada, "eu-1"],
@@ -232,7 +232,7 @@ describe("a session", () => {
     assert.equal(attributes[0], "Path=/twin/api/v1/oauth/");
   });
 
-  it("does not spare a sign-in that the client insists on", async (t) => {
+  it("does not skip a sign-in that the client requires", async (t) => {
     const world = await emulator(t);
     const { cookie } = await begin(world, ada);
     const status = async (changes: Record<string, string>) =>
@@ -244,7 +244,7 @@ describe("a session", () => {
     assert.equal(await status({ max_age: "60" }), 200);
   });
 
-  it("does not spare a sign-in by max_age=0, though no time has passed", async (t) => {
+  it("does not skip a sign-in with max_age=0, even if no time has passed", async (t) => {
     const world = await emulator(t);
     const { cookie } = await begin(world, ada);
     const headers = { cookie };

@@ -122,7 +122,7 @@ describe("an installation of chat_a", () => {
     });
   });
 
-  it("goes to a destination that the cluster belongs to", async (t) => {
+  it("uses a destination of the cluster", async (t) => {
     const seed = {
       clusters: [
         { id: "eu-1", label: "eu", destinations: ["europe"] },
@@ -158,7 +158,7 @@ describe("an installation of chat_a", () => {
 
 describe("an installation of an external provider", () => {
   for (const app of ["ProviderA", "ProviderB", "ProviderC"]) {
-    it(`connects an account at ${app} to the workspace, once, at the cluster that began it`, async (t) => {
+    it(`connects an account at ${app} to the workspace, once, at the cluster that started it`, async (t) => {
       const world = await emulator(t);
       const { id, state, authorization_url } = await begin(world, app, { workspace_id: 3 });
       assert.match(state, /^us-1_/);

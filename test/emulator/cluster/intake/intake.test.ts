@@ -100,7 +100,7 @@ describe("intake.create", () => {
     );
   });
 
-  it("accepts a file to which no bytes came, with a finding", async (t) => {
+  it("accepts a file without bytes, with a finding", async (t) => {
     const { api, ask } = await emulator(t);
     const { file_id } = await fileOf(api);
     await created(api, { file_ids: [file_id] });
@@ -206,7 +206,7 @@ describe("intake.create", () => {
     ],
   ];
   for (const [what, body, fields] of malformed) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       await assertRefused(on, () => on.api("POST", path, { body }), { status: 400, body: fields });
     });
@@ -214,7 +214,7 @@ describe("intake.create", () => {
 });
 
 describe("intake.show", () => {
-  it("shows what was created", async (t) => {
+  it("shows the created intake", async (t) => {
     const { api } = await emulator(t);
     const intake = await created(api);
     assert.deepEqual(plain(await api("GET", `${path}${intake.id}/`)), { status: 200, body: intake });

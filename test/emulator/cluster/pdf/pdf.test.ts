@@ -65,13 +65,13 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
     ["random bytes", async () => Buffer.alloc(5_000, "noise"), noStructure],
   ];
   for (const [what, make, problem] of refused) {
-    it(`refuses ${what}`, async () => {
+    it(`rejects ${what}`, async () => {
       assert.equal(await findPdfProblem(await make(), pdfs), problem);
     });
   }
 
   for (const { name, base64 } of vectors.pdf.invalid) {
-    it(`refuses the vector "${name}"`, async () => {
+    it(`rejects the vector "${name}"`, async () => {
       assert.match((await checkPdf(base64, pdfs, fail)).problem ?? "", /^Input should be a valid PDF: /);
     });
   }
@@ -93,7 +93,7 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
     ["no padding", (text: string) => text.replace(/=*$/, "")],
     ["the URL-safe alphabet", (text: string) => `${text.slice(0, -4)}-_==`],
   ] as const) {
-    it(`refuses base64 with ${what}`, async () => {
+    it(`rejects base64 with ${what}`, async () => {
       // 316 bytes: padded with two signs.
       const { problem } = await checkPdf(wrong(vectors.pdf.minimal_valid_base64), pdfs, fail);
       assert.equal(problem, "Input should be valid base64");

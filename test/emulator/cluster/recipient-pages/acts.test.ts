@@ -152,7 +152,7 @@ describe("a person's page of a contract", () => {
     );
   });
 
-  it("accepts comments of whose turn it is, and shows a person their own", async (t) => {
+  it("accepts comments of the people whose turn it is, and shows a person their own", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);

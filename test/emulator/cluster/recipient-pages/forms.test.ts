@@ -86,7 +86,7 @@ describe("a form of a person's page", () => {
     for (const form_token of tokens) await refused(on, () => submitted(link, { act: "sign", form_token }), changed);
   });
 
-  it("is rejected whose turn it is not", async (t) => {
+  it("is rejected if it is not the person's turn", async (t) => {
     const { on, contract, link } = await scene(t, ordered);
     const adas = await signingLink(on, contract, ada);
     const { form_token } = hiddenIn((await opened(link)).html);

@@ -97,7 +97,7 @@ describe("files.initialize", () => {
     ],
   ];
   for (const [what, body, fields] of malformed) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       await assertRefused(on, () => on.api("POST", uploads, { body }), { status: 400, body: fields });
     });

@@ -149,7 +149,7 @@ describe("storage.put", () => {
     assert.equal(streamed.headers.get("etag"), '"5d41402abc4b2a76b9719d911017c592"');
   });
 
-  it("replaces what was there when it is sent again before it expires", async (t) => {
+  it("replaces the object if it is sent again before the URL expires", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     await put(upload_url, "first");
@@ -191,7 +191,7 @@ describe("storage.put", () => {
     ["no query at all", (url) => url.replace(/\?.*/, "")],
   ];
   for (const [what, change] of tampered) {
-    it(`refuses a URL with ${what}`, async (t) => {
+    it(`rejects a URL with ${what}`, async (t) => {
       const on = await emulator(t);
       const { file_id, upload_url } = await initialized(on);
       assert.notEqual(change(upload_url), upload_url);
@@ -205,7 +205,7 @@ describe("storage.put", () => {
     ["the same type with a parameter", { "content-type": "application/pdf; charset=utf-8" }],
   ];
   for (const [what, headers] of types) {
-    it(`refuses ${what} than was given at initialization`, async (t) => {
+    it(`rejects ${what} than at initialization`, async (t) => {
       const on = await emulator(t);
       const { file_id, upload_url } = await initialized(on);
       assert.deepEqual(await error(await put(upload_url, "bytes", headers)), mismatch);
@@ -329,7 +329,7 @@ describe("storage.get", () => {
   });
 });
 
-describe("a path of the storage that names no object", () => {
+describe("a storage path without an object", () => {
   it("is not found, and is not taken for something forwarded", async (t) => {
     const { clusters } = await emulator(t);
     for (const path of ["/_storage", "/_storage/", "/_storage/x", "/_storage/a/b/c"]) {

@@ -99,7 +99,7 @@ describe("webhooks.create", () => {
     "https://",
   ];
   for (const url of refused) {
-    it(`refuses ${url}`, async (t) => {
+    it(`rejects ${url}`, async (t) => {
       const on = await emulator(t);
       await assertRefused(on, () => on.api("POST", path, { body: { ...hook, url } }), badUrl);
     });
@@ -161,7 +161,7 @@ describe("webhooks.create", () => {
     ["X-Abc", "😀", "Header values must not contain characters beyond ISO-8859-1."],
   ];
   for (const [name, value, problem] of headers) {
-    it(`refuses the custom header ${JSON.stringify(name)}: ${JSON.stringify(value)}`, async (t) => {
+    it(`rejects the custom header ${JSON.stringify(name)}: ${JSON.stringify(value)}`, async (t) => {
       const on = await emulator(t);
       const body = { ...hook, custom_headers: { "X-Fine": "v", [name]: value } };
       const expected = { status: 400, body: { custom_headers: { [name]: [problem] } } };
