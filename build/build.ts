@@ -5,18 +5,17 @@ import { type BuildOptions, build, type Metafile, type Plugin, transform } from 
 import { fontFiles } from "../emulator/cluster/pdf/fonts.ts";
 import { reduceFont } from "../emulator/cluster/pdf/true-type.ts";
 import { registry, webhookPayloads } from "../src/api/registry.ts";
-import { commandsFile } from "../src/cli/commands/built.ts";
-import { groupNames, loadDeclarations } from "../src/cli/commands/tree.ts";
+import { commandsFile } from "../src/cli/command-tree/built.ts";
+import { groupNames, loadCommandTree, loadDeclarations } from "../src/cli/command-tree/tree.ts";
 import { manualPage } from "../src/cli/help/manual.ts";
-import { loadCommandTree } from "../src/cli/help/tree.ts";
-import { operationTypes, payloadTypes } from "../src/derive/operation-types.ts";
+import { renderOperationTypes, renderPayloadTypes } from "../src/derive/operation-types.ts";
 import { bundleConsole } from "./console.ts";
 import { bundledPackages, thirdPartyText } from "./licences.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
 /** What every command line loads, and what those load that run a command. */
-const commandLine = ["src/cli/main.ts", "src/cli/perform/perform.ts"];
+const commandLine = ["src/cli/main.ts", "src/cli/runtime/perform.ts"];
 
 /** What other people's programs import or require. The command line reaches the emulator by the same file. */
 const libraries = {
@@ -88,30 +87,29 @@ const shortenPackages: Plugin = {
 };
 
 /**
- * A module that is imported late imports the parts of the program that are there by then, so that what both use stays in
- * these: esbuild makes a file for every set of modules that share something, and Node takes half a millisecond for each.
- * The command line loads the emulator by the file that other programs load.
+ * A module that is imported late imports the parts of the command line that are there by then, so that what both use stays
+ * in these: esbuild makes a file for every set of modules that share something, and Node takes half a millisecond for
+ * each. The command line loads the emulator by the file that other programs load.
  */
-const lateModules = (parts: readonly string[]): Plugin => ({
+const lateModules: Plugin = {
   name: "late-modules",
   setup({ onResolve, onLoad }) {
-    // Other programs of the same build do not import this one.
-    const folder = join(root, parts[0]!.split("/")[0]!);
     onResolve({ filter: /^\./ }, ({ kind, path, importer, resolveDir }) => {
-      if (kind !== "dynamic-import" || !importer.startsWith(folder)) return undefined;
+      if (kind !== "dynamic-import" || !importer.startsWith(join(root, "src"))) return undefined;
       const module = relative(root, resolve(resolveDir, path));
-      const isOther = module === libraries.emulator && !parts.includes(module);
-      return isOther ? { path: "./emulator.cjs", external: true } : { path: module, namespace: "late" };
+      return module === libraries.emulator
+        ? { path: "./emulator.cjs", external: true }
+        : { path: module, namespace: "late" };
     });
     onLoad({ filter: /.*/, namespace: "late" }, ({ path }) => {
-      const before = parts.includes(path) ? parts.slice(0, parts.indexOf(path)) : parts;
+      const before = commandLine.slice(0, commandLine.includes(path) ? commandLine.indexOf(path) : undefined);
       return {
         contents: `${before.map((part) => `import "./${part}";`).join("")} export * from "./${path}";`,
         resolveDir: root,
       };
     });
   },
-});
+};
 
 // Node reads all of a file before it runs any of it. Lines end: Node prints the whole line that an unhandled error comes
 // from.
@@ -139,15 +137,15 @@ const settings = {
   logLevel: "warning",
 } satisfies BuildOptions;
 
-/** Bundles a program as CommonJS files: one for each of its parts, and for each module that is imported late. */
-async function buildInParts(parts: readonly string[], options: BuildOptions): Promise<Metafile> {
+/** Bundles programs as CommonJS files: one for each entry, each module that is imported late, and what they share. */
+async function buildInParts(options: BuildOptions): Promise<Metafile> {
   const { metafile } = await build({
     ...settings,
     ...options,
     metafile: true,
     format: "esm",
     splitting: true,
-    plugins: [omitUnused, shortenPackages, lateModules(parts)],
+    plugins: [omitUnused, shortenPackages, lateModules],
   });
   // esbuild splits ES modules only, which Node takes milliseconds longer to load.
   for (const path of Object.keys(metafile.outputs).map((name) => join(root, name))) {
@@ -172,19 +170,15 @@ const asModule = {
 export async function bundle(outdir: string): Promise<Metafile> {
   // A build that fails leaves the last good one in place.
   const fresh = `${outdir}.new-${process.pid}`;
-  const ofCommandLine = await buildInParts(commandLine, {
+  const ofPrograms = await buildInParts({
     outdir: fresh,
-    entryPoints: { main: commandLine[0]! },
+    entryPoints: { main: commandLine[0]!, ...libraries },
+    inject: [join(root, "src/base/node-globals.ts")],
     define: {
       ...settings.define,
       SVC_VERSION: JSON.stringify(packageVersion()),
       SVC_COMMANDS: JSON.stringify((await allDeclared()).map(({ words }) => words.join(" ")).join("\n")),
     },
-  });
-  const ofLibraries = await buildInParts([libraries.emulator], {
-    outdir: fresh,
-    entryPoints: libraries,
-    inject: [join(root, "src/base/node-globals.ts")],
   });
   const { metafile: ofProcesses } = await build({
     ...settings,
@@ -200,7 +194,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
   await writeCommands(fresh);
   await writeManual(`${fresh}/man`);
   writeTypes(fresh);
-  const metafiles = [ofCommandLine, ofLibraries, ofProcesses, ofConsole];
+  const metafiles = [ofPrograms, ofProcesses, ofConsole];
   writeFileSync(`${fresh}/THIRD-PARTY.txt`, thirdPartyText(bundledPackages(root, metafiles, [fontPackage])));
   rmSync(outdir, { recursive: true, force: true });
   renameSync(fresh, outdir);
@@ -233,8 +227,8 @@ function writeTour(folder: string): void {
 /** Twice, since a compiler takes the kind of a module from the name of its types: `.d.cts` for those who `require`. */
 function writeTypes(folder: string): void {
   for (const [name, text] of Object.entries({
-    operations: operationTypes(registry),
-    payloads: payloadTypes(webhookPayloads),
+    operations: renderOperationTypes(registry),
+    payloads: renderPayloadTypes(webhookPayloads),
   })) {
     writeFileSync(`${folder}/${name}.d.cts`, text);
     writeFileSync(`${folder}/${name}.d.ts`, `export * from "./${name}.cjs";\n`);

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
 import { usedOperations } from "../src/console/api/operations.ts";
-import { consoleOperations } from "../src/derive/console-operations.ts";
+import { deriveConsoleOperations } from "../src/derive/console-operations.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -32,7 +32,7 @@ export async function bundleConsole(outdir: string): Promise<Metafile> {
     target: "es2022",
     jsx: "automatic",
     jsxImportSource: "preact",
-    define: { SVC_CONSOLE_OPERATIONS: JSON.stringify(consoleOperations(usedOperations)) },
+    define: { SVC_CONSOLE_OPERATIONS: JSON.stringify(deriveConsoleOperations(usedOperations)) },
     loader: { ".svg": "copy" },
     minify: true,
     legalComments: "none",

@@ -37,13 +37,11 @@ export const createCommitOnlyRun =
     Promise.resolve(commit);
 
 /** Prepares the runs of entries, those of one kind together. A run whose preparation failed rejects. */
-export function prepareRuns(
+export const prepareRuns = (
   handlers: JobHandlers,
   view: View,
   entries: readonly ScheduledEntry[],
-): Promise<readonly JobRun[]> {
-  return mapByKind(entries, (kind, alike) => prepareKind(handlers, view, kind, alike));
-}
+): Promise<readonly JobRun[]> => mapByKind(entries, (kind, alike) => prepareKind(handlers, view, kind, alike));
 
 async function prepareKind(
   handlers: JobHandlers,
@@ -62,19 +60,29 @@ async function prepareKind(
   }
 }
 
-/** Asks each kind once, about all that is of it. The responses come in the order of the things. */
-export async function mapByKind<Thing extends { readonly kind: string }, Answer>(
+/** Reads how many entries of each concurrency key may run; one at a time if its handler does not say, or fails. */
+export async function readCapacities(
+  handlers: JobHandlers,
+  view: View,
+  keys: readonly { readonly kind: string; readonly name: string; capacity: number }[],
+): Promise<void> {
+  const capacities = await mapByKind(keys, async (kind, alike) => {
+    const names = alike.map(({ name }) => name);
+    return (await handlers[kind]?.capacity?.(view, names).catch(() => undefined)) ?? names.map(() => 1);
+  });
+  for (const [i, key] of keys.entries()) key.capacity = capacities[i]!;
+}
+
+/** Maps things to results, all of one kind at once. The results come in the order of the things. */
+async function mapByKind<Thing extends { readonly kind: string }, Result>(
   things: readonly Thing[],
-  ask: (kind: string, alike: readonly Thing[]) => Promise<readonly Answer[]>,
-): Promise<readonly Answer[]> {
-  const kinds = new Set(things.map(({ kind }) => kind));
-  if (kinds.size === 0) return [];
-  if (kinds.size === 1) return ask(things[0]!.kind, things);
-  const answers = new Map<Thing, Answer>();
-  for (const name of kinds) {
+  map: (kind: string, alike: readonly Thing[]) => Promise<readonly Result[]>,
+): Promise<readonly Result[]> {
+  const results = new Map<Thing, Result>();
+  for (const name of new Set(things.map(({ kind }) => kind))) {
     const alike = things.filter(({ kind }) => kind === name);
-    const found = await ask(name, alike);
-    for (const [i, thing] of alike.entries()) answers.set(thing, found[i]!);
+    const found = await map(name, alike);
+    for (const [i, thing] of alike.entries()) results.set(thing, found[i]!);
   }
-  return things.map((thing) => answers.get(thing)!);
+  return things.map((thing) => results.get(thing)!);
 }

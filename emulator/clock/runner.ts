@@ -125,7 +125,7 @@ export class Runner {
     return this.#dispatcher.whenIdle();
   }
 
-  /** The outcome of an entry that the open transaction adds (see `Dispatcher.outcomeOf`). */
+  /** The outcome of an entry that the open transaction adds (see `Dispatcher.waitForOutcome`). */
   waitForOutcome(id: number): Promise<string> {
     return this.#dispatcher.waitForOutcome(id);
   }

@@ -86,13 +86,19 @@ export async function endContractEntries(tx: Transaction, contractId: number): P
 /** Takes an entry out of the queue: in the transaction that records its outcome. */
 export const dequeue = (tx: Transaction, entry: ScheduledEntry): void => tx.delete(schedule, entry.id);
 
-/** A due entry that is a cause of its own: its entry was scheduled by another cause. */
-export function createTimerCause(entry: ScheduledEntry, what: string, clock: VirtualClock, make: MakeCauseRow): Cause {
+/** Why an entry was put into the queue; its row was written then. */
+export const causeOf = ({ cause }: ScheduledEntry): Cause | undefined => (cause === null ? undefined : { id: cause });
+
+/** Cause of the effects of a run: a cause of its own if its handler `does` something, else that of its entry. */
+export function causeOfRun(
+  entry: ScheduledEntry,
+  does: string | undefined,
+  clock: VirtualClock,
+  make: MakeCauseRow,
+): Cause | undefined {
+  if (does === undefined) return causeOf(entry);
   const id = `timer:${entry.id}`;
   const at = clock.now();
   const movedBy = clock.movedBy?.id;
-  return { id, before: causeOf(entry), row: (before) => make({ id, what, at, before, movedBy }) };
+  return { id, before: causeOf(entry), row: (before) => make({ id, what: does, at, before, movedBy }) };
 }
-
-/** Why an entry was put into the queue; its row was written then. */
-export const causeOf = ({ cause }: ScheduledEntry): Cause | undefined => (cause === null ? undefined : { id: cause });

@@ -40,7 +40,7 @@ interface Unsure {
 }
 
 /**
- * Virtual time. It never goes backwards, except with the state: `takeOver` sets it back, and a change that the disk
+ * Virtual time. It never goes backwards, except with the state: a rewind sets it back, and a change that the disk
  * rejects is rolled back with its transaction.
  */
 export class VirtualClock implements Clock {

@@ -7,50 +7,53 @@ import { findCustomerIds } from "../world/provider.ts";
 import { type Workspace, workspaces } from "../world/workspaces.ts";
 import type { ClusterContext } from "./context.ts";
 import { addComment } from "./contracts/comments.ts";
-import { type Contract, compositeId, contracts, workspaceSlice } from "./contracts/rows.ts";
+import { type Contract, contracts, formatCompositeId, selectWorkspace } from "./contracts/rows.ts";
 import { createJsonResponse } from "./response.ts";
 
 /** A comment on a contract in a chat. */
 interface Remark {
   readonly author: string;
   readonly text: string;
-  /** Fields that name the contract, in order of precedence. */
+  /** Fields that may name the contract, in order of precedence. */
   readonly places: readonly (string | undefined)[];
-  /** Whether it names a contract in any case: a button does, a message may. */
+  /** Whether it must name a contract: a button does, a message may. */
   readonly isAboutContract: boolean;
 }
 
 const webhooks = /^\/router\/v1\/integrations\/(?:destinations\/[^/]+\/)?(chat_[ab])\/webhook\/(\w+)\/?$/;
 
 /**
- * Answers what the router forwards of chat_a and chat_b (DECISIONS.md, R21 and R22): a message or an interaction that names
- * a contract becomes a comment on it, a menu gets the contracts that fit. Undefined for any other request.
+ * Responds to forwarded requests of chat_a and chat_b (DECISIONS.md, R21 and R22). A message or an interaction that
+ * names a contract becomes a comment on it; a menu gets the matching contracts. Undefined for any other request.
  */
 export async function respondToChat(
   request: ReceivedRequest,
   path: string,
-  world: ClusterContext,
+  context: ClusterContext,
   finding: ReportFinding,
 ): Promise<Passthrough | undefined> {
   const [, app, webhook] = webhooks.exec(path) ?? [];
   if (request.method !== "POST" || app === undefined) return undefined;
-  const payload = app === "chat_a" ? payloadOf(request) : parseJsonObject(request.body);
+  const payload = app === "chat_a" ? parsePayload(request) : parseJsonObject(request.body);
   if (!payload) return createJsonResponse(200, {});
-  const teams = app === "chat_a" ? teamsOf(payload) : tenantsOf(payload);
+  const teams = app === "chat_a" ? listTeams(payload) : listTenants(payload);
   if (webhook === "options")
-    return createJsonResponse(200, await world.store.read((view) => options(view, payload, teams, world, finding)));
-  const remark = app === "chat_a" ? remarkOfChatA(payload) : remarkOfChatB(payload);
+    return createJsonResponse(
+      200,
+      await context.store.read((view) => listOptions(view, payload, teams, context, finding)),
+    );
+  const remark = app === "chat_a" ? parseChatARemark(payload) : parseChatBRemark(payload);
   if (!remark) return createJsonResponse(200, {});
-  const commented = await world.store.transaction(`${app}.${webhook}`, (tx) =>
-    comment(tx, remark, teams, world, finding),
+  const commented = await context.store.transaction(`${app}.${webhook}`, (tx) =>
+    addRemark(tx, remark, teams, context, finding),
   );
   if (commented === undefined) return createJsonResponse(200, {});
   const text = `Comment added to ${commented}.`;
   return createJsonResponse(200, app === "chat_a" ? { text } : { type: "message", text });
 }
 
-/** A form holds it in a field, an event is the body itself. */
-function payloadOf(request: ReceivedRequest) {
+/** A form has it in a field. The body of an event is the payload itself. */
+function parsePayload(request: ReceivedRequest) {
   const form = parseForm(request);
   return parseJsonObject(form ? form.get("payload") : request.body);
 }
@@ -58,22 +61,22 @@ function payloadOf(request: ReceivedRequest) {
 type Payload = Readonly<Record<string, unknown>>;
 type Texts = readonly (string | undefined)[];
 
-const teamsOf = (payload: Payload): Texts => [
+const listTeams = (payload: Payload): Texts => [
   stringAt(payload, "team_id"),
   stringAt(payload, "team", "id"),
   stringAt(payload, "enterprise", "id"),
 ];
 
-const tenantsOf = (activity: Payload): Texts => [
+const listTenants = (activity: Payload): Texts => [
   stringAt(activity, "channelData", "tenant", "id"),
   stringAt(activity, "conversation", "tenantId"),
 ];
 
-function remarkOfChatA(payload: Payload): Remark | undefined {
+function parseChatARemark(payload: Payload): Remark | undefined {
   const { event } = payload;
   if (isObject(event)) {
     const text = stringAt(event, "text");
-    // A bot that answers itself would never end.
+    // Two bots that reply to each other would never stop.
     if (text === undefined || stringAt(event, "bot_id") !== undefined) return undefined;
     return { author: stringAt(event, "user") ?? "chat_a", text, places: [text], isAboutContract: false };
   }
@@ -82,7 +85,7 @@ function remarkOfChatA(payload: Payload): Remark | undefined {
   const pressed = stringAt(action, "text", "text") ?? stringAt(action, "action_id") ?? stringAt(payload, "type") ?? "";
   return {
     author,
-    text: inputIn(payload) ?? `${author}: ${pressed}`,
+    text: findInput(payload) ?? `${author}: ${pressed}`,
     places: [
       stringAt(action, "value"),
       stringAt(action, "selected_option", "value"),
@@ -95,95 +98,103 @@ function remarkOfChatA(payload: Payload): Remark | undefined {
 }
 
 /** Input of a form of chat_a: `state.values.<block>.<action>.value`. */
-function inputIn(payload: Payload): string | undefined {
-  const values = textsAt(payload, "view", "state", "values") ?? textsAt(payload, "state", "values");
+function findInput(payload: Payload): string | undefined {
+  const values = getTexts(payload, "view", "state", "values") ?? getTexts(payload, "state", "values");
   const inputs = Object.values(values ?? {}).flatMap((block) => (isObject(block) ? Object.values(block) : []));
   return inputs.map((input) => stringAt(input, "value")).find((text) => text !== undefined);
 }
 
-function textsAt(payload: Payload, ...path: readonly string[]): Payload | undefined {
+function getTexts(payload: Payload, ...path: readonly string[]): Payload | undefined {
   let at: unknown = payload;
   for (const name of path) at = isObject(at) ? at[name] : undefined;
   return isObject(at) ? at : undefined;
 }
 
-function remarkOfChatB(activity: Payload): Remark | undefined {
+function parseChatBRemark(activity: Payload): Remark | undefined {
   const author = stringAt(activity, "from", "name") ?? stringAt(activity, "from", "id") ?? "chat_b";
   const type = stringAt(activity, "type");
   const text = stringAt(activity, "text");
   if (type === "message" && text !== undefined) return { author, text, places: [text], isAboutContract: false };
-  const data = textsAt(activity, "value", "action", "data") ?? textsAt(activity, "value");
+  const data = getTexts(activity, "value", "action", "data") ?? getTexts(activity, "value");
   if (!data) return undefined;
   const verb = stringAt(activity, "value", "action", "verb") ?? stringAt(activity, "name") ?? "pressed";
   const places = [stringAt(data, "contract_id"), ...Object.values(data).map((value) => stringAt({ value }, "value"))];
   return { author, text: stringAt(data, "comment") ?? `${author}: ${verb}`, places, isAboutContract: true };
 }
 
-/** The workspace that a team or a tenant belongs to. */
-async function workspaceOf(view: View, teams: Texts, { cluster }: ClusterContext, finding: ReportFinding) {
-  const own = await view.list(workspaces, { by: "cluster", equals: cluster.id });
+/** The workspace of a team or a tenant. */
+async function findWorkspace(view: View, teams: Texts, { cluster }: ClusterContext, finding: ReportFinding) {
+  const clusterWorkspaces = await view.list(workspaces, { by: "cluster", equals: cluster.id });
   const isOf = ({ chat_a_teams, chat_b_tenants }: Workspace) =>
     teams.some((team) => team !== undefined && [...chat_a_teams, ...chat_b_tenants].includes(team));
-  const workspace = own.find(isOf);
+  const workspace = clusterWorkspaces.find(isOf);
   const named = teams.find((team) => team !== undefined);
   if (!workspace) finding("unknown-workspace", `no workspace of ${cluster.id} has ${named ?? "a team without ID"}`);
   return workspace;
 }
 
-/** The composite id of the contract that was commented on; undefined: none. */
-async function comment(
+/** The composite id of the contract with the new comment; undefined: none. */
+async function addRemark(
   tx: Transaction,
   { author, text, places, isAboutContract }: Remark,
   teams: Texts,
-  world: ClusterContext,
+  context: ClusterContext,
   finding: ReportFinding,
 ): Promise<string | undefined> {
   const named = places.map((place) => /\b[TH]-\d{1,15}\b/.exec(place ?? "")?.[0]).find((id) => id !== undefined);
   if (named === undefined && !isAboutContract) return undefined;
-  const workspace = await workspaceOf(tx, teams, world, finding);
+  const workspace = await findWorkspace(tx, teams, context, finding);
   if (!workspace) return undefined;
   const contract = named === undefined ? undefined : await tx.get(contracts, Number(named.slice(2)));
-  if (!contract || !isOfWorkspace(contract, workspace) || compositeId(contract) !== named) {
+  if (!contract || !isOfWorkspace(contract, workspace) || formatCompositeId(contract) !== named) {
     finding(
       "unknown-contract",
       named === undefined ? "no contract is given" : `the workspace has no contract ${named}`,
     );
     return undefined;
   }
-  await addComment(tx, world, contract, text.slice(0, maxComment), {
+  await addComment(tx, context, contract, text.slice(0, maxComment), {
     by: { name: author },
     id: workspace.acting_user_id,
   });
   return named;
 }
 
-/** As long as a message of chat_a, which needs no sign-in. */
+/** The maximum length of a message in chat_a, which needs no sign-in. */
 const maxComment = 40_000;
 
 const isOfWorkspace = ({ workspace_id, deleted_at }: Contract, { id }: Workspace): boolean =>
   workspace_id === id && deleted_at === null;
 
-/** As many as a menu of chat_a shows, with names as long as it shows them. */
+/** The maximum number of options in a menu of chat_a, and the maximum length of their names. */
 const maxOptions = 100;
 const maxOptionText = 75;
 
-/** The newest contracts whose name or composite id has the query in it. */
-async function options(view: View, payload: Payload, teams: Texts, world: ClusterContext, finding: ReportFinding) {
-  const workspace = await workspaceOf(view, teams, world, finding);
+/** The newest contracts whose name or composite id contains the query. */
+async function listOptions(
+  view: View,
+  payload: Payload,
+  teams: Texts,
+  context: ClusterContext,
+  finding: ReportFinding,
+) {
+  const workspace = await findWorkspace(view, teams, context, finding);
   if (!workspace) return { options: [] };
   const query = (stringAt(payload, "value") ?? "").toLowerCase();
-  const all = await view.list(contracts, { ...workspaceSlice(workspace.id), reverse: true });
-  const fitting = all.filter((row) => `${compositeId(row)} ${row.name}`.toLowerCase().includes(query));
+  const all = await view.list(contracts, { ...selectWorkspace(workspace.id), reverse: true });
+  const matching = all.filter((row) => `${formatCompositeId(row)} ${row.name}`.toLowerCase().includes(query));
   return {
-    options: fitting.slice(0, maxOptions).map((row) => ({
-      text: { type: "plain_text", text: `${compositeId(row)} ${row.name}`.slice(0, maxOptionText) },
-      value: compositeId(row),
+    options: matching.slice(0, maxOptions).map((row) => ({
+      text: { type: "plain_text", text: `${formatCompositeId(row)} ${row.name}`.slice(0, maxOptionText) },
+      value: formatCompositeId(row),
     })),
   };
 }
 
-/** Whether a workspace is suspended after an event, by its type; an event that holds the subscription says it itself. */
-const suspendedBy = lookupTable<boolean>({
+/**
+ * Whether a workspace is suspended after an event, by the event type. An event with the subscription has its status.
+ */
+const isSuspendingEvent = lookupTable<boolean>({
   subscription_paused: true,
   subscription_cancelled: true,
   subscription_created: false,
@@ -193,7 +204,9 @@ const suspendedBy = lookupTable<boolean>({
   subscription_renewed: false,
 });
 
-/** Takes an event of the billing provider: the plan of the workspace that it names, and its suspension (DECISIONS.md, R32). */
+/**
+ * Handles an event of the billing provider: the plan of the named workspace, and its suspension (DECISIONS.md, R32).
+ */
 export async function acceptBillingEvent(
   { body }: ReceivedRequest,
   { store, cluster }: ClusterContext,
@@ -209,7 +222,7 @@ export async function acceptBillingEvent(
     if (workspace?.cluster_id !== cluster.id) return "unknown-workspace";
     const { billed_at } = workspace;
     if (billed_at !== null && at < billed_at) return "late-billing-event";
-    const plan = planOf(event) ?? workspace.plan;
+    const plan = parsePlan(event) ?? workspace.plan;
     const is_suspended = isSuspendedBy(event) ?? workspace.is_suspended;
     tx.put(workspaces, { ...workspace, plan, is_suspended, billed_at: Number.isNaN(at) ? billed_at : at });
     return undefined;
@@ -220,13 +233,13 @@ export async function acceptBillingEvent(
 }
 
 /** The plan, or the first item, of the subscription. */
-const planOf = (event: unknown): string | undefined =>
+const parsePlan = (event: unknown): string | undefined =>
   stringAt(event, "content", "subscription", "plan_id") ??
   stringAt(event, "content", "subscription", "subscription_items", "0", "item_price_id");
 
-/** Undefined: the event says nothing about it. */
+/** Undefined: the event does not say. */
 function isSuspendedBy(event: unknown): boolean | undefined {
   const status = stringAt(event, "content", "subscription", "status");
   if (status !== undefined) return status === "paused" || status === "cancelled";
-  return suspendedBy[stringAt(event, "event_type") ?? ""];
+  return isSuspendingEvent[stringAt(event, "event_type") ?? ""];
 }

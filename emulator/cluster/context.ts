@@ -7,7 +7,7 @@ import type { User, Workspace } from "../world/workspaces.ts";
 import type { PdfReader } from "./pdf/reader.ts";
 import type { StandardSet } from "./workspace/standard-set.ts";
 
-/** Resources of the handlers of a cluster. */
+/** Resources for the handlers of a cluster. */
 export interface ClusterContext extends HandlerContext {
   readonly settings: Settings;
   readonly cluster: Cluster;
@@ -15,7 +15,7 @@ export interface ClusterContext extends HandlerContext {
   readonly blobs: Blobs;
   readonly pdfs: PdfReader;
   /** Contents of a new workspace. */
-  standardSet(): StandardSet;
+  getStandardSet(): StandardSet;
 }
 
 /** The caller that client-id, client-secret and user-email identify. */
@@ -24,5 +24,5 @@ export interface AuthenticatedMember {
   readonly user: User;
 }
 
-/** Handlers of operations of the contract API; the type of the combined table proves that every one exists. */
+/** Handlers for the operations of the contract API. The type of the combined table ensures that none is missing. */
 export type ClusterHandlers = Partial<Handlers<IdsOf<"contracts">, ClusterContext, AuthenticatedMember>>;

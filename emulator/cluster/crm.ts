@@ -7,21 +7,21 @@ import type { Passthrough } from "../http/reply.ts";
 import type { View } from "../store/port.ts";
 import { readApps, resolveFrontEnd } from "../world/apps.ts";
 import type { ClusterContext } from "./context.ts";
-import { contractPath } from "./contracts/links.ts";
-import { type Contract, compositeId, contracts, workspaceIndexKey } from "./contracts/rows.ts";
+import { buildContractPath } from "./contracts/links.ts";
+import { type Contract, contracts, formatCompositeId, toWorkspaceKey } from "./contracts/rows.ts";
 import { listWorkspacesOfEmail } from "./identity/grants.ts";
 import { createJsonResponse, createPageResponse, redirect } from "./response.ts";
 
 interface AppPage {
   readonly title: string;
   readonly content: Html;
-  /** Sent to the front end: JSON within the page. */
+  /** Passed to the front end as JSON within the page. */
   readonly context?: object | undefined;
-  /** The page that a front end is loaded from. */
+  /** The URL of a page from which the front end is loaded. */
   readonly frontEnd?: URL | undefined;
 }
 
-/** Sends the context to the front end alone, once it has loaded. */
+/** Sends the context only to the front end, once it has loaded. */
 const sendContext = `const front = document.querySelector("iframe");
 front.addEventListener("load", () => {
   const context = JSON.parse(document.getElementById("context").textContent);
@@ -29,12 +29,12 @@ front.addEventListener("load", () => {
 });`;
 const sendContextHash = createHash("sha256").update(sendContext).digest("base64");
 
-/** A page that a CRM shows in a frame of its own: any page may frame it, and only the front end is loaded. */
-export function appPage({ title, content, context, frontEnd }: AppPage): Passthrough {
-  const whole = createPage(
+/** A page that a CRM shows in a frame. Any page may frame it, but it only loads the front end. */
+export function renderAppPage({ title, content, context, frontEnd }: AppPage): Passthrough {
+  const page = createPage(
     title,
     html`${content}
-${context && contextElement(context)}
+${context && renderContext(context)}
 ${frontEnd && html`<iframe title="Front end" src="${frontEnd.href}"></iframe>`}
 ${frontEnd && context && new Html(`<script>${sendContext}</script>`)}`,
     {
@@ -42,18 +42,18 @@ ${frontEnd && context && new Html(`<script>${sendContext}</script>`)}`,
       ...(frontEnd && { "frame-src": frontEnd.origin, "script-src": `'sha256-${sendContextHash}'` }),
     },
   );
-  return createPageResponse(200, whole);
+  return createPageResponse(200, page);
 }
 
-/** Inside a script nothing is unescaped, so that `</script>` must not be written at all. */
-const contextElement = (context: object): Html =>
+/** Entities are not decoded within a script, so `</script>` must not appear. */
+const renderContext = (context: object): Html =>
   new Html(
     `<script type="application/json" id="context">${JSON.stringify(context).replaceAll("<", "\\u003c")}</script>`,
   );
 
 const iframePath = "/router/v1/crm_a/iframe";
 
-/** The page of the contract that is named, else one with those of the record (DECISIONS.md, R29). */
+/** The page of the named contract, or of a contract of the record (DECISIONS.md, R29). */
 async function openIframe(
   { target }: ReceivedRequest,
   world: ClusterContext,
@@ -61,8 +61,8 @@ async function openIframe(
 ): Promise<Passthrough> {
   const query = new URLSearchParams(queryOf(target));
   const contract = query.get("contract_id");
-  const actingIn = await actingWorkspaces(query, world, finding);
-  if (contract) return redirect(await pageOfContract(contract, actingIn, world));
+  const actingIn = await findActingWorkspaces(query, world, finding);
+  if (contract) return redirect(await renderContractPage(contract, actingIn, world));
 
   const context = {
     cluster_id: world.cluster.id,
@@ -70,33 +70,33 @@ async function openIframe(
     object_type: query.get("associatedObjectType") ?? undefined,
     object_id: query.get("associatedObjectId") ?? undefined,
   };
-  const found = await foundFor(recordOf(query), actingIn, world);
-  const links = found.map((row) => html`<li><a href="${pageOf(world, row)}">${row.name}</a> ${row.status}</li>`);
+  const found = await findContracts(parseRecord(query), actingIn, world);
+  const links = found.map((row) => html`<li><a href="${buildPageUrl(world, row)}">${row.name}</a> ${row.status}</li>`);
   const content = html`${definitionList(context)}
 ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this record in its external metadata.</p>`}`;
-  return appPage({ title: "Contracts in crm_a", content, context });
+  return renderAppPage({ title: "Contracts in crm_a", content, context });
 }
 
-/** Composite or not; an unknown ID leads to the page that says so. */
-async function pageOfContract(
+/** A composite or plain id. An unknown one leads to an error page. */
+async function renderContractPage(
   id: string,
   actingIn: readonly number[],
   { store, cluster }: ClusterContext,
 ): Promise<string> {
   const row = /^\d{1,15}$/.test(id) ? await store.read((view) => view.get(contracts, Number(id))) : undefined;
   const found = row && actingIn.includes(row.workspace_id) && row.deleted_at === null;
-  return `${cluster.url}/contracts/${encodeURIComponent(found ? compositeId(row) : id)}`;
+  return `${cluster.url}/contracts/${encodeURIComponent(found ? formatCompositeId(row) : id)}`;
 }
 
-/** A card for each contract of the record; every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
+/** A card for each contract of the record. Every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
 async function listCards(
   { target }: ReceivedRequest,
-  world: ClusterContext,
+  context: ClusterContext,
   finding: ReportFinding,
 ): Promise<Passthrough> {
   const query = new URLSearchParams(queryOf(target));
-  const record = recordOf(query);
-  const found = await foundFor(record, await actingWorkspaces(query, world, finding), world);
+  const record = parseRecord(query);
+  const found = await findContracts(record, await findActingWorkspaces(query, context, finding), context);
   if (record === undefined || found.length === 0) return createJsonResponse(200, { results: [] });
   const named = new URLSearchParams({ associatedObjectId: record.id });
   if (record.type !== undefined) named.set("associatedObjectType", record.type);
@@ -105,33 +105,33 @@ async function listCards(
     results: found.map((row) => ({
       objectId: row.id,
       title: row.name,
-      link: pageOf(world, row),
+      link: buildPageUrl(context, row),
       properties: [
-        { label: "Contract", dataType: "STRING", value: compositeId(row) },
+        { label: "Contract", dataType: "STRING", value: formatCompositeId(row) },
         { label: "Status", dataType: "STRING", value: row.status },
       ],
-      actions: [frame("Open the contract", pageOf(world, row))],
+      actions: [createFrame("Open the contract", buildPageUrl(context, row))],
     })),
-    primaryAction: frame("Open contracts", `${world.cluster.url}${iframePath}?${named}`),
+    primaryAction: createFrame("Open contracts", `${context.cluster.url}${iframePath}?${named}`),
   });
 }
 
-const frame = (label: string, uri: string) => ({ type: "IFRAME", width: 890, height: 748, uri, label });
+const createFrame = (label: string, uri: string) => ({ type: "IFRAME", width: 890, height: 748, uri, label });
 
-function recordOf(query: URLSearchParams): CrmRecord | undefined {
+function parseRecord(query: URLSearchParams): CrmRecord | undefined {
   const id = query.get("associatedObjectId");
   return id ? { id, type: query.get("associatedObjectType") || undefined } : undefined;
 }
 
-const foundFor = async (
+const findContracts = async (
   record: CrmRecord | undefined,
   actingIn: readonly number[],
   { store }: ClusterContext,
 ): Promise<readonly Contract[]> =>
-  record === undefined ? [] : store.read((view) => contractsOfRecord(view, actingIn, record));
+  record === undefined ? [] : store.read((view) => listContractsOfRecord(view, actingIn, record));
 
-/** Workspaces of the person who acts in the CRM: they see contracts of these, and of no others. */
-async function actingWorkspaces(
+/** Workspaces of the person who acts in the CRM. Only contracts of these are visible. */
+async function findActingWorkspaces(
   query: URLSearchParams,
   { store, cluster }: ClusterContext,
   finding: ReportFinding,
@@ -156,72 +156,76 @@ async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): 
   const { crm_b } = await store.read(readApps);
   const { signed_request = "" } = formFields(request);
   const opened = openCrmB(crm_b.consumer_secret, signed_request);
-  // The router has checked this already; a request that did not pass through it is checked here.
+  // The router has checked this already. A request that bypassed it is checked here.
   if (!opened.ok) return createJsonResponse(401, { detail: "Invalid signed request" });
   const { context } = opened.envelope;
-  return appPage({
+  return renderAppPage({
     title,
     content: definitionList({
       user: stringAt(context, "user", "fullName") ?? stringAt(context, "user", "userName"),
       organization: stringAt(context, "organization", "name"),
       place: stringAt(context, "environment", "displayLocation"),
     }),
-    // Its neighbour `client` holds the tokens of the CRM; they have no place in a page.
+    // `client` in the same envelope contains the tokens of the CRM, which must not be in a page.
     context: typeof context === "object" && context !== null ? context : {},
-    frontEnd: allowed(resolveFrontEnd(crm_b, wantedFrontEnd(request))),
+    frontEnd: allowFrontEnd(resolveFrontEnd(crm_b, parseFrontEnd(request))),
   });
 }
 
-/** The same page for an unsigned request: without a context. */
+/** The same page without a context, for an unsigned request. */
 async function showCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
   const { crm_b } = await store.read(readApps);
-  return appPage({
+  return renderAppPage({
     title,
     content: html`<p>The CRM opens this page with a signed request, which identifies the user.</p>`,
-    frontEnd: allowed(resolveFrontEnd(crm_b, wantedFrontEnd(request))),
+    frontEnd: allowFrontEnd(resolveFrontEnd(crm_b, parseFrontEnd(request))),
   });
 }
 
-const wantedFrontEnd = ({ target }: ReceivedRequest) =>
+const parseFrontEnd = ({ target }: ReceivedRequest) =>
   new URLSearchParams(queryOf(target)).getAll("index_url_override").at(-1);
 
-const allowed = (frontEnd: URL | "refused" | undefined): URL | undefined =>
+const allowFrontEnd = (frontEnd: URL | "refused" | undefined): URL | undefined =>
   frontEnd === "refused" ? undefined : frontEnd;
 
 export const crmBRoutes = { [`POST ${path}`]: openCanvas, [`GET ${path}`]: showCanvas };
 
-/** The record next to which a CRM shows the app. */
+/** The record that a CRM shows together with the app. */
 interface CrmRecord {
   readonly id: string;
-  /** CONTACT, DEAL, … where the CRM says so. */
+  /** CONTACT, DEAL, … if the CRM sends it. */
   readonly type: string | undefined;
 }
 
 /** DECISIONS.md, R29 */
-const cardsAtMost = 5;
-/** This many contracts that name a record's id are looked at, for types may differ. */
-const lookedAt = 50;
+const maxCards = 5;
+/** Maximum number of contracts that are checked, because a record's id may belong to several types. */
+const maxInspected = 50;
 
 /**
- * The contracts whose external metadata names the record, of these workspaces, newest first. Other workspaces of the cluster
- * may be connected to the same CRM, and what they have is not for this person (DECISIONS.md, R29).
+ * The contracts whose external metadata names the record, in these workspaces, newest first. Other workspaces of the
+ * cluster may be connected to the same CRM, but this person may not see them (DECISIONS.md, R29).
  */
-async function contractsOfRecord(view: View, workspaceIds: readonly number[], record: CrmRecord): Promise<Contract[]> {
+async function listContractsOfRecord(
+  view: View,
+  workspaceIds: readonly number[],
+  record: CrmRecord,
+): Promise<Contract[]> {
   const found: Contract[] = [];
   for (const id of workspaceIds) {
-    const equals = workspaceIndexKey(id, record.id);
-    found.push(...(await view.list(contracts, { by: "external", equals, reverse: true, limit: lookedAt })));
+    const equals = toWorkspaceKey(id, record.id);
+    found.push(...(await view.list(contracts, { by: "external", equals, reverse: true, limit: maxInspected })));
   }
   return found
-    .filter((row) => fits(record.type, row.external_metadata?.record_type))
+    .filter((row) => matchesName(record.type, row.external_metadata?.record_type))
     .sort((a, b) => b.id - a.id)
-    .slice(0, cardsAtMost);
+    .slice(0, maxCards);
 }
 
-/** Types differ only where both sides name one. */
-const fits = (asked: string | undefined, named: string | undefined): boolean =>
-  asked === undefined || named === undefined || asked.toLowerCase() === named.toLowerCase();
+/** Types only differ if both sides have one. */
+const matchesName = (requested: string | undefined, named: string | undefined): boolean =>
+  requested === undefined || named === undefined || requested.toLowerCase() === named.toLowerCase();
 
 /** The page of a contract (DECISIONS.md, C25). */
-const pageOf = ({ cluster }: Pick<ClusterContext, "cluster">, row: Contract): string =>
-  `${cluster.url}${contractPath(row)}`;
+const buildPageUrl = ({ cluster }: Pick<ClusterContext, "cluster">, row: Contract): string =>
+  `${cluster.url}${buildContractPath(row)}`;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type MailerEvent, mailerEvents } from "../../src/api/emulator/deliveries.ts";
 import { dictionary } from "../../src/api/shapes.ts";
-import { type Clock, isoMicros } from "../../src/base/clock.ts";
+import { type Clock, toIsoMicros } from "../../src/base/clock.ts";
 import { parseJsonObject } from "../http/bodies/fields.ts";
 import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
@@ -9,15 +9,15 @@ import type { Transaction, View } from "../store/port.ts";
 import { emit, SYSTEM } from "../webhooks/emit.ts";
 import { type Email, type EmailEvent, findEmail, recordEvent } from "../world/emails.ts";
 import type { ClusterContext } from "./context.ts";
-import { contractFacts } from "./contracts/records.ts";
+import { readContractFacts } from "./contracts/records.ts";
 import { type Contract, contracts } from "./contracts/rows.ts";
 import { createJsonResponse } from "./response.ts";
 
-/** An event of the e-mail provider; which keys next to these it has depends on its kind. */
+/** An event of the e-mail provider. Its other keys depend on its kind. */
 const Event = z.looseObject({
   RecordType: z.string(),
   Metadata: dictionary(z.string()),
-  /** For a delivery, an opening or a click; a bounce and a complaint have `Email`. */
+  /** For a delivery, an opening or a click. A bounce and a complaint have `Email`. */
   Recipient: z.string().optional(),
   Email: z.string().optional(),
   OriginalLink: z.string().optional(),
@@ -46,7 +46,7 @@ export async function acceptMailerEvent(
     const { email_id, contract_id, purpose, recipient } = event.Metadata;
     const named = { email_id, contract_id, purpose, recipient: recipient ?? event.Recipient ?? event.Email };
     const email = await findEmail(tx, { ...named, cluster_id: cluster.id });
-    if (email) await emitEmailEvent(tx, clock, email, { type, detail: detailOf(event) });
+    if (email) await emitEmailEvent(tx, clock, email, { type, detail: getDetail(event) });
     return email !== undefined;
   });
   if (!recorded) finding("unknown-email", `${cluster.id} sent no e-mail that matches the Metadata`);
@@ -55,21 +55,21 @@ export async function acceptMailerEvent(
 
 const isKnown = (type: string): type is MailerEvent => Object.hasOwn(mailerEvents, type);
 
-/** The clicked URL, or the reason why it was not delivered. */
-const detailOf = ({ OriginalLink, Description }: Event): string | null =>
+/** The clicked URL, or the reason for the failed delivery. */
+const getDetail = ({ OriginalLink, Description }: Event): string | null =>
   (OriginalLink ?? Description)?.slice(0, 1_000) ?? null;
 
-/** The key of the nine e-mail activities; `occured_at` is spelled so on the wire (DECISIONS.md, F21). */
-export const emailEventData = (
+/** The data of the nine e-mail activities. `occured_at` has this spelling on the wire (DECISIONS.md, F21). */
+export const buildEmailEventData = (
   { recipient, mode }: Pick<Email, "recipient" | "mode">,
   at: number,
 ): Readonly<Record<string, unknown>> => ({
-  email_event_data: { recipient_email: recipient, email_mode: mode, occured_at: isoMicros(at) },
+  email_event_data: { recipient_email: recipient, email_mode: mode, occured_at: toIsoMicros(at) },
 });
 
 /**
- * Records an event that the provider reports of an e-mail, and emits its activities: that of the event, and that of its
- * meaning if the e-mail is about a contract (DECISIONS.md, R27). A deleted contract emits nothing.
+ * Stores the provider's event about an e-mail and emits its activities: one for the event, and one for its meaning if
+ * the e-mail is about a contract (DECISIONS.md, R27). A deleted contract emits nothing.
  */
 export async function emitEmailEvent(
   tx: Transaction,
@@ -83,8 +83,8 @@ export async function emitEmailEvent(
   if (workspace_id === null) return;
   const row = contract_id === null ? undefined : await tx.get(contracts, contract_id);
   if (contract_id !== null && (!row || row.deleted_at !== null)) return;
-  const common = { workspace_id, at, performed_by: SYSTEM, contract: row && (await contractFacts(tx, row)) };
-  const data = emailEventData(email, at);
+  const common = { workspace_id, at, performed_by: SYSTEM, contract: row && (await readContractFacts(tx, row)) };
+  const data = buildEmailEventData(email, at);
   const mailer_event = { type: event.type, purpose };
   await emit(tx, clock, { ...common, activity: "MAILER_EMAIL_EVENT", data: { ...data, mailer_event } });
   if (purpose !== "signing" && purpose !== "redlining") return;
@@ -92,26 +92,26 @@ export async function emitEmailEvent(
   await emit(tx, clock, { ...common, activity: `${kind}_EMAIL_${mailerEvents[event.type]}`, data });
 }
 
-/** Whether the provider has already reported that an e-mail was delivered, or not. */
+/** Whether the provider has already reported a delivery or its failure. */
 export const hasDeliveryOutcome = ({ events }: Email): boolean =>
   events.some(({ type }) => ["DELIVERED", "NOT_DELIVERED"].includes(mailerEvents[type]));
 
 /**
- * A person who opens the link of an e-mail has clicked it: the event is stored and emitted with the newest e-mail to
- * that person about the contract, once (DECISIONS.md, C23). Without an e-mail nothing happens.
+ * Opening the link of an e-mail counts as a click: the event is stored and emitted once, for the newest e-mail to that
+ * person about the contract (DECISIONS.md, C23). Without an e-mail nothing happens.
  */
 export async function recordLinkOpened(
   { store, clock }: Pick<ClusterContext, "store" | "clock">,
   { id, cluster_id }: Contract,
   recipient: string,
 ): Promise<void> {
-  const unopened = async (view: View): Promise<Email | undefined> => {
+  const findUnopened = async (view: View): Promise<Email | undefined> => {
     const email = await findEmail(view, { cluster_id, contract_id: String(id), recipient });
     return email?.events.some(({ type }) => type === "Click") ? undefined : email;
   };
-  if (!(await store.read(unopened))) return;
+  if (!(await store.read(findUnopened))) return;
   await store.transaction("open the link of an e-mail", async (tx) => {
-    const email = await unopened(tx);
+    const email = await findUnopened(tx);
     if (email) await emitEmailEvent(tx, clock, email, { type: "Click", detail: email.path });
   });
 }

@@ -14,7 +14,7 @@ import { acceptMailerEvent } from "./emails.ts";
 import { getLoginOptions } from "./identity/identity-routes.ts";
 import { completeInstallation } from "./installations.ts";
 import { respondToInvitation } from "./invitations/invitation-responses.ts";
-import { recipientPage } from "./recipient-pages/recipient-pages.ts";
+import { handleRecipientPage } from "./recipient-pages/recipient-pages.ts";
 import { createJsonResponse } from "./response.ts";
 import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
 
@@ -22,12 +22,16 @@ import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
  * Unknown paths of the contract API, in any version (DECISIONS.md, C24), and of the storage are 404. So is the control
  * plane, which only the router's listener serves.
  */
-const ownPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
+const servedPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
-type Answer = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
+type InboxResponder = (
+  request: ReceivedRequest,
+  context: ClusterContext,
+  finding: ReportFinding,
+) => Promise<Passthrough>;
 
-/** Actions of an emulated cluster for forwarded requests, by method and path. */
-const known = lookupTable<Answer>({
+/** Handlers of an emulated cluster for forwarded requests, by method and path. */
+const known = lookupTable<InboxResponder>({
   "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
     const { captcha } = await store.read(readApps);
     const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
@@ -43,36 +47,41 @@ const known = lookupTable<Answer>({
 
 const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth|router\/v1\/oauth2\.0)\//;
 
-/** Tokens and keys. Signing is loaded late: few runs of an emulator need it. */
-async function identityAnswer(request: ReceivedRequest, path: string, world: ClusterContext, finding: ReportFinding) {
+/** Tokens and keys. Signing is loaded on demand, because few runs of an emulator need it. */
+async function respondAsIdentity(
+  request: ReceivedRequest,
+  path: string,
+  context: ClusterContext,
+  finding: ReportFinding,
+) {
   if (!identityPath.test(path)) return undefined;
   const { identityRoutes } = await import("./identity/identity-routes.ts");
-  return identityRoutes[`${request.method} ${path}`]?.(request, world, finding);
+  return identityRoutes[`${request.method} ${path}`]?.(request, context, finding);
 }
 
 /**
- * Answers what the router forwards to an emulated cluster: by the seed's script, else as the cluster would, else
- * with an echo, or nothing under `--strict=paths` (DECISIONS.md, R38). Everything is noted in the inbox.
+ * Responds to forwarded requests as an emulated cluster: with the seed's script, otherwise as the cluster would,
+ * otherwise with an echo, or 404 with `--strict=paths` (DECISIONS.md, R38). All requests are logged in the inbox.
  */
 export const createForwardedHandler =
   (cluster: ClusterContext, inbox: Inbox) =>
   async (request: ReceivedRequest, finding: ReportFinding): Promise<Passthrough | undefined> => {
-    const world = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
-    // A person's browser, not something forwarded: it leaves no row in the inbox.
-    const page = await recipientPage(request, world, finding);
+    const context = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
+    // A request of a person's browser that was not forwarded, so it is not in the inbox.
+    const page = await handleRecipientPage(request, context, finding);
     if (page) return page;
     const { path } = parseRequestTarget(request.target);
     const answer =
-      (await scripted(request, path, world)) ??
-      (await known[`${request.method} ${path}`]?.(request, world, finding)) ??
-      (await respondToChat(request, path, world, finding)) ??
-      (await respondToInvitation(request, world)) ??
-      (await completeInstallation(request, world, finding)) ??
-      (await identityAnswer(request, path, world, finding));
-    if (!answer && ownPaths.test(path)) return notBuilt(path);
-    const given = answer ?? echo(request, world, finding);
+      (await respondAsScripted(request, path, context)) ??
+      (await known[`${request.method} ${path}`]?.(request, context, finding)) ??
+      (await respondToChat(request, path, context, finding)) ??
+      (await respondToInvitation(request, context)) ??
+      (await completeInstallation(request, context, finding)) ??
+      (await respondAsIdentity(request, path, context, finding));
+    if (!answer && servedPaths.test(path)) return respondUnemulated(path);
+    const given = answer ?? respondWithEcho(request, context, finding);
     inbox.add({
-      at: world.clock.now(),
+      at: context.clock.now(),
       method: request.method,
       target: request.target,
       rawHeaders: request.rawHeaders,
@@ -82,15 +91,19 @@ export const createForwardedHandler =
     return given;
   };
 
-function echo({ method, target }: ReceivedRequest, { cluster, settings }: ClusterContext, finding: ReportFinding) {
+function respondWithEcho(
+  { method, target }: ReceivedRequest,
+  { cluster, settings }: ClusterContext,
+  finding: ReportFinding,
+) {
   if (settings.strict.has("paths")) return undefined;
   finding("unknown-path", "answered with an echo; the real cluster may not have this path");
   // As it was sent.
   return createJsonResponse(200, { cluster_id: cluster.id, method, path: target.split("?", 1)[0] });
 }
 
-/** A public route that the emulator does not have; undefined if the service has none either. */
-function notBuilt(path: string): Passthrough | undefined {
+/** A public route that the emulator does not have; undefined if the service does not have it either. */
+function respondUnemulated(path: string): Passthrough | undefined {
   const route = findUnemulatedRoute(path);
   if (route === undefined) return undefined;
   const message = `The emulator does not have this route (${route.about}). The service has it, but these facts are not public: ${route.missing}.`;
@@ -98,9 +111,9 @@ function notBuilt(path: string): Passthrough | undefined {
   return createJsonResponse(501, { error: { code: "not_built", message, hint } });
 }
 
-async function scripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterContext) {
+async function respondAsScripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterContext) {
   const { answers } = await store.read(readApps);
-  // A seed may spell it as it is sent, or as it reads.
+  // A seed may contain the encoded or the decoded path.
   const isAt = (given: string) => given === path || parseRequestTarget(given).path === path;
   const found = answers.find(
     (each) => each.method === method && (each.cluster_id ?? cluster.id) === cluster.id && isAt(each.path),
@@ -121,28 +134,28 @@ export interface InboxRow {
 }
 
 /**
- * A row as it is stored: its headers and its body as a string each. Dozens of small strings would hold three times as
- * much, and the bytes of a body all that came with them in one piece.
+ * A stored row, with its headers and its body as one string each. Dozens of small strings would take three times as
+ * much memory, and a slice of the body would retain the whole chunk.
  */
 interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
-  /** Name and value by turns, a line each: no header holds the end of one. */
+  /** Alternating names and values, one per line, because no header contains a line end. */
   readonly head: string;
-  /** A character for each byte. */
+  /** One character for each byte. */
   readonly body: string;
 }
 
 /** Estimated size of a row without its strings. */
 const rowBytes = 120;
 
-/** Requests that the router forwarded to one emulated cluster: in memory, the oldest dropped first. */
+/** Requests that the router forwarded to one emulated cluster, in memory. The oldest are dropped first. */
 export class Inbox {
-  readonly #kept: ByteBoundedLog<PackedRow>;
+  readonly #log: ByteBoundedLog<PackedRow>;
   readonly #hideSecrets: (text: string) => string;
   #lastId = 0;
 
   /** `hideSecrets`: redacts secrets that readers of the inbox may not see. */
   constructor(maxBytes: number, hideSecrets = (text: string) => text) {
-    this.#kept = new ByteBoundedLog(maxBytes);
+    this.#log = new ByteBoundedLog(maxBytes);
     this.#hideSecrets = hideSecrets;
   }
 
@@ -155,26 +168,26 @@ export class Inbox {
       head: rawHeaders.map(this.#hideSecrets).join("\n"),
       body: this.#hideSecrets(body.toString("latin1")),
     };
-    this.#kept.add(
+    this.#log.add(
       row,
       rowBytes + estimateStringBytes(row.target) + estimateStringBytes(row.head) + estimateStringBytes(row.body),
     );
   }
 
   get amount(): BufferUsage {
-    return this.#kept.amount;
+    return this.#log.amount;
   }
 
   /** Oldest first. */
   list(): readonly InboxRow[] {
-    return this.#kept
+    return this.#log
       .list()
       .map(({ head, body, ...rest }) => ({ ...rest, rawHeaders: head.split("\n"), body: Buffer.from(body, "latin1") }));
   }
 
-  /** Ids begin again from 1. */
+  /** Ids start again from 1. */
   clear(): void {
-    this.#kept.clear();
+    this.#log.clear();
     this.#lastId = 0;
   }
 }

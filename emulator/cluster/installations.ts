@@ -13,8 +13,8 @@ import { scheduleReport } from "./reports/report.ts";
 import { createJsonResponse, readOAuthParameters } from "./response.ts";
 
 /**
- * Begins an installation. Its state names the cluster if the router reads it; the state of chat_a does not, since its
- * redirects go to all clusters of a destination (the specification, oauth_redirect).
+ * Starts an installation. Its state names the cluster if the router reads it. The state of chat_a does not, because its
+ * redirects go to all clusters of a destination (specification, oauth_redirect).
  */
 export async function beginInstallation(
   tx: Transaction,
@@ -42,8 +42,8 @@ const chatARedirect = /^\/router\/v1\/integrations\/destinations\/[^/]+\/chat_a\
 const providerRedirect = /^\/router\/v1\/oauth2\.0\/external\/([^/]+)\/redirect$/;
 
 /**
- * Answers the redirect at the end of an installation that this cluster began, once; undefined for any other request. A
- * state that it did not issue is 404, so that of several clusters the one that issued it is heard, whatever it answers.
+ * Handles the redirect at the end of an installation that this cluster started, once; undefined for any other request.
+ * An unknown state gets a 404, so that the response of the issuing cluster is used, whatever it is.
  */
 export async function completeInstallation(
   request: ReceivedRequest,
@@ -59,34 +59,34 @@ export async function completeInstallation(
     return createJsonResponse(status, { detail });
   };
   return store.transaction("installations.redirect", async (tx) => {
-    const [begun] = await tx.list(installations, { by: "state", equals: state, limit: 1 });
-    if (begun?.cluster_id !== cluster.id || begun.app !== app || begun.status !== "PENDING") {
+    const [installation] = await tx.list(installations, { by: "state", equals: state, limit: 1 });
+    if (installation?.cluster_id !== cluster.id || installation.app !== app || installation.status !== "PENDING") {
       return refuse(404, "Unknown or used state");
     }
     const ended_at = clock.now();
     if (error !== undefined) {
-      tx.put(installations, { ...begun, status: "REFUSED", ended_at });
+      tx.put(installations, { ...installation, status: "REFUSED", ended_at });
       return refuse(400, `The installation was denied: ${error}`);
     }
     const account = await redeemProviderCode(tx, app, code);
     if (!account) return refuse(400, "Unknown or used code");
-    tx.put(installations, { ...begun, status: "INSTALLED", account, ended_at });
-    // The router need not find the owner of a provider's account: nothing comes from there.
-    if (app === "chat_a") scheduleReport(tx, "report-installation", begun.id, ended_at);
-    return createJsonResponse(200, { cluster_id: cluster.id, workspace_id: begun.workspace_id, app, account });
+    tx.put(installations, { ...installation, status: "INSTALLED", account, ended_at });
+    // The router does not need the owner of a provider's account, because providers send no requests.
+    if (app === "chat_a") scheduleReport(tx, "report-installation", installation.id, ended_at);
+    return createJsonResponse(200, { cluster_id: cluster.id, workspace_id: installation.workspace_id, app, account });
   });
 }
 
 /**
- * The installation of a connected app in a workspace: begun at the cluster, which issues a state, and ended by the
- * redirect that brings the state back (DECISIONS.md, R21, R26).
+ * The installation of a connected app in a workspace. The cluster issues a state, and the redirect that returns it
+ * completes the installation (DECISIONS.md, R21, R26).
  */
 export const Installation = z.strictObject({
   id: z.int(),
   app: z.enum(installableApps),
   cluster_id: z.string(),
   workspace_id: z.int(),
-  /** Good for one redirect. */
+  /** Valid for one redirect. */
   state: z.string(),
   status: z.enum(["PENDING", "INSTALLED", "REFUSED"]),
   /** The team of chat_a, or the account at a provider; null until it is installed. */

@@ -23,7 +23,7 @@ export const createPageResponse = (status: number, { text, headers }: HtmlPage):
     Buffer.from(text),
   );
 
-/** A redirect; the location holds nothing but characters of a URI, so it cannot end the header. */
+/** A redirect. The location only contains URI characters, so it cannot inject headers. */
 export const redirect = (location: string, headers: Headers = {}): Passthrough =>
   new Passthrough(302, Object.entries({ location, "cache-control": "no-store", ...headers }).flat(), Buffer.alloc(0));
 
@@ -36,7 +36,7 @@ export const createOAuthError = (
 ): Passthrough =>
   createJsonResponse(status, { error, error_description: description }, { "cache-control": "no-store", ...headers });
 
-/** Shape C as it grows: fields, rows keyed by index, messages (DECISIONS.md, F4). */
+/** Shape C while it is built: fields, rows keyed by index, messages (DECISIONS.md, F4). */
 export type FieldProblems = { [field: string]: readonly string[] | FieldProblems };
 
 /** Collects the problems of the fields of a body, so that one response lists all of them. */
@@ -57,7 +57,7 @@ export class Problems {
     for (const [key, messages] of Object.entries(problems ?? {})) this.add([...path, key], ...messages);
   }
 
-  /** Undefined: nothing was wrong. */
+  /** Undefined: there was no problem. */
   get found(): FieldProblems | undefined {
     return Object.keys(this.#found).length > 0 ? this.#found : undefined;
   }
@@ -74,13 +74,13 @@ interface Page<Row> extends Paging {
   readonly results: Row[];
 }
 
-/** A page of rows that are at hand. */
+/** A page of rows in memory. */
 export function paginateList<Row>(rows: readonly Row[], { page, limit }: Paging): Page<Row> {
   const start = (page - 1) * limit;
   return { page, limit, total_results: rows.length, results: rows.slice(start, start + limit) };
 }
 
-/** A page of a slice of a collection, of which only that page is read. */
+/** A page of a slice of a collection. Only that page is read. */
 export async function paginateSlice<Row extends object, Index extends string>(
   view: View,
   from: Rows<Row, Index>,
@@ -97,26 +97,29 @@ export async function paginateSlice<Row extends object, Index extends string>(
 
 export type OAuthParameters = Readonly<Record<string, string>>;
 
-/** The parameters of an OAuth request: in the query of a GET, else in a form or a JSON object (DECISIONS.md, R5). */
+/**
+ * The parameters of an OAuth request: from the query of a GET, otherwise from a form or a JSON object (DECISIONS.md,
+ * R5).
+ */
 export function readOAuthParameters(request: ReceivedRequest): OAuthParameters {
   if (request.method === "GET") {
     const query = queryOf(request.target);
-    return exceedsFieldLimit(query) ? {} : nonEmpty([...new URLSearchParams(query)]);
+    return exceedsFieldLimit(query) ? {} : dropEmpty([...new URLSearchParams(query)]);
   }
   const form = parseForm(request);
-  return nonEmpty(form ? [...form] : Object.entries(parseJsonObject(request.body) ?? {}));
+  return dropEmpty(form ? [...form] : Object.entries(parseJsonObject(request.body) ?? {}));
 }
 
-/** A parameter that came more than once in the query of a GET, else in a form; undefined: none. */
+/** A repeated parameter in the query of a GET, otherwise in a form; undefined: none. */
 export function findRepeatedParameter(request: ReceivedRequest): string | undefined {
   const sent = request.method === "GET" ? queryOf(request.target) : parseForm(request)?.toString();
   return sent === undefined || exceedsFieldLimit(sent) ? undefined : findRepeatedField(parseFields(sent));
 }
 
-export const repeatedParameterMessage = (name: string): string => `${name} is repeated`;
+export const formatRepeatedParameter = (name: string): string => `${name} is repeated`;
 
-/** An empty parameter counts as absent (RFC 6749, 3.1). */
-function nonEmpty(pairs: readonly (readonly [string, unknown])[]): OAuthParameters {
+/** An empty parameter counts as missing (RFC 6749, 3.1). */
+function dropEmpty(pairs: readonly (readonly [string, unknown])[]): OAuthParameters {
   const found: Record<string, string> = Object.create(null);
   for (const [name, value] of pairs) if (typeof value === "string" && value !== "") found[name] = value;
   return found;

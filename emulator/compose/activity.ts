@@ -1,7 +1,7 @@
 import { redactText } from "../../src/api/secrets.ts";
-import { isoMillis, type WallClock } from "../../src/base/clock.ts";
+import { toIsoMillis, type WallClock } from "../../src/base/clock.ts";
 import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
-import { compositeIds } from "../cluster/contracts/rows.ts";
+import { readCompositeIds } from "../cluster/contracts/rows.ts";
 import { redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 import type { EmulatorEvent } from "../published.d.ts";
@@ -70,7 +70,7 @@ export function watchActivity(
     waiting = [];
     dropped = 0;
     const told = batch.flatMap((one) => ("delivery" in one ? [one.delivery.delivery] : []));
-    const found = told.length === 0 ? [] : await store.read((view) => compositeIds(view, told));
+    const found = told.length === 0 ? [] : await store.read((view) => readCompositeIds(view, told));
     const composites = new Map(told.map((delivery, i) => [delivery, found[i] ?? null]));
     const events = batch.map((one) => eventOf(one, composites));
     if (events.length > 0) await tell(count === 0 ? events : [...events, { event: "dropped", count }]);
@@ -100,15 +100,15 @@ export function watchActivity(
 }
 
 function eventOf(one: Waiting, composites: ReadonlyMap<Delivery, string | null>): EmulatorEvent {
-  if ("state" in one) return { event: "state", at: isoMillis(one.state) };
+  if ("state" in one) return { event: "state", at: toIsoMillis(one.state) };
   if ("request" in one) return requestEvent(one.request);
   if ("delivery" in one) return deliveryEvent(one.delivery, composites.get(one.delivery.delivery) ?? null);
-  return { event: "clock", from: isoMillis(one.move.from), to: isoMillis(one.move.to) };
+  return { event: "clock", from: toIsoMillis(one.move.from), to: toIsoMillis(one.move.to) };
 }
 
 const requestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): EmulatorEvent => ({
   event: "request",
-  at: isoMillis(at),
+  at: toIsoMillis(at),
   listener: entry.listener,
   service: entry.service,
   operation: entry.operation ?? null,
@@ -126,7 +126,7 @@ const deliveryEvent = (
   composite_id: string | null,
 ): EmulatorEvent => ({
   event: "delivery",
-  at: isoMillis(at),
+  at: toIsoMillis(at),
   delivery_id: delivery.id,
   webhook_id: delivery.webhook_id,
   activity: delivery.activity,
@@ -137,6 +137,6 @@ const deliveryEvent = (
   error: attempt && "error" in attempt.posted ? redactText(attempt.posted.error.code) : null,
   duration_ms: attempt ? attempt.durationMs : null,
   outcome: delivery.outcome,
-  next_attempt_at: delivery.next_attempt_at === null ? null : isoMillis(delivery.next_attempt_at),
+  next_attempt_at: delivery.next_attempt_at === null ? null : toIsoMillis(delivery.next_attempt_at),
   webhook_disabled: disabled,
 });

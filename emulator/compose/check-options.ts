@@ -3,7 +3,7 @@ import { dictionary, retrySchedule } from "../../src/api/shapes.ts";
 import { strictChecks } from "../../src/api/strict-checks.ts";
 import { webhookJsonForms } from "../../src/base/json.ts";
 import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
-import { didYouMean } from "../../src/base/text.ts";
+import { formatSuggestion } from "../../src/base/text.ts";
 import { hostForms, isHostPattern, suggestHostPattern } from "../../src/base/urls.ts";
 import { optionalWebhookSchemeNames } from "../../src/schemes/webhook-schemes.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
@@ -58,7 +58,7 @@ const shape = {
   strict: a<Iterable<string>>(isIterable, "must be a list of names").transform((names, context) => {
     for (const name of names) {
       if (!(strictChecks as readonly string[]).includes(name))
-        context.addIssue(`unknown strict check "${name}". ${didYouMean(name, strictChecks)}`);
+        context.addIssue(`unknown strict check "${name}". ${formatSuggestion(name, strictChecks)}`);
     }
     return names;
   }),
@@ -121,7 +121,7 @@ function describeIssue(issue: z.core.$ZodIssue): string[] {
   if (issue.code !== "unrecognized_keys")
     return [`${path.join(".")}${message.startsWith("must ") ? "" : ":"} ${message}`];
   const known = Object.keys(issue.path[0] === "clock" ? shape.clock.shape : shape);
-  return issue.keys.map((key) => `unknown option "${[...issue.path, key].join(".")}". ${didYouMean(key, known)}`);
+  return issue.keys.map((key) => `unknown option "${[...issue.path, key].join(".")}". ${formatSuggestion(key, known)}`);
 }
 
 function isVariables(value: unknown): boolean {

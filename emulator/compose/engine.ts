@@ -8,10 +8,10 @@ import type { Observer } from "../../src/verify/observed/apply.ts";
 import { Runner } from "../clock/runner.ts";
 import { dueSortKeyEnd, schedule } from "../clock/schedule.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
-import { contractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
+import { createContractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { createRouterClient, isReport } from "../cluster/reports/report.ts";
 import { reportJobHandlers } from "../cluster/reports/report-contents.ts";
-import { type Faults, outgoingFaults } from "../faults/faults.ts";
+import { type Faults, interceptOutgoing } from "../faults/faults.ts";
 import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import { createForwarder, type Forwarder } from "../http/outgoing/forward.ts";
 import { createCollector, createWebhookSender } from "../http/outgoing/webhook-sender.ts";
@@ -23,7 +23,7 @@ import type { Store } from "../store/port.ts";
 import { exportTraces, type TraceExport } from "../trace/export.ts";
 import { deliveryJobHandlers } from "../webhooks/deliver.ts";
 import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
-import { receiverRules, type Settings } from "../world/settings.ts";
+import { getReceiverRules, type Settings } from "../world/settings.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
 
 interface Setup {
@@ -59,7 +59,7 @@ export function startEngine(setup: Setup): Engine {
   closing.push(() => forwarder.close());
   const outgoing = createWebhookSender({
     wall,
-    ...receiverRules(settings),
+    ...getReceiverRules(settings),
     connectTimeoutMs: settings.webhookConnectTimeoutMs,
     responseTimeoutMs: settings.webhookResponseTimeoutMs,
   });
@@ -76,14 +76,14 @@ export function startEngine(setup: Setup): Engine {
     causeRow: setup.causeRow,
     deterministic,
     handlers: {
-      ...contractJobHandlers({ clock, settings }),
+      ...createContractJobHandlers({ clock, settings }),
       ...reportJobHandlers({ clock, wall, deterministic, line, giveUp: log }),
       ...deliveryJobHandlers({
         clock,
         wall,
         settings,
         outgoing,
-        intervene: outgoingFaults(faults),
+        intervene: interceptOutgoing(faults),
         news: setup.deliveries,
       }),
     },
@@ -138,17 +138,17 @@ export function createTraceExport(
   { otel, deterministic = false }: EmulatorOptions,
   { store, wall, requestLog, log }: Sources,
 ): TraceExport | undefined {
-  const { settings, notes } = readOtelSettings(otel ?? {}, emulatorResource["service.name"]);
+  const { read, notes } = readOtelSettings(otel ?? {}, emulatorResource["service.name"]);
   for (const note of notes) log(note);
-  if (!settings) return undefined;
+  if (!read) return undefined;
   return exportTraces({
     store,
     wall,
     requestLog,
     deterministic,
     log,
-    resource: settings.resource,
-    collector: createCollector({ ...settings, wall }),
+    resource: read.resource,
+    collector: createCollector({ ...read, wall }),
   });
 }
 

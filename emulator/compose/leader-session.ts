@@ -1,4 +1,4 @@
-import { randomIds } from "../../src/base/ids.ts";
+import { createRandomIds } from "../../src/base/ids.ts";
 import { defaultSchema } from "../../src/base/postgres-url.ts";
 import type { Runner } from "../clock/runner.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
@@ -6,10 +6,10 @@ import { Inbox } from "../cluster/inbox.ts";
 import { PdfReader } from "../cluster/pdf/reader.ts";
 import { isReport } from "../cluster/reports/report.ts";
 import { hasAccount } from "../cluster/workspace/accounts.ts";
-import { controlTokenMask } from "../control/access/credentials.ts";
+import { createTokenMask } from "../control/access/credentials.ts";
 import { Sessions } from "../control/console/sessions.ts";
 import { Feed } from "../control/events/feed.ts";
-import { Faults, incomingFaults } from "../faults/faults.ts";
+import { Faults, findIncomingFault } from "../faults/faults.ts";
 import type { RunningCluster } from "../published.d.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
 import { allowsBrowserApp } from "../router/oidc/discovery.ts";
@@ -22,7 +22,7 @@ import { Snapshots } from "../travel/snapshots.ts";
 import { observeWebhooks } from "../webhooks/deliveries.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { ControlTokens, dropTokens } from "../world/control-tokens.ts";
-import { renewableIds } from "../world/provider.ts";
+import { createRenewableIds } from "../world/provider.ts";
 import { CleanupStack } from "./cleanup-stack.ts";
 import { createTraceExport, flushReports, startEngine } from "./engine.ts";
 import { consoleReader, toReachableUrl } from "./listeners.ts";
@@ -33,7 +33,7 @@ import { leaderAddress } from "./standby.ts";
 import { collections } from "./state/collections.ts";
 import { createSeedWriter, formatStaleTimeWarning } from "./state/initial-state.ts";
 import { type DatabaseOptions, openState, watchFiles } from "./state/open-state.ts";
-import { standardSet } from "./state/seed.ts";
+import { getStandardSet } from "./state/seed.ts";
 import type { StateSource } from "./state-source.ts";
 
 /** How a term begins. */
@@ -96,7 +96,7 @@ async function open(
   const { origin } = beginning;
   const givenUp = new AbortController();
   const closeSignal = AbortSignal.any([context.closeSignal, givenUp.signal]);
-  const ids = renewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
+  const ids = createRenewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
   let now: (() => number) | undefined;
   const state = await openState({
     file,
@@ -106,7 +106,7 @@ async function open(
     wall,
     report: log,
     origin,
-    isHeld: () => runFile.keep(),
+    isHeld: () => runFile.ensureHeld(),
     historyBytes: options.historyBytes,
     moment: () => ({ at: now?.(), ids: ids.place() }),
   });
@@ -134,8 +134,8 @@ async function open(
   if (stale !== undefined) log(stale);
 
   const faults = new Faults();
-  const sessions = new Sessions(randomIds(), wall);
-  const hideControlTokens = controlTokenMask({ token, sessions });
+  const sessions = new Sessions(createRandomIds(), wall);
+  const hideControlTokens = createTokenMask({ token, sessions });
   if (kept) faults.replaceState(kept.beside.faults);
   let opened = (_url: string) => {};
   const whenOpen = new Promise<string>((resolve) => {
@@ -154,7 +154,7 @@ async function open(
   const reported = async (cause: Cause) => {
     await runner.prioritize(cause.id, isReport);
   };
-  const faultFor = incomingFaults(faults, forwarder.isOwn);
+  const faultFor = findIncomingFault(faults, forwarder.isOwn);
   const served = { clock, faultFor, ...(settings.deterministic && { beforeAnswer: reported }) };
   const inboxes = new Map<string, Inbox>();
   const emulated = state.clusters.filter(({ external_url }) => external_url === null);
@@ -169,7 +169,7 @@ async function open(
     ...world,
     clusters,
     forwarder,
-    inSeedOrder: () => settings.deterministic || clock.mode === "manual",
+    isInSeedOrder: () => settings.deterministic || clock.mode === "manual",
     hasAccount,
     hideControlTokens,
     issuerKeys: new IssuerKeys({ wall, forwarder, settings }),
@@ -177,10 +177,10 @@ async function open(
   const ourRouter = toReachableUrl(routerUrl, options.host);
   const instance = {
     id: instanceId,
-    readiness: () => ({ ...aboutItself, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
+    getReadiness: () => ({ ...aboutItself, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
     process: context.process,
-    formKey: randomIds().bytes(32),
-    beginning: () => createSeedWriter({ store, seed, ids, settings, clock, at: beginsAt ?? wall.now() }),
+    formKey: createRandomIds().bytes(32),
+    loadInitialState: () => createSeedWriter({ store, seed, ids, settings, clock, at: beginsAt ?? wall.now() }),
     stop: context.stop,
   };
   const snapshots = new Snapshots({
@@ -202,7 +202,7 @@ async function open(
     blobs,
     snapshots,
     spans,
-    standardSet,
+    getStandardSet,
     clusters,
     runner,
     requestLog,
@@ -216,11 +216,11 @@ async function open(
     observedClaims: context.observer?.observations.seen,
   };
   const told = clusters.map(({ id, url }) => ({ id, url }));
-  await runFile.tell({ clusters: told, token });
+  await runFile.update({ clusters: told, token });
   closing.push(() => listeners.leave(front));
   front.open({ ...served, allowsOrigin: allowsBrowserApp(router), parts: routerParts({ router, control }, token) });
   if (standby && leadership) {
-    const key = randomIds().token(32);
+    const key = createRandomIds().token(32);
     const address = leaderAddress({ router_url: ourRouter, key }, options.host, state.clusters, clusters);
     await standby.lead(address, token);
     await leadership.publishAddress(address).catch((cause) => {
@@ -254,7 +254,10 @@ async function open(
     const cluster = { ...rest, url, reachedAt, external: false };
     const inbox = new Inbox(settings.inboxBytes, hideControlTokens);
     inboxes.set(cluster.id, inbox);
-    listener.open({ ...served, ...clusterParts({ ...world, blobs, cluster, pdfs, standardSet }, inbox) });
+    listener.open({
+      ...served,
+      ...clusterParts({ ...world, blobs, cluster, pdfs, getStandardSet }, inbox),
+    });
     return cluster;
   }
 
@@ -262,7 +265,7 @@ async function open(
   function inDatabase(url: string): DatabaseOptions {
     // A name for each term: a late statement of the one before is not taken for one of this.
     const candidate = {
-      instance: randomIds().uuid(),
+      instance: createRandomIds().uuid(),
       address: null,
       token: options.token,
       newToken: () => beginning.token,

@@ -2,8 +2,8 @@ import { registry } from "../../src/api/registry.ts";
 import type { ClusterContext } from "../cluster/context.ts";
 import { contractApiHandlers, storageHandlers } from "../cluster/handlers.ts";
 import { createForwardedHandler, type Inbox } from "../cluster/inbox.ts";
-import { apiKeyAuthenticator } from "../cluster/workspace/credentials.ts";
-import { controlAuthenticators } from "../control/access/credentials.ts";
+import { createApiKeyAuthenticator } from "../cluster/workspace/credentials.ts";
+import { createAuthenticators } from "../control/access/credentials.ts";
 import { guardHandlers } from "../control/access/guard-handlers.ts";
 import type { ControlContext } from "../control/context.ts";
 import { controlHandlers } from "../control/handlers.ts";
@@ -16,7 +16,7 @@ import { routerAuthenticators } from "../router/credentials.ts";
 import { routerHandlers } from "../router/handlers.ts";
 import type { Store } from "../store/port.ts";
 import type { Cluster } from "../world/clusters.ts";
-import { firstWorkspace } from "../world/workspaces.ts";
+import { getFirstWorkspace } from "../world/workspaces.ts";
 
 const of = (service: "contracts" | "storage") => registry.filter((operation) => operation.service.name === service);
 
@@ -26,7 +26,7 @@ export const clusterParts = (world: ClusterContext, inbox: Inbox): Pick<ServedPa
     createPart({
       operations: of("contracts"),
       handlers: contractApiHandlers,
-      authenticate: { "api-key": apiKeyAuthenticator(world) },
+      authenticate: { "api-key": createApiKeyAuthenticator(world) },
       world,
     }),
     createPart({ operations: of("storage"), handlers: storageHandlers, world }),
@@ -39,7 +39,7 @@ export async function toRunningCluster(
   store: Store,
   { id, reachedAt, key, external }: Cluster,
 ): Promise<RunningCluster> {
-  const first = await store.read((view) => firstWorkspace(view, id));
+  const first = await store.read((view) => getFirstWorkspace(view, id));
   return {
     id,
     url: reachedAt,
@@ -74,7 +74,7 @@ export const routerParts = (
   createPart({
     operations: routerPartsOf("emulator"),
     handlers: control,
-    authenticate: controlAuthenticators({ token, tokens: worlds.control.tokens, sessions: worlds.control.sessions }),
+    authenticate: createAuthenticators({ token, tokens: worlds.control.tokens, sessions: worlds.control.sessions }),
     world: worlds.control,
   }),
 ];

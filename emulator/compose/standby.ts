@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import { registry } from "../../src/api/registry.ts";
-import { constantTimeEqual } from "../../src/base/hmac.ts";
-import { fieldsOf } from "../../src/base/object.ts";
+import { isEqualInConstantTime } from "../../src/base/hmac.ts";
+import { toFields } from "../../src/base/object.ts";
 import { describeProcess } from "../control/lifecycle.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import type { Standby } from "../http/listener.ts";
@@ -88,7 +88,7 @@ export class HotStandby {
 
   /** Accepts what is known of the leader; null: there is no leader, or its address is not known yet. */
   readonly seen = (address: unknown, token: string | null): void => {
-    const { router_url, key, clusters } = fieldsOf(address);
+    const { router_url, key, clusters } = toFields(address);
     const isKnown = typeof router_url === "string" && typeof key === "string" && Array.isArray(clusters);
     this.#leader = isKnown ? (address as LeaderAddress) : undefined;
     this.#token = token ?? undefined;
@@ -170,7 +170,7 @@ export class HotStandby {
 
   #handleStop(request: IncomingMessage, response: ServerResponse): boolean {
     if (request.method !== "POST" || request.url !== "/_emulator/stop" || this.#token === undefined) return false;
-    if (!constantTimeEqual(request.headers.authorization ?? "", `Bearer ${this.#token}`)) return false;
+    if (!isEqualInConstantTime(request.headers.authorization ?? "", `Bearer ${this.#token}`)) return false;
     response.writeHead(202, [...noSniffHeader, "content-length", "0", "connection", "close"]).end();
     this.#options.stop();
     return true;

@@ -3,7 +3,7 @@ import { devNull } from "node:os";
 import { dirname } from "node:path";
 import { redactText } from "../../src/api/secrets.ts";
 import { systemWallClock, type WallClock } from "../../src/base/clock.ts";
-import { randomIds } from "../../src/base/ids.ts";
+import { createRandomIds } from "../../src/base/ids.ts";
 import { pollEvery } from "../../src/base/timing.ts";
 import { openFilesRemedies } from "../../src/files/disk.ts";
 import { fingerprintMachine } from "../../src/files/machine.ts";
@@ -68,8 +68,8 @@ async function begin(
 ): Promise<Emulator> {
   const log = (line: string) => options.log?.(redactText(line));
   const wall = systemWallClock;
-  const instanceId = randomIds().uuid();
-  const token = options.token ?? randomIds().token(32);
+  const instanceId = createRandomIds().uuid();
+  const token = options.token ?? createRandomIds().token(32);
   const file = options.ephemeral ? undefined : options.file;
   // The router's own address, which the other settings name, is known once it listens.
   const asGiven = createSettings(options, "");
@@ -112,8 +112,8 @@ async function begin(
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   const runFile: ClaimedRunFile = {
     ...claimed,
-    async keep() {
-      const isHeld = await claimed.keep();
+    async ensureHeld() {
+      const isHeld = await claimed.ensureHeld();
       // Removing the folder removes the note in it as well.
       if (isHeld && isOwnFolder && !(await hasOriginMarker(dirname(file))))
         await writeOriginMarker(dirname(file)).catch(() => {});
@@ -166,7 +166,7 @@ async function begin(
 
   /** Until this process leads it forwards what comes. */
   function standsBy(leader: string, shared: string): void {
-    void runFile.tell({ clusters: [], token: shared });
+    void runFile.update({ clusters: [], token: shared });
     options.onLeaderChange?.({ routerUrl, leader });
   }
 

@@ -6,13 +6,13 @@ import { snapshotNameAt } from "../store/file/file-snapshot-store.ts";
 import { readStoredState } from "../store/file/stored-state.ts";
 import { openMemoryStore } from "../store/memory-store.ts";
 import { type LoadedState, StateFormatError, type Store } from "../store/port.ts";
-import { Head } from "../travel/snapshots.ts";
+import { SnapshotHead } from "../travel/snapshots.ts";
 import { collections } from "./state/collections.ts";
 
 /** Contents that an emulator begins with instead of a seed. */
 export interface StateSource {
   /** Its state, in memory, and what a snapshot says next to it. Fails with StateFormatError. */
-  load(wall: WallClock): Promise<{ readonly store: Store; readonly kept: Head | undefined }>;
+  load(wall: WallClock): Promise<{ readonly store: Store; readonly kept: SnapshotHead | undefined }>;
   /** Folder of the uploads that it names. */
   readonly uploads: Pick<Blobs, "open">;
 }
@@ -39,4 +39,4 @@ export const openFileSource = (path: string): StateSource => ({
   uploads: readBlobs(join(snapshotNameAt(path) === undefined ? dirname(path) : dirname(dirname(path)), "files")),
 });
 
-const begun = ({ store, head }: LoadedState) => ({ store, kept: Head.safeParse(head).data });
+const begun = ({ store, head }: LoadedState) => ({ store, kept: SnapshotHead.safeParse(head).data });

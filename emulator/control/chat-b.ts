@@ -1,16 +1,16 @@
 import { generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import { calculateJwkThumbprint, importJWK, SignJWT } from "jose";
-import { seededPrivateJwk } from "../cluster/identity/signing-keys.ts";
-import { chatBKeys, publicChatBKeys, readApps } from "../world/apps.ts";
+import { deriveSeededJwk } from "../cluster/identity/signing-keys.ts";
+import { chatBKeys, listPublicChatBKeys, readApps } from "../world/apps.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const chatBIssuerHandlers = {
-  "chat-b-issuer.mint": async ({ body }, world) => {
-    const { chat_b: app } = await world.store.read(readApps);
-    if (app.openid_metadata_url !== null) world.fail("foreign-issuer", { url: app.openid_metadata_url });
-    const { kid, jwk } = await issuerKey(world);
-    const now = Math.floor(world.wall.now() / 1_000);
+  "chat-b-issuer.mint": async ({ body }, context) => {
+    const { chat_b: app } = await context.store.read(readApps);
+    if (app.openid_metadata_url !== null) context.fail("foreign-issuer", { url: app.openid_metadata_url });
+    const { kid, jwk } = await getIssuerKey(context);
+    const now = Math.floor(context.wall.now() / 1_000);
     const token = await new SignJWT({
       iss: body.issuer ?? app.issuer,
       aud: body.app_id ?? app.app_id,
@@ -31,21 +31,21 @@ export const chatBIssuerHandlers = {
     id_token_signing_alg_values_supported: ["RS256"],
   }),
 
-  "chat-b-issuer.keys": async (_, world) => {
-    await issuerKey(world);
-    return { keys: (await world.store.read(publicChatBKeys)).map((key) => ({ ...key })) };
+  "chat-b-issuer.keys": async (_, context) => {
+    await getIssuerKey(context);
+    return { keys: (await context.store.read(listPublicChatBKeys)).map((key) => ({ ...key })) };
   },
 } satisfies ControlHandlers;
 
-/** The issuer's private key: created on first use, since that takes longer than starting an emulator. */
-async function issuerKey({ store, settings }: Pick<ControlContext, "store" | "settings">) {
-  const [kept] = await store.read((view) => view.list(chatBKeys));
-  if (kept) return kept;
+/** The issuer's private key, which is created on first use because that takes longer than starting an emulator. */
+async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | "settings">) {
+  const [storedKey] = await store.read((view) => view.list(chatBKeys));
+  if (storedKey) return storedKey;
   const { app_id: appId } = (await store.read(readApps)).chat_b;
-  const jwk = settings.deterministic ? await seededPrivateJwk(`chat_b\0${appId}`) : await newPrivateJwk();
+  const jwk = settings.deterministic ? await deriveSeededJwk(`chat_b\0${appId}`) : await createPrivateJwk();
   const kid = await calculateJwkThumbprint({ ...jwk, kty: "RSA" });
   return store.transaction("make the key of chat_b", async (tx) => {
-    // Of several requests that found none, the first to arrive here decides.
+    // Of several requests that found none, the first one here wins.
     const [first] = await tx.list(chatBKeys);
     if (first) return first;
     const row = { kid, jwk: { ...jwk } as Record<string, string> };
@@ -54,7 +54,7 @@ async function issuerKey({ store, settings }: Pick<ControlContext, "store" | "se
   });
 }
 
-async function newPrivateJwk() {
+async function createPrivateJwk() {
   const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });
   return privateKey.export({ format: "jwk" });
 }

@@ -1,6 +1,6 @@
 import type { advanceClock } from "../../src/api/emulator/clock.ts";
 import type { InputOf } from "../../src/api/operation.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import {
   AdvanceTargetInPastError,
@@ -25,34 +25,34 @@ export const clockHandlers = {
 
   "clock.advance": async ({ body }, { runner, clock, request, fail }) => {
     try {
-      const { from, to, ran, next_due, ...rest } = await runner.advance(targetOf(body), request.cause);
+      const { from, to, ran, next_due, ...rest } = await runner.advance(toTarget(body), request.cause);
       return {
-        from: isoMillis(from),
-        to: isoMillis(to),
-        ran: ran.map(({ at, kind, ref, outcome }) => ({ at: isoMillis(at), kind, ref, outcome })),
-        next_due: isoOrNull(next_due),
+        from: toIsoMillis(from),
+        to: toIsoMillis(to),
+        ran: ran.map(({ at, kind, ref, outcome }) => ({ at: toIsoMillis(at), kind, ref, outcome })),
+        next_due: toIsoOrNull(next_due),
         ...rest,
       };
     } catch (error) {
       if (error instanceof AdvanceUnderWayError) fail("advance-under-way");
       if (error instanceof DeliveryUnderWayError) fail("delivery-under-way");
-      if (error instanceof AdvanceTargetInPastError) fail("not-ahead", { now: isoMillis(clock.now()) });
+      if (error instanceof AdvanceTargetInPastError) fail("not-ahead", { now: toIsoMillis(clock.now()) });
       if (error instanceof AdvanceTargetTooFarError) fail("too-far-ahead");
       throw error;
     }
   },
 } satisfies ControlHandlers;
 
-function targetOf({ by, to, next }: InputOf<typeof advanceClock>["body"]): AdvanceTargetMs {
+function toTarget({ by, to, next }: InputOf<typeof advanceClock>["body"]): AdvanceTargetMs {
   if (by !== undefined) return { by: parseDuration(by) ?? 0 };
   if (to !== undefined) return { to: Date.parse(to) };
   return next ? { next } : { untilIdle: true };
 }
 
 export const toClockRecord = ({ now, next_due, ...rest }: ClockStatus) => ({
-  now: isoMillis(now),
+  now: toIsoMillis(now),
   ...rest,
-  next_due: isoOrNull(next_due),
+  next_due: toIsoOrNull(next_due),
 });
 
-const isoOrNull = (ms: number | null): string | null => (ms === null ? null : isoMillis(ms));
+const toIsoOrNull = (ms: number | null): string | null => (ms === null ? null : toIsoMillis(ms));

@@ -22,7 +22,7 @@ import type { Sessions } from "./console/sessions.ts";
 import type { FollowableEvents } from "./events/followable-events.ts";
 import type { Counters } from "./metrics/counters.ts";
 
-/** Resources of the handlers of the control plane. */
+/** Resources for the handlers of the control plane. */
 export interface ControlContext extends HandlerContext {
   readonly settings: Settings;
   readonly blobs: Blobs;
@@ -36,35 +36,35 @@ export interface ControlContext extends HandlerContext {
   /** Requests that were forwarded to each emulated cluster, by its id. */
   readonly inboxes: ReadonlyMap<string, Inbox>;
   readonly snapshots: Snapshots;
-  /** Undefined: no spans are sent anywhere. */
+  /** Undefined: spans are not exported. */
   readonly spans: TraceExport | undefined;
   readonly instance: Instance;
   /** Contents of a new workspace. */
-  standardSet(): StandardSet;
+  getStandardSet(): StandardSet;
   readonly sessions: Sessions;
   readonly tokens: ControlTokens;
   readonly feed: FollowableEvents;
   readonly readConsole: ReadConsole;
-  /** Undefined: the emulator observes no recorded service. */
+  /** Undefined: there are no observations of a recorded service. */
   readonly observedClaims: ObservedClaims | undefined;
 }
 
-/** This emulator, as something that can be started and stopped. */
+/** The running emulator instance. */
 export interface Instance {
   readonly id: string;
   /** Identity of this process, and its role among those that share its store. */
-  readiness(): Readiness;
-  /** The process, as programs of its own machine may know it. */
+  getReadiness(): Readiness;
+  /** Details of the process for programs on the same machine. */
   readonly process: NonNullable<Liveness["process"]>;
   /** Key that signs the forms of its pages; new at each start. */
   readonly formKey: Uint8Array;
   /** Writes the seed into an empty state, with the same keys and secrets as at the start. */
-  beginning(): Promise<(tx: Transaction) => void>;
-  /** Ends the emulator, once the response under way is sent. */
+  loadInitialState(): Promise<(tx: Transaction) => void>;
+  /** Stops the emulator after the current response is sent. */
   stop(): void;
 }
 
-/** Handlers of operations of the control plane; the type of the combined table proves that every one exists. */
+/** Handlers for the operations of the control plane. The type of the combined table ensures that none is missing. */
 export type ControlHandlers<W extends HandlerContext = ControlContext> = Partial<
   Handlers<IdsOf<"emulator">, W, ControlCaller>
 >;

@@ -1,16 +1,16 @@
 import type { Fail } from "../../src/api/failures.ts";
-import { constantTimeEqual, hmac } from "../../src/base/hmac.ts";
+import { computeHmac, isEqualInConstantTime } from "../../src/base/hmac.ts";
 import type { ControlContext } from "./context.ts";
 
 type CsrfContext = Pick<ControlContext, "instance">;
 
 /**
- * A value that a page puts into its form and that no other site can know: it binds the form to this emulator and to one
- * object, such as a user code (DECISIONS.md, E7).
+ * A hidden form value that other sites cannot know. It binds the form to this emulator and to one object, such as a
+ * user code (DECISIONS.md, E7).
  */
-export const csrfToken = ({ instance }: CsrfContext, about: string): string =>
-  hmac("sha256", instance.formKey, about).toString("base64url");
+export const createCsrfToken = ({ instance }: CsrfContext, about: string): string =>
+  computeHmac("sha256", instance.formKey, about).toString("base64url");
 
-export function requireCsrfToken(world: CsrfContext, about: string, given: string, fail: Fail<"stale-form">): void {
-  if (!constantTimeEqual(given, csrfToken(world, about))) fail("stale-form");
+export function requireCsrfToken(context: CsrfContext, about: string, given: string, fail: Fail<"stale-form">): void {
+  if (!isEqualInConstantTime(given, createCsrfToken(context, about))) fail("stale-form");
 }

@@ -1,10 +1,10 @@
 import type { Activity } from "../../src/api/activities.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import { formatDeliveryStatus, hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
-import { maxAttempts } from "../../src/api/webhook-retries.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { getMaxAttempts } from "../../src/api/webhook-retries.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
-import { compositeIds } from "../cluster/contracts/rows.ts";
+import { readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Attempt, type AttemptFault, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import {
@@ -21,13 +21,13 @@ import type { Settings } from "../world/settings.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { streamWhileAllowed } from "./access/access-watch.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
-import { type DeliveryEvent, deliveryEvents } from "./delivery-events.ts";
+import { type DeliveryEvent, streamDeliveryEvents } from "./delivery-events.ts";
 
 export const deliveryHandlers = {
   "deliveries.list": async ({ query }, { store, clock, settings }) => {
     await dropExpired(store, clock.now());
     const { webhook, activity, contract, outcome, limit, offset } = query;
-    const contract_id = contractNumber(contract);
+    const contract_id = toContractNumber(contract);
     return store.read(async (view) => {
       const filter = { webhook_id: webhook, activity, contract_id, outcome };
       const { items, total } = await listDeliveries(view, filter, { limit, offset });
@@ -35,14 +35,14 @@ export const deliveryHandlers = {
     });
   },
 
-  "deliveries.watch": ({ query }, world) =>
-    streamWhileAllowed(world, async (signal) =>
-      watchDeliveries(world, await deliveryEvents(world.store, world.clock, signal), query),
+  "deliveries.watch": ({ query }, context) =>
+    streamWhileAllowed(context, async (signal) =>
+      watchDeliveries(context, await streamDeliveryEvents(context.store, context.clock, signal), query),
     ),
 
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {
     await dropExpired(store, clock.now());
-    return wholeDelivery(store, params.id, settings, fail);
+    return readDelivery(store, params.id, settings, fail);
   },
 
   "deliveries.record": async ({ body: { webhook: id, activity, ...made } }, { store, clock, settings, fail }) => {
@@ -50,7 +50,7 @@ export const deliveryHandlers = {
       const webhook = (await tx.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
       return recordForeignDelivery(tx, webhook, { activity: activity as Activity, ...made }, clock.now());
     });
-    return wholeDelivery(store, recorded.id, settings, () => fail("no-such-webhook", { id }));
+    return readDelivery(store, recorded.id, settings, () => fail("no-such-webhook", { id }));
   },
 
   "deliveries.resend": async ({ params: { id } }, { store, clock, runner, settings, fail }) => {
@@ -61,13 +61,13 @@ export const deliveryHandlers = {
       return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
     });
     await made.outcome;
-    return wholeDelivery(store, id, settings, fail);
+    return readDelivery(store, id, settings, fail);
   },
 } satisfies ControlHandlers;
 
 type ScheduleSettings = Pick<Settings, "retrySchedule">;
 
-/** Deliveries as lists show them. */
+/** Deliveries in the format of lists. */
 export async function toListRecords(view: View, logged: readonly LoggedDelivery[], settings: ScheduleSettings) {
   const rows = logged.map(({ delivery }) => delivery);
   const records = await toDeliveryRecords(view, rows, settings);
@@ -87,7 +87,7 @@ async function* watchDeliveries(
   filters: Filters,
 ) {
   const { webhook, activity, contract, outcome } = filters;
-  const contract_id = contractNumber(contract);
+  const contract_id = toContractNumber(contract);
   for await (const { delivery, attempt, at } of events) {
     if (webhook !== undefined && delivery.webhook_id !== webhook) continue;
     if (activity !== undefined && delivery.activity !== activity) continue;
@@ -96,22 +96,22 @@ async function* watchDeliveries(
     const [record] = await store.read((view) => toDeliveryRecords(view, [delivery], settings));
     yield {
       ...record!,
-      at: isoMillis(at),
+      at: toIsoMillis(at),
       attempt: attempt === undefined ? null : toAttemptRecord(attempt),
     };
   }
 }
 
 /** `T-12` and `12` name the same contract (DECISIONS.md, C12). */
-const contractNumber = (id: string | undefined): number | undefined =>
+const toContractNumber = (id: string | undefined): number | undefined =>
   id === undefined ? undefined : Number(id.replace(/^[TH]-/, ""));
 
-async function wholeDelivery(store: Store, id: number, settings: Settings, fail: Fail<"no-such-delivery">) {
+async function readDelivery(store: Store, id: number, settings: Settings, fail: Fail<"no-such-delivery">) {
   const { record, headers, requestBody, attempts } = await store.read(async (view) => {
     const { delivery, ...found } =
       (await showDelivery(view, id, settings.webhookJson)) ?? fail("no-such-delivery", { id });
     const [record] = await toDeliveryRecords(view, [delivery], settings);
-    const headers = found.headers ?? (await headersOf(view, delivery, found.requestBody));
+    const headers = found.headers ?? (await readHeaders(view, delivery, found.requestBody));
     return { ...found, record: record!, headers };
   });
   return {
@@ -126,25 +126,25 @@ async function wholeDelivery(store: Store, id: number, settings: Settings, fail:
   };
 }
 
-async function headersOf(view: View, { webhook_id, workspace_id }: Delivery, body: string) {
+async function readHeaders(view: View, { webhook_id, workspace_id }: Delivery, body: string) {
   const subscription = await view.get(subscriptions, webhook_id);
   const workspace = await view.get(workspaces, workspace_id);
-  const own = Object.keys(subscription?.custom_headers ?? {}).map((name) => [name, ""]);
+  const customHeaders = Object.keys(subscription?.custom_headers ?? {}).map((name) => [name, ""]);
   return {
-    ...Object.fromEntries(own),
+    ...Object.fromEntries(customHeaders),
     "content-type": "application/json",
     ...(workspace && { [contentHashHeader]: contentHash(workspace.hmac_key, body) }),
   };
 }
 
-/** With what decides about the attempt that is planned: the state of the subscription (DECISIONS.md, C18). */
+/** Includes the state of the subscription, which decides about the planned attempt (DECISIONS.md, C18). */
 export async function toDeliveryRecords(view: View, rows: readonly Delivery[], settings: ScheduleSettings) {
   const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
   const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => webhook_id);
-  const composites = await compositeIds(view, rows);
+  const composites = await readCompositeIds(view, rows);
   return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, label, outcome, ...row }, i) => {
     const webhook_status = receivers[i]?.status ?? ("DELETED" as const);
-    const next_attempt_at = row.next_attempt_at === null ? null : isoMillis(row.next_attempt_at);
+    const next_attempt_at = row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at);
     return {
       id,
       webhook_id,
@@ -157,33 +157,33 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
       ...(label !== undefined && { label }),
       standing: formatDeliveryStatus({ outcome, webhook_status, next_attempt_at }, row.attempts),
       next_attempt_at,
-      put_off: faultRecord(row.put_off),
-      max_attempts: maxAttempts(retryScheduleOf(owners[i], settings)),
-      created_at: isoMillis(row.created_at),
+      put_off: toFaultRecord(row.put_off),
+      max_attempts: getMaxAttempts(retryScheduleOf(owners[i], settings)),
+      created_at: toIsoMillis(row.created_at),
     };
   });
 }
 
-/** An attempt as lists show it. */
+/** An attempt in the format of lists. */
 export const toAttemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms, ...row }: Attempt) => ({
   number,
   resend,
-  planned_at: isoMillis(planned_at),
-  at: isoMillis(at),
+  planned_at: toIsoMillis(planned_at),
+  at: toIsoMillis(at),
   status,
   error,
   duration_ms,
-  fault: faultRecord(row.fault),
-  answer: hasSucceeded({ status }) ? null : beginningOf(row.response_body),
+  fault: toFaultRecord(row.fault),
+  answer: hasSucceeded({ status }) ? null : getFirstLine(row.response_body),
 });
 
-const faultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };
+const toFaultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };
 
-/** This many characters of a response are shown in lists. */
+/** Maximum number of characters of a response in lists. */
 const shownOfAnswer = 200;
 
-/** As one line; null if there is nothing to read. */
-function beginningOf(body: string | null): string | null {
+/** The first line; null if it is empty. */
+function getFirstLine(body: string | null): string | null {
   const line = (body ?? "")
     .slice(0, 4 * shownOfAnswer)
     .replaceAll(/\s+/g, " ")

@@ -6,7 +6,7 @@ import type { Store, View } from "../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { retentionEnd } from "../webhooks/retry-rule.ts";
 
-/** Something that became of a delivery: an attempt, or its end without one. */
+/** An event of a delivery: an attempt, or its end without one. */
 export interface DeliveryEvent {
   readonly delivery: Delivery;
   readonly attempt: Attempt | undefined;
@@ -17,66 +17,64 @@ export interface DeliveryEvent {
 const pageSize = 100;
 
 /**
- * Every attempt and every skip from now on, in order, until the signal is aborted. Once this resolves, nothing that
- * happens is missed, however late the first one is asked for.
+ * Every attempt and every skip from now on, in order, until the signal is aborted. Once this resolves, no event is
+ * missed, however late the first one is read.
  */
-export async function deliveryEvents(
+export async function streamDeliveryEvents(
   store: Store,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<DeliveryEvent>> {
-  const news = await store.read((view) => News.from(view, clock.now()));
-  const look = () => store.read((view) => news.since(view, clock.now()));
+  const reader = await store.read((view) => DeliveryEventReader.startFrom(view, clock.now()));
+  const look = () => store.read((view) => reader.readSince(view, clock.now()));
   return follow(signal, (ring) => store.watch(deliveries, ring), look);
 }
 
-/**
- * Attempts that are not known yet. Attempts are only ever added; a skip is found by the time until which it is stored.
- */
-class News {
+/** Finds new attempts and skips. Attempts are only ever added. A skip is found by its retention time. */
+class DeliveryEventReader {
   #newest: Attempt | undefined;
-  /** Virtual time of the last look, and the skips that it saw. */
-  #lookedAt: number;
+  /** Virtual time of the last read, and the skips that it found. */
+  #lastReadMs: number;
   #skipped = new Set<number>();
 
   private constructor(newest: Attempt | undefined, now: number) {
     this.#newest = newest;
-    this.#lookedAt = now;
+    this.#lastReadMs = now;
   }
 
-  static async from(view: View, now: number): Promise<News> {
+  static async startFrom(view: View, now: number): Promise<DeliveryEventReader> {
     const [newest] = await view.list(attempts, { reverse: true, limit: 1 });
-    const news = new News(newest, now);
-    await news.#newSkips(view, now);
-    return news;
+    const reader = new DeliveryEventReader(newest, now);
+    await reader.#findNewSkips(view, now);
+    return reader;
   }
 
-  async since(view: View, now: number): Promise<readonly DeliveryEvent[]> {
+  async readSince(view: View, now: number): Promise<readonly DeliveryEvent[]> {
     const events: DeliveryEvent[] = [];
-    for (const attempt of await this.#newAttempts(view)) {
+    for (const attempt of await this.#findNewAttempts(view)) {
       const delivery = await view.get(deliveries, attempt.delivery_id);
       if (delivery) events.push({ delivery, attempt, at: attempt.at });
     }
-    for (const delivery of await this.#newSkips(view, now)) events.push({ delivery, attempt: undefined, at: now });
+    for (const delivery of await this.#findNewSkips(view, now)) events.push({ delivery, attempt: undefined, at: now });
     return events;
   }
 
-  async #newSkips(view: View, now: number): Promise<readonly Delivery[]> {
-    const from = retentionEnd("other", Math.min(now, this.#lookedAt));
+  async #findNewSkips(view: View, now: number): Promise<readonly Delivery[]> {
+    const from = retentionEnd("other", Math.min(now, this.#lastReadMs));
     const ended = await view.list(deliveries, { by: "keep_until", from });
     const skipped = ended.filter(({ outcome }) => isOneOf(skippedOutcomes, outcome));
     const known = this.#skipped;
-    this.#lookedAt = now;
+    this.#lastReadMs = now;
     this.#skipped = new Set(skipped.map(({ id }) => id));
     return skipped.filter(({ id }) => !known.has(id));
   }
 
-  async #newAttempts(view: View): Promise<readonly Attempt[]> {
+  async #findNewAttempts(view: View): Promise<readonly Attempt[]> {
     const found: Attempt[] = [];
     const known = this.#newest;
     for (let offset = 0; ; offset += pageSize) {
       const page = await view.list(attempts, { reverse: true, offset, limit: pageSize });
-      // The newest known attempt may have been dropped meanwhile; earlier attempts are not news either.
+      // The newest known attempt may have been dropped in the meantime. Earlier attempts are not new either.
       const end = page.findIndex((row) => known !== undefined && !isNews(row, known));
       found.push(...(end < 0 ? page : page.slice(0, end)));
       if (end >= 0 || page.length < pageSize) break;

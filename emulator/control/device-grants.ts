@@ -1,4 +1,4 @@
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { deviceApprovals, findUserByEmail } from "../cluster/identity/grants.ts";
 import { createPage, errorBanner, Html, type HtmlPage, hiddenFields, html } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
@@ -8,19 +8,19 @@ import {
   deviceGrants,
   findGrantByUserCode,
   formatUserCode,
+  toUserCodeKey,
   type UndecidableReason,
-  userCodeKey,
 } from "../router/device/rows.ts";
 import type { Transaction } from "../store/port.ts";
 import { oauthClients } from "../world/client-credentials.ts";
 import type { User } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
-import { csrfToken, requireCsrfToken } from "./csrf-token.ts";
+import { createCsrfToken, requireCsrfToken } from "./csrf-token.ts";
 
-/** More than anyone reads. */
+/** Maximum number of listed users, because nobody reads more. */
 const maxListed = 500;
 
-const why: Readonly<Record<Unapproved, string>> = {
+const why: Readonly<Record<DecisionProblem, string>> = {
   unknown: "No device has this code.",
   expired: "This code has expired. Request a new code on the device.",
   decided: "This code was already approved or denied.",
@@ -37,15 +37,15 @@ export const deviceGrantHandlers = {
         client_id: row.client_id,
         status: row.status,
         cluster_id: row.cluster_id,
-        expires_at: isoMillis(row.expires_at),
+        expires_at: toIsoMillis(row.expires_at),
         redeemed: row.redeemed,
       })),
     ),
 
-  "device-grants.approve": async ({ params: { user_code }, body }, world) => {
-    const { store, clusters, fail } = world;
+  "device-grants.approve": async ({ params: { user_code }, body }, context) => {
+    const { store, clusters, fail } = context;
     const decided = await store.transaction("device-grants.approve", async (tx) => {
-      const given = await decideDeviceGrant(tx, world, { ...body, user_code });
+      const given = await decideDeviceGrant(tx, context, { ...body, user_code });
       switch (given) {
         case "unknown":
           return fail("no-such-user-code", { code: user_code });
@@ -66,34 +66,34 @@ export const deviceGrantHandlers = {
     return { user_code, status: decided.status, cluster_id: decided.cluster_id ?? "" };
   },
 
-  "device-grants.page": async ({ query: { user_code } }, world) =>
-    replyPage(user_code === undefined ? entry() : await question(world, { user_code })),
+  "device-grants.page": async ({ query: { user_code } }, context) =>
+    sendPage(user_code === undefined ? renderEntryPage() : await renderQuestion(context, { user_code })),
 
-  "device-grants.submit": async ({ body }, world) => {
+  "device-grants.submit": async ({ body }, context) => {
     const { form_token, email, ...decision } = body;
-    requireCsrfToken(world, about(body.user_code), form_token, world.fail);
-    const decided = await world.store.transaction("device-grants.submit", (tx) =>
-      decideDeviceGrant(tx, world, { ...decision, email: email || undefined }),
+    requireCsrfToken(context, nameDevice(body.user_code), form_token, context.fail);
+    const decided = await context.store.transaction("device-grants.submit", (tx) =>
+      decideDeviceGrant(tx, context, { ...decision, email: email || undefined }),
     );
-    return replyPage(
+    return sendPage(
       typeof decided === "string"
-        ? await question(world, body, why[decided])
+        ? await renderQuestion(context, body, why[decided])
         : createPage("Done", html`<p>${outcome[decision.status]}</p>`),
     );
   },
 } satisfies ControlHandlers<Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "clusters" | "instance">>;
 
-const replyPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
+const sendPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
 const outcome = {
   AUTHORIZED: "The device is approved. You can close this page.",
   DENIED: "The device is denied. You can close this page.",
 } as const;
 
-const about = (userCode: string): string => `device ${userCodeKey(userCode)}`;
+const nameDevice = (userCode: string): string => `device ${toUserCodeKey(userCode)}`;
 
-/** The page that asks for a code; the input stays, to be corrected. */
-const entry = (problem?: string, typed?: string): HtmlPage =>
+/** The page that asks for a code. The input stays, to be corrected. */
+const renderEntryPage = (problem?: string, typed?: string): HtmlPage =>
   createPage(
     "Connect a device",
     html`${errorBanner(problem)}
@@ -101,23 +101,23 @@ const entry = (problem?: string, typed?: string): HtmlPage =>
 <p><button>Continue</button></p></form>`,
   );
 
-/** Values of the form for its fields. */
+/** Values for the fields of the form. */
 type FormValues = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
-/** The page that asks whether the device of a code may continue; the other one when the code is good for nothing. */
-async function question(
-  world: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
+/** The page that asks whether to approve the device with a code, or the page for a new code if this one is invalid. */
+async function renderQuestion(
+  context: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
   { user_code, cluster_id, email }: FormValues,
   problem?: string,
 ): Promise<HtmlPage> {
-  const { store, clock, clusters } = world;
+  const { store, clock, clusters } = context;
   const found = await store.read(async (view) => {
     const grant = await findGrantByUserCode(view, user_code);
     return grant && { grant, client: await view.get(oauthClients, grant.client_id) };
   });
-  if (!found) return entry(why.unknown, user_code);
-  if (found.grant.expires_at <= clock.now()) return entry(why.expired, user_code);
-  if (found.grant.status !== "PENDING") return entry(why.decided, user_code);
+  if (!found) return renderEntryPage(why.unknown, user_code);
+  if (found.grant.expires_at <= clock.now()) return renderEntryPage(why.expired, user_code);
+  if (found.grant.status !== "PENDING") return renderEntryPage(why.decided, user_code);
 
   const bound = found.grant.cluster_id;
   const choices = clusters
@@ -126,7 +126,7 @@ async function question(
       const selected = new Html(id === cluster_id ? " selected" : "");
       return html`<option value="${id}"${selected}>${id} (${label})</option>`;
     });
-  const hidden = { user_code: formatUserCode(user_code), form_token: csrfToken(world, about(user_code)) };
+  const hidden = { user_code: formatUserCode(user_code), form_token: createCsrfToken(context, nameDevice(user_code)) };
   return createPage(
     "Connect a device",
     html`${errorBanner(problem)}
@@ -148,22 +148,19 @@ interface DeviceDecision {
   readonly email?: string | undefined;
 }
 
-type Unapproved = UndecidableReason | "no-cluster" | "no-person";
+type DecisionProblem = UndecidableReason | "no-cluster" | "no-person";
 
-/**
- * Decides about a user code as the operation of the clusters does, and remembers who it was, so that the tokens are
- * for them.
- */
+/** Decides about a user code like the clusters' operation, and stores who decided, so that the tokens are for them. */
 export async function decideDeviceGrant(
   tx: Transaction,
   { clusters, clock }: Pick<ControlContext, "clusters" | "clock">,
   { user_code, status, cluster_id, email }: DeviceDecision,
-): Promise<DeviceGrant | Unapproved> {
+): Promise<DeviceGrant | DecisionProblem> {
   const bound = (await findGrantByUserCode(tx, user_code))?.cluster_id ?? undefined;
   const wanted = cluster_id ?? bound;
   const candidates = clusters.filter(({ id }) => (wanted ?? id) === id);
   if (candidates.length === 0) return "no-cluster";
-  const found = email === undefined ? { cluster: candidates[0]! } : await personAt(tx, candidates, email);
+  const found = email === undefined ? { cluster: candidates[0]! } : await findPersonByEmail(tx, candidates, email);
   if (!found) return "no-person";
 
   const decided = await decideGrant(tx, clock.now(), user_code, { status, cluster_id: found.cluster.id });
@@ -173,7 +170,7 @@ export async function decideDeviceGrant(
   return decided;
 }
 
-async function personAt(
+async function findPersonByEmail(
   tx: Transaction,
   clusters: ControlContext["clusters"],
   email: string,

@@ -1,20 +1,20 @@
 import type { EmailPurpose } from "../../src/api/emulator/deliveries.ts";
-import { isoMillis } from "../../src/base/clock.ts";
-import { addressKey } from "../../src/schemes/email-hash.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
+import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { contracts } from "../cluster/contracts/rows.ts";
 import { blackholeMails } from "../router/apps/mailer.ts";
 import type { Slice, View } from "../store/port.ts";
-import { type Email, emails, formatEmailLink, metadataOf, purgeEmails } from "../world/emails.ts";
+import { buildMetadata, type Email, emails, formatEmailLink, purgeEmails } from "../world/emails.ts";
 import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const emailHandlers = {
-  "emails.list": async ({ query: { limit, offset, ...wanted } }, world) => {
-    const now = world.clock.now();
-    await world.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
-    return world.store.read(async (view) => {
-      const { rows, total } = await matching(view, wanted, { limit, offset });
-      return { items: await toEmailRecords(view, rows, world), total };
+  "emails.list": async ({ query: { limit, offset, ...wanted } }, context) => {
+    const now = context.clock.now();
+    await context.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
+    return context.store.read(async (view) => {
+      const { rows, total } = await listMatching(view, wanted, { limit, offset });
+      return { items: await toEmailRecords(view, rows, context), total };
     });
   },
 
@@ -22,7 +22,7 @@ export const emailHandlers = {
     store.read(async (view) => ({
       items: (await view.list(blackholeMails, { reverse: true, limit, offset })).map((mail) => ({
         id: mail.id,
-        received_at: isoMillis(mail.received_at),
+        received_at: toIsoMillis(mail.received_at),
         content_type: mail.content_type,
         body: mail.body_base64,
       })),
@@ -30,17 +30,21 @@ export const emailHandlers = {
     })),
 } satisfies ControlHandlers;
 
-interface Wanted {
+interface EmailQuery {
   readonly contract?: string | undefined;
   readonly recipient?: string | undefined;
   readonly purpose?: EmailPurpose | undefined;
 }
 
-/** Newest first: by the index that usually finds the fewest, the rest compared. */
-async function matching(view: View, { contract, recipient, purpose }: Wanted, page: { limit: number; offset: number }) {
+/** Newest first, by the index that usually finds the fewest. The other filters are compared. */
+async function listMatching(
+  view: View,
+  { contract, recipient, purpose }: EmailQuery,
+  page: { limit: number; offset: number },
+) {
   const number = contract?.replace(/^[TH]-/, "");
   const slices: (Slice<"recipient" | "contract" | "purpose"> | undefined)[] = [
-    recipient === undefined ? undefined : { by: "recipient", equals: addressKey(recipient) },
+    recipient === undefined ? undefined : { by: "recipient", equals: toAddressKey(recipient) },
     number === undefined ? undefined : { by: "contract", equals: Number(number) },
     purpose === undefined ? undefined : { by: "purpose", equals: purpose },
   ];
@@ -57,7 +61,7 @@ async function matching(view: View, { contract, recipient, purpose }: Wanted, pa
   return { rows: all.slice(page.offset, page.offset + page.limit), total: all.length };
 }
 
-/** E-mails as lists show them. */
+/** E-mails in the format of lists. */
 export async function toEmailRecords(
   view: View,
   rows: readonly Email[],
@@ -70,15 +74,15 @@ export async function toEmailRecords(
     return {
       ...rest,
       ...composeEmail(row, about[i]?.name ?? `contract ${row.contract_id}`, senders[i]?.name ?? "The service"),
-      sent_at: isoMillis(sent_at),
+      sent_at: toIsoMillis(sent_at),
       link: formatEmailLink(row, settings, clusters),
-      metadata: metadataOf(row),
-      events: events.map((event) => ({ ...event, at: isoMillis(event.at) })),
+      metadata: buildMetadata(row),
+      events: events.map((event) => ({ ...event, at: toIsoMillis(event.at) })),
     };
   });
 }
 
-/** The service's own words are not known (DECISIONS.md, R27). */
+/** The service's own texts are not known (DECISIONS.md, R27). */
 function composeEmail({ purpose, mode }: Email, contract: string, sender: string): { subject: string; text: string } {
   if (mode === "cc") return { subject: `Copy: ${contract}`, text: `${sender} sent you a copy of “${contract}”.` };
   switch (purpose) {

@@ -1,15 +1,20 @@
 import type { submitProviderPage } from "../../src/api/emulator/installations.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { beginInstallation, type Installation, installations } from "../cluster/installations.ts";
 import type { ScriptedFault } from "../faults/faults.ts";
 import { allowExternalFormAction, createPage, errorBanner, type HtmlPage, hiddenFields, html } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
-import { authorizationUrl, issueProviderCode, type ProviderVisit, providerRedirect } from "../world/provider.ts";
+import {
+  buildAuthorizationUrl,
+  buildProviderRedirect,
+  issueProviderCode,
+  type ProviderVisit,
+} from "../world/provider.ts";
 import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
-import { csrfToken, requireCsrfToken } from "./csrf-token.ts";
+import { createCsrfToken, requireCsrfToken } from "./csrf-token.ts";
 
 export const faultHandlers = {
   "faults.add": ({ body }, { faults, request, fail }) => {
@@ -17,7 +22,7 @@ export const faultHandlers = {
     if (operation !== undefined && !registry.some(({ id }) => id === operation)) {
       fail("invalid-control-input", { problems: [`operation: ${operation} not found`] });
     }
-    // Made now: the request itself would be held for as long as the fault.
+    // Checked immediately, because a fault would delay the request itself.
     const row = request.cause.row?.(undefined);
     return toFaultRecord(faults.add(body, row && { id: row.id, row: () => row }));
   },
@@ -32,51 +37,53 @@ export const faultHandlers = {
 
 export const toFaultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault>) => ({ id, ...rule, matched, hit });
 
-type ProviderWorld = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
-type Submitted = InputOf<typeof submitProviderPage>["body"];
+type ProviderContext = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
+type ProviderForm = InputOf<typeof submitProviderPage>["body"];
 
 /** The object that a form of this page is bound to. */
-const about = ({ flow, provider, state, destination = "" }: ProviderVisit): string =>
+const nameVisit = ({ flow, provider, state, destination = "" }: ProviderVisit): string =>
   `provider ${flow} ${provider} ${destination} ${state}`;
 
 export const providerHandlers = {
-  "provider.page": ({ query }, world) => replyPage(question(world, query)),
+  "provider.page": ({ query }, context) => sendPage(renderQuestion(context, query)),
 
-  "provider.submit": async ({ body }, world) => {
-    const { store, ids, settings, fail } = world;
-    requireCsrfToken(world, about(body), body.form_token, fail);
+  "provider.submit": async ({ body }, context) => {
+    const { store, ids, settings, fail } = context;
+    requireCsrfToken(context, nameVisit(body), body.form_token, fail);
     const { provider, name } = body;
-    const back = (answer: Readonly<Record<string, string>>) =>
-      reply(303, providerRedirect(settings.publicUrl, body, answer));
-    if (body.flow === "install" && body.decision === "deny") return back({ error: "access_denied" });
+    const redirectBack = (answer: Readonly<Record<string, string>>) =>
+      reply(303, buildProviderRedirect(settings.publicUrl, body, answer));
+    if (body.flow === "install" && body.decision === "deny") return redirectBack({ error: "access_denied" });
     const account = (isForTeam(body) ? body.team_id : body.email).trim();
     const problem = isForTeam(body)
       ? !/^\S+$/.test(account) && noTeam
       : !/^[^\s@]+@[^\s@]+$/.test(account) && noAddress;
-    if (problem) return replyPage(question(world, body, body, problem));
+    if (problem) return sendPage(renderQuestion(context, body, body, problem));
     const code = await store.transaction("provider.submit", (tx) =>
       issueProviderCode(tx, ids, { provider, account, name }),
     );
-    return back({ code });
+    return redirectBack({ code });
   },
-} satisfies ControlHandlers<ProviderWorld>;
+} satisfies ControlHandlers<ProviderContext>;
 
 const noTeam = "The team ID must not be empty or contain spaces.";
 const noAddress = "The e-mail address is not valid.";
 
 const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "install" && provider === "chat_a";
 
-const replyPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
+const sendPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
 
-/** The form ends at the callback of the flow, at a real back end perhaps, which redirects to a front end of its own. */
-function question(
-  world: ProviderWorld,
+/**
+ * The form is submitted to the callback of the flow, which may be at a real back end and redirect to its own front end.
+ */
+function renderQuestion(
+  context: ProviderContext,
   { flow, provider, state, destination }: ProviderVisit,
-  { email, team_id, name }: Partial<Submitted> = {},
+  { email, team_id, name }: Partial<ProviderForm> = {},
   problem?: string,
 ): HtmlPage {
   const visit = { flow, provider, state, ...(destination !== undefined && { destination }) };
-  const hidden = hiddenFields({ ...visit, form_token: csrfToken(world, about(visit)) });
+  const hidden = hiddenFields({ ...visit, form_token: createCsrfToken(context, nameVisit(visit)) });
   const account = isForTeam(visit)
     ? html`<label>Team ID: <input name="team_id" value="${team_id}" autocomplete="off" required></label>`
     : html`<label>E-mail address: <input name="email" type="email" value="${email}" required></label>`;
@@ -103,37 +110,37 @@ const installText = "A workspace of svc requests a connection. The emulator acts
 export const installationHandlers = {
   "installations.list": ({ query }, { store }) =>
     store.read(async (view) => ({
-      items: (await view.list(installations, { ...query, reverse: true })).map(recordOf),
+      items: (await view.list(installations, { ...query, reverse: true })).map(toProviderRecord),
       total: await view.count(installations),
     })),
 
-  "installations.begin": async ({ params: { app }, body }, world) => {
-    const { store, clusters, ids, settings, fail } = world;
+  "installations.begin": async ({ params: { app }, body }, context) => {
+    const { store, clusters, ids, settings, fail } = context;
     const { workspace_id, approve_as } = body;
     return store.transaction("installations.begin", async (tx) => {
       const [first] = await tx.list(workspaces, { limit: 1 });
       const workspace = workspace_id === undefined ? first : await tx.get(workspaces, workspace_id);
       if (!workspace) return fail("no-such-workspace", { id: workspace_id ?? 1 });
-      const begun = await beginInstallation(tx, world, app, workspace);
-      const { destinations } = clusters.find(({ id }) => id === begun.cluster_id)!;
+      const installation = await beginInstallation(tx, context, app, workspace);
+      const { destinations } = clusters.find(({ id }) => id === installation.cluster_id)!;
       const destination = destinations.includes("default") ? "default" : destinations[0];
-      const { state } = begun;
+      const { state } = installation;
       const visit = { flow: "install", provider: app, state, ...(app === "chat_a" && { destination }) } as const;
       const account = approve_as === undefined ? undefined : { provider: app, account: approve_as, name: approve_as };
       const code = account ? await issueProviderCode(tx, ids, account) : null;
       return reply(201, {
-        ...recordOf(begun),
+        ...toProviderRecord(installation),
         state,
-        authorization_url: authorizationUrl(settings.publicUrl, visit),
+        authorization_url: buildAuthorizationUrl(settings.publicUrl, visit),
         code,
-        redirect_url: code === null ? null : providerRedirect(settings.publicUrl, visit, { code }),
+        redirect_url: code === null ? null : buildProviderRedirect(settings.publicUrl, visit, { code }),
       });
     });
   },
 } satisfies ControlHandlers;
 
-const recordOf = ({ state: _, begun_at, ended_at, ...row }: Installation) => ({
+const toProviderRecord = ({ state: _, begun_at, ended_at, ...row }: Installation) => ({
   ...row,
-  begun_at: isoMillis(begun_at),
-  ended_at: ended_at === null ? null : isoMillis(ended_at),
+  begun_at: toIsoMillis(begun_at),
+  ended_at: ended_at === null ? null : toIsoMillis(ended_at),
 });

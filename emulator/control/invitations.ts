@@ -1,16 +1,16 @@
 import type { listInvitations } from "../../src/api/emulator/invitations.ts";
 import type { InputOf } from "../../src/api/operation.ts";
-import { isoMillis } from "../../src/base/clock.ts";
-import { addressKey } from "../../src/schemes/email-hash.ts";
-import { personPath } from "../cluster/contracts/links.ts";
-import { compositeId, contracts } from "../cluster/contracts/rows.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
+import { toAddressKey } from "../../src/schemes/email-hash.ts";
+import { buildPersonPath } from "../cluster/contracts/links.ts";
+import { contracts, formatCompositeId } from "../cluster/contracts/rows.ts";
 import { toTaskRecord, userTasks } from "../cluster/intake/rows.ts";
 import {
   type AnyInvitation,
   acceptInvitation,
   invitations,
-  seededInvitations,
-  sharedFields,
+  listSeededInvitations,
+  pickSharedFields,
 } from "../cluster/invitations/invite.ts";
 import { toOrgUser } from "../cluster/workspace/users.ts";
 import { trialSignups } from "../router/trial/signups.ts";
@@ -19,15 +19,15 @@ import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const invitationHandlers = {
-  "invitations.list": ({ query }, world) =>
-    world.store.read(async (view) => {
-      const { rows, total } = await matching(view, query);
-      return { items: await Promise.all(rows.map((row) => record(view, row, world))), total };
+  "invitations.list": ({ query }, context) =>
+    context.store.read(async (view) => {
+      const { rows, total } = await listMatching(view, query);
+      return { items: await Promise.all(rows.map((row) => toInvitationRecord(view, row, context))), total };
     }),
 
-  "invitations.accept": ({ params: { token } }, world) =>
-    world.store.transaction("invitations.accept", async (tx) => {
-      const { clock, fail } = world;
+  "invitations.accept": ({ params: { token } }, context) =>
+    context.store.transaction("invitations.accept", async (tx) => {
+      const { clock, fail } = context;
       const invitation = await tx.get(invitations, token);
       if (!invitation) {
         const [of] = await tx.list(workspaces, { by: "invite", equals: token });
@@ -36,21 +36,24 @@ export const invitationHandlers = {
       const { email, contract_id, state } = invitation;
       if (contract_id !== null) {
         const contract = await tx.get(contracts, contract_id);
-        return fail("invitation-to-contract", { email, contract: contract ? compositeId(contract) : `${contract_id}` });
+        return fail("invitation-to-contract", {
+          email,
+          contract: contract ? formatCompositeId(contract) : `${contract_id}`,
+        });
       }
       if (state !== "PENDING") return fail("invitation-over", { email });
       await acceptInvitation(tx, invitation, clock.now());
-      return record(tx, { ...invitation, state: "ACCEPTED" }, world);
+      return toInvitationRecord(tx, { ...invitation, state: "ACCEPTED" }, context);
     }),
 } satisfies ControlHandlers;
 
-type Wanted = InputOf<typeof listInvitations>["query"];
+type InvitationQuery = InputOf<typeof listInvitations>["query"];
 
-/** Issued ones, newest first, then those of seeds; no more are read than the page shows, if an index knows them. */
-async function matching(view: View, wanted: Wanted) {
+/** Issued invitations, newest first, then those of seeds. With an index, only the rows of the page are read. */
+async function listMatching(view: View, wanted: InvitationQuery) {
   const { limit, offset, ...compared } = wanted;
-  const slice = sliceOf(wanted);
-  const seeded = await ofSeeds(view, wanted);
+  const slice = selectSlice(wanted);
+  const seeded = await listSeeded(view, wanted);
   const isIndexed = Object.values(compared).filter((value) => value !== undefined).length === (slice.by ? 1 : 0);
   if (isIndexed) {
     const issued = await view.count(invitations, slice);
@@ -59,38 +62,42 @@ async function matching(view: View, wanted: Wanted) {
     return { rows: [...rows, ...seeded.slice(passed, passed + limit - rows.length)], total: issued + seeded.length };
   }
   const issued = await view.list(invitations, { ...slice, reverse: true });
-  const all = [...issued.filter((row) => fits(row, wanted)), ...seeded];
+  const all = [...issued.filter((row) => matchesQuery(row, wanted)), ...seeded];
   return { rows: all.slice(offset, offset + limit), total: all.length };
 }
 
-function sliceOf({ email, workspace }: Wanted): Slice<"email" | "workspace"> {
-  if (email !== undefined) return { by: "email", equals: addressKey(email) };
+function selectSlice({ email, workspace }: InvitationQuery): Slice<"email" | "workspace"> {
+  if (email !== undefined) return { by: "email", equals: toAddressKey(email) };
   return workspace === undefined ? {} : { by: "workspace", equals: workspace };
 }
 
-const ofSeeds = async (view: View, wanted: Wanted): Promise<readonly AnyInvitation[]> =>
-  (await view.list(workspaces)).flatMap(seededInvitations).filter((row) => fits(row, wanted));
+const listSeeded = async (view: View, wanted: InvitationQuery): Promise<readonly AnyInvitation[]> =>
+  (await view.list(workspaces)).flatMap(listSeededInvitations).filter((row) => matchesQuery(row, wanted));
 
-const fits = (row: AnyInvitation, { cluster, workspace, email, kind, state }: Wanted): boolean =>
+const matchesQuery = (row: AnyInvitation, { cluster, workspace, email, kind, state }: InvitationQuery): boolean =>
   (cluster === undefined || row.cluster_id === cluster) &&
   (workspace === undefined || row.workspace_id === workspace) &&
-  (email === undefined || (row.email !== null && addressKey(row.email) === addressKey(email))) &&
+  (email === undefined || (row.email !== null && toAddressKey(row.email) === toAddressKey(email))) &&
   (kind === undefined || row.kind === kind) &&
   (state === undefined || row.state === state);
 
-async function record(view: View, row: AnyInvitation, world: Pick<ControlContext, "settings" | "clusters">) {
+async function toInvitationRecord(
+  view: View,
+  row: AnyInvitation,
+  context: Pick<ControlContext, "settings" | "clusters">,
+) {
   const { workspace_id, contract_id, issued_at } = row;
   return {
-    ...sharedFields(row),
+    ...pickSharedFields(row),
     workspace_id,
     contract_id,
-    link: await linkOf(view, row, world),
-    issued_at: issued_at === null ? null : isoMillis(issued_at),
+    link: await buildLink(view, row, context),
+    issued_at: issued_at === null ? null : toIsoMillis(issued_at),
   };
 }
 
 /** Time of its e-mail. */
-async function linkOf(
+async function buildLink(
   view: View,
   row: AnyInvitation,
   { settings, clusters }: Pick<ControlContext, "settings" | "clusters">,
@@ -98,7 +105,7 @@ async function linkOf(
   const contract = row.contract_id === null ? undefined : await view.get(contracts, row.contract_id);
   if (contract?.deleted_at === null && row.email !== null) {
     const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
-    return `${url}${await personPath(view, contract, row.email)}`;
+    return `${url}${await buildPersonPath(view, contract, row.email)}`;
   }
   return `${settings.publicUrl}/auth/v3/invite_info/?${new URLSearchParams({ token: row.token })}`;
 }
@@ -132,7 +139,7 @@ export const userTaskListHandlers = {
           })),
         ),
         intake_ids: row.intake_ids,
-        created_at: isoMillis(row.created_at),
+        created_at: toIsoMillis(row.created_at),
       }));
       return { items: await Promise.all(items), total: await view.count(userTasks) };
     }),

@@ -1,4 +1,4 @@
-import { hiddenFrom } from "../../src/api/control-roles.ts";
+import { formatHiddenValue } from "../../src/api/control-roles.ts";
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import * as declarations from "../../src/api/registry.ts";
 import { markObserved } from "../../src/derive/observed.ts";
@@ -8,16 +8,16 @@ import type { ReceivedRequest } from "../http/handler.ts";
 import { reply } from "../http/reply.ts";
 import { isDirectLoopbackRequest } from "../http/trusted-proxies.ts";
 import type { Cluster } from "../world/clusters.ts";
-import { firstWorkspace } from "../world/workspaces.ts";
+import { getFirstWorkspace } from "../world/workspaces.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const lifecycleHandlers = {
   "emulator.ready": (_, { instance, store }) =>
     store.writable
-      ? reply(200, instance.readiness())
-      : reply(503, { ...instance.readiness(), why: "The state cannot be written; reads continue" }),
+      ? reply(200, instance.getReadiness())
+      : reply(503, { ...instance.getReadiness(), why: "The state cannot be written; reads continue" }),
 
-  "emulator.live": (_, { instance, request }) => describeProcess(instance.readiness(), instance.process, request),
+  "emulator.live": (_, { instance, request }) => describeProcess(instance.getReadiness(), instance.process, request),
 
   "emulator.kept": (_, { requestLog, inboxes, feed, spans }) => ({
     requests: requestLog.amount,
@@ -32,14 +32,14 @@ export const lifecycleHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** A process's answer to a liveness probe. */
+/** Response to a liveness probe. */
 export const describeProcess = (
   readiness: Readiness,
   process: NonNullable<Liveness["process"]>,
   request: ReceivedRequest,
 ): Liveness => ({
   ...readiness,
-  // A proxy may forward without a word of it.
+  // A proxy may forward without a trace of it.
   ...(readiness.public_url === undefined && isDirectLoopbackRequest(request) && { process }),
 });
 
@@ -54,27 +54,27 @@ const sumOf = (amounts: readonly BufferUsage[]): BufferUsage =>
     { count: 0, bytes: 0, max_bytes: 0, dropped: 0 },
   );
 
-/** The documents; `/docs` and `/openapi.json` are paths like any other (DECISIONS.md, R17). */
+/** The documents. `/docs` and `/openapi.json` have no special meaning (DECISIONS.md, R17). */
 export const openApiHandlers = {
   "emulator.openapi": ({ params }, { clusters, request, observedClaims }) => {
     const name = params.document.replace(/\.json$/, "") as DocumentedService;
-    const declared = documentOf(name);
+    const declared = buildDocument(name);
     const document = observedClaims ? markObserved(declared, observedClaims) : declared;
-    return { openapi: "3.1.0", ...document, servers: serversOf(name, clusters, request.origin) };
+    return { openapi: "3.1.0", ...document, servers: listServers(name, clusters, request.origin) };
   },
 } satisfies ControlHandlers;
 
 const documents = new Map<DocumentedService, ReturnType<typeof buildOpenApi>>();
 
-/** Created once: it takes long, and anyone may request it, as often as they like. */
-function documentOf(name: DocumentedService): ReturnType<typeof buildOpenApi> {
+/** Built once, because it is slow, and anyone may request it at any rate. */
+function buildDocument(name: DocumentedService): ReturnType<typeof buildOpenApi> {
   const known = documents.get(name) ?? buildOpenApi(name, declarations);
   documents.set(name, known);
   return known;
 }
 
-/** Address of the service, as the caller reaches this emulator: by the same name, if another port. */
-function serversOf(name: DocumentedService, clusters: readonly Cluster[], origin: string): readonly Server[] {
+/** Address of the service under the host name that the client uses, possibly with another port. */
+function listServers(name: DocumentedService, clusters: readonly Cluster[], origin: string): readonly Server[] {
   if (name !== "contracts") return [{ url: origin, description: "This emulator" }];
   return clusters.map(({ id, url, reachedAt, external }) => ({
     url: external || url !== reachedAt ? url : withHostOf(origin, url),
@@ -93,15 +93,15 @@ export const controlClusterHandlers = {
     store.read((view) =>
       Promise.all(
         clusters.map(async ({ id, label, url, reachedAt, external, key }) => {
-          const first = await firstWorkspace(view, id);
+          const first = await getFirstWorkspace(view, id);
           return {
             id,
             label,
             url,
             own_url: reachedAt,
             external,
-            // With it the data of all its workspaces are routed.
-            cluster_key: caller.token.workspace === undefined ? key : hiddenFrom("a token without a workspace"),
+            // Removing it also removes the routing data of all its workspaces.
+            cluster_key: caller.token.workspace === undefined ? key : formatHiddenValue("a token without a workspace"),
             client_id: first?.client_id ?? null,
             client_secret: first?.client_secret ?? null,
             hmac_key: first?.hmac_key ?? null,

@@ -1,12 +1,12 @@
 import type { Fail, FailureCode } from "../../src/api/failures.ts";
-import { emailHash, isEmailHash } from "../../src/schemes/email-hash.ts";
+import { hashEmail, isEmailHash } from "../../src/schemes/email-hash.ts";
 import { requestDueApprovals } from "../cluster/contracts/lifecycle/approvals.ts";
 import { type LifecycleContext, transition } from "../cluster/contracts/lifecycle/transition.ts";
-import { type Contract, compositeId } from "../cluster/contracts/rows.ts";
+import { type Contract, formatCompositeId } from "../cluster/contracts/rows.ts";
 import { findMemberByEmail } from "../cluster/workspace/users.ts";
 import type { Call, HandlerContext } from "../http/handler.ts";
-import { userCodeKey } from "../router/device/rows.ts";
-import { signatories, signatoryKey } from "../router/mapping/signatories.ts";
+import { toUserCodeKey } from "../router/device/rows.ts";
+import { buildSignatoryKey, signatories } from "../router/mapping/signatories.ts";
 import { mappingTables } from "../router/mapping/tables.ts";
 import { findOwnersByTable } from "../router/resolve/resolve.ts";
 import type { Transaction, View } from "../store/port.ts";
@@ -15,8 +15,8 @@ import type { ControlHandlers } from "./context.ts";
 import { requireContractById, resolvePerson } from "./contracts/contracts.ts";
 
 export const ownerHandlers = {
-  "owners.list": async ({ query: { identifier } }, world) => {
-    const found = await findOwnersByTable(world, candidates(identifier));
+  "owners.list": async ({ query: { identifier } }, context) => {
+    const found = await findOwnersByTable(context, listCandidates(identifier));
     return found.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
   },
 
@@ -31,7 +31,7 @@ export const ownerHandlers = {
     store.transaction("owners.remove-signatories", async (tx) => {
       let removed = 0;
       for (const hash of new Set(hashes)) {
-        const key = signatoryKey(cluster_id, hash);
+        const key = buildSignatoryKey(cluster_id, hash);
         if (!(await tx.get(signatories, key))) continue;
         tx.delete(signatories, key);
         removed += 1;
@@ -40,44 +40,56 @@ export const ownerHandlers = {
     }),
 } satisfies ControlHandlers;
 
-/**
- * Possible kinds of an identifier of unknown kind, in the order in which the router looks them up (DECISIONS.md, R14).
- */
-function candidates(given: string) {
+/** Possible kinds of an identifier of unknown kind, in the look-up order of the router (DECISIONS.md, R14). */
+function listCandidates(given: string) {
   const identifier = isEmailHash(given) ? given.toLowerCase() : given;
   const keys = [
     ["cluster_clients", identifier],
     ["cluster_emails", identifier],
-    ["cluster_emails", emailHash(identifier)],
-    ["user_codes", userCodeKey(identifier)],
+    ["cluster_emails", hashEmail(identifier)],
+    ["user_codes", toUserCodeKey(identifier)],
     ["creator_tokens", identifier],
     ["counterparty_tokens", identifier],
     ["chat_a_teams", identifier],
     ["external_integrations", identifier],
     ["external_integrations", `CHAT_B:${identifier}`],
     ["signatories", identifier],
-    ["signatories", emailHash(identifier)],
+    ["signatories", hashEmail(identifier)],
   ] as const;
   return keys.map(([table, key]) => ({ table, key }));
 }
 
-type MoveWorld = HandlerContext & LifecycleContext;
+type OwnerMoveContext = HandlerContext & LifecycleContext;
 
-/** The API's actions with a key of the workspace, for the operator of the emulator (DECISIONS.md, E7). */
+/** The API's actions with a workspace key, for the operator of the emulator (DECISIONS.md, E7). */
 export const ownerMoveHandlers = {
   "emulator-contracts.send": ({ params, body }, call) =>
     moveContract("send", params.id, call, async (tx, contract) =>
-      transition(tx, call, contract, "send", { by: await person(tx, contract, body.email) }, call.fail),
+      transition(tx, call, contract, "send", { by: await findPerson(tx, contract, body.email) }, call.fail),
     ),
 
   "emulator-contracts.mark": ({ params, body }, call) =>
     moveContract("mark", params.id, call, async (tx, contract) =>
-      transition(tx, call, contract, "mark-for-execution", { by: await person(tx, contract, body.email) }, call.fail),
+      transition(
+        tx,
+        call,
+        contract,
+        "mark-for-execution",
+        { by: await findPerson(tx, contract, body.email) },
+        call.fail,
+      ),
     ),
 
   "emulator-contracts.unmark": ({ params, body }, call) =>
     moveContract("unmark", params.id, call, async (tx, contract) =>
-      transition(tx, call, contract, "unmark-for-execution", { by: await person(tx, contract, body.email) }, call.fail),
+      transition(
+        tx,
+        call,
+        contract,
+        "unmark-for-execution",
+        { by: await findPerson(tx, contract, body.email) },
+        call.fail,
+      ),
     ),
 
   "emulator-contracts.request-review": ({ params, body }, call) =>
@@ -93,7 +105,7 @@ export const ownerMoveHandlers = {
         completed_at: null,
       };
       const patch = (row: Contract) => ({ ...row, reviews: [...row.reviews, review] });
-      const by = await person(tx, contract, undefined);
+      const by = await findPerson(tx, contract, undefined);
       return transition(tx, call, contract, "request-review", { by, patch }, call.fail);
     }),
 
@@ -116,12 +128,12 @@ export const ownerMoveHandlers = {
         actions: [],
       };
       const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals([...row.approvals, approval]) });
-      const by = await person(tx, contract, undefined);
+      const by = await findPerson(tx, contract, undefined);
       return transition(tx, call, contract, "request-approval", { by, patch }, call.fail);
     }),
-} satisfies ControlHandlers<MoveWorld>;
+} satisfies ControlHandlers<OwnerMoveContext>;
 
-type ControlCall = MoveWorld &
+type ControlCall = OwnerMoveContext &
   Pick<Call<FailureCode, unknown>, "request"> & { readonly fail: Fail<"no-such-contract"> };
 
 function moveContract(
@@ -134,14 +146,14 @@ function moveContract(
     const after = await move(tx, await requireContractById(tx, id, fail));
     return {
       contract_id: after.id,
-      composite_id: compositeId(after),
+      composite_id: formatCompositeId(after),
       contract_status: after.status,
       contract_name: after.name,
     };
   });
 }
 
-async function person(view: View, contract: Contract, email: string | undefined) {
+async function findPerson(view: View, contract: Contract, email: string | undefined) {
   const { userId: _, ...by } = await resolvePerson(view, contract, email);
   return by;
 }

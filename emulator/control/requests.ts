@@ -1,7 +1,7 @@
-import { type Operation, operationAt } from "../../src/api/operation.ts";
+import { findOperationAt, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { redactText } from "../../src/api/secrets.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { tryParseJson } from "../../src/base/object.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { InboxRow } from "../cluster/inbox.ts";
@@ -24,9 +24,9 @@ interface Filters {
 }
 
 export const requestHandlers = {
-  "requests.list": async ({ query }, world) => {
-    const { requestLog } = world;
-    const isOwn = await ownOf(world);
+  "requests.list": async ({ query }, context) => {
+    const { requestLog } = context;
+    const isOwn = await selectOwn(context);
     const matching = requestLog
       .list()
       .filter(isOwn)
@@ -34,7 +34,7 @@ export const requestHandlers = {
     const listed = query.reads ? matching : matching.filter((entry) => !isControlPlaneRead(entry));
     return {
       items: listed.slice(-query.limit).map((entry) => {
-        const body = query.bodies ? shownBody(entry.body) : undefined;
+        const body = query.bodies ? presentBody(entry.body) : undefined;
         return body === undefined ? toRequestRecord(entry) : { ...toRequestRecord(entry), body };
       }),
       total: listed.length,
@@ -42,10 +42,10 @@ export const requestHandlers = {
     };
   },
 
-  "requests.watch": async ({ query }, world) => {
-    const [isOwn, isWanted] = [await ownOf(world), filterOf(query)];
-    return streamWhileAllowed(world, (signal) =>
-      watchRequests(world.requestLog, (one) => isOwn(one) && isWanted(one), signal),
+  "requests.watch": async ({ query }, context) => {
+    const [isOwn, isWanted] = [await selectOwn(context), filterOf(query)];
+    return streamWhileAllowed(context, (signal) =>
+      watchRequests(context.requestLog, (one) => isOwn(one) && isWanted(one), signal),
     );
   },
 
@@ -57,8 +57,14 @@ export const requestHandlers = {
   Pick<ControlContext, "requestLog" | "tokens" | "sessions" | "store" | "clock" | "wall" | "ids">
 >;
 
-/** Returns a filter of the requests that a caller may see: with a token of one workspace, those with its API key and its own. */
-async function ownOf({ caller: { token }, store }: Pick<ControlContext, "store"> & { readonly caller: ControlCaller }) {
+/**
+ * A filter for the requests that a caller may see. With a token of one workspace: those with its API key and the
+ * caller's own.
+ */
+async function selectOwn({
+  caller: { token },
+  store,
+}: Pick<ControlContext, "store"> & { readonly caller: ControlCaller }) {
   const id = token.workspace?.id;
   if (id === undefined) return () => true;
   const key = (await store.read((view) => view.get(workspaces, id)))?.client_id;
@@ -67,7 +73,7 @@ async function ownOf({ caller: { token }, store }: Pick<ControlContext, "store">
     rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === "client-id" && rawHeaders[i + 1] === key);
 }
 
-/** Only reads the control plane and causes no events; followers read again at each event. */
+/** Requests that only read the control plane cause no events, because followers read again at each event. */
 export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
   service === "emulator" && method === "GET";
 
@@ -82,7 +88,7 @@ function filterOf({ service, operation, status, since, reads, id }: Filters): (e
     (id === undefined || entry.id === id);
 }
 
-/** The log may be smaller than what comes in one turn, so that what waits for a reader is kept apart from it. */
+/** The log may be smaller than a burst of requests, so entries for the reader are buffered separately. */
 async function* watchRequests(log: RequestLog, wanted: (entry: LoggedRequest) => boolean, signal: AbortSignal) {
   const backlog = new Backlog<LoggedRequest>();
   const watch = (ring: () => void) =>
@@ -96,20 +102,20 @@ async function* watchRequests(log: RequestLog, wanted: (entry: LoggedRequest) =>
   }
 }
 
-/** The JSON of a request, without the values of secret fields; undefined if it is not JSON. */
-function shownBody(body: Buffer | undefined): unknown {
+/** The JSON of a request without the values of secret fields; undefined if it is not JSON. */
+function presentBody(body: Buffer | undefined): unknown {
   return body === undefined ? undefined : redactBody(tryParseJson(body.toString("utf8")));
 }
 
-/** An entry as the control plane prints it: without secrets. */
+/** An entry in the control plane's format, without secrets. */
 export function toRequestRecord(entry: LoggedRequest) {
   const { listener, service, operation, method, status, failure, findings } = entry;
   const isUnknown =
     (operation === undefined || operation === "catch-all") && !isOwnPage(entry) && !isOfContractApi(entry);
   return {
     id: entry.id,
-    at: isoMillis(entry.at),
-    wall_at: isoMillis(entry.wallAt),
+    at: toIsoMillis(entry.at),
+    wall_at: toIsoMillis(entry.wallAt),
     listener,
     service,
     operation: operation ?? null,
@@ -130,13 +136,13 @@ export function toRequestRecord(entry: LoggedRequest) {
   };
 }
 
-/** A cluster has more than its API, such as the pages of contracts: responses of these are intended. */
+/** A cluster also serves the pages of contracts, so their responses are not mistakes. */
 const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
   listener !== "router" && [200, 303].includes(status) && findings.every(({ code }) => code !== "unknown-path");
 
-/** The router passes calls of the contract API on to a cluster, which knows them. */
+/** The router forwards requests of the contract API to a cluster, which has these operations. */
 const isOfContractApi = ({ listener, method, target }: LoggedRequest): boolean =>
-  listener === "router" && operationAt(contractApi, method, target.split("?", 1)[0]!) !== undefined;
+  listener === "router" && findOperationAt(contractApi, method, target.split("?", 1)[0]!) !== undefined;
 
 const candidates = (registry as readonly Operation[]).filter(({ id }) => id !== "catch-all");
 
@@ -154,21 +160,21 @@ export const inboxHandlers = {
     const inbox = inboxes.get(cluster.id);
     if (!inbox) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
     const matching = inbox.list().filter(({ target }) => path === undefined || matchesPathPattern(target, path));
-    return { items: matching.slice(-limit).map(inboxRecord), total: matching.length };
+    return { items: matching.slice(-limit).map(toInboxRecord), total: matching.length };
   },
 } satisfies ControlHandlers;
 
-const inboxRecord = ({ id, at, method, target, rawHeaders, body, status }: InboxRow) => ({
+const toInboxRecord = ({ id, at, method, target, rawHeaders, body, status }: InboxRow) => ({
   id,
-  at: isoMillis(at),
+  at: toIsoMillis(at),
   method,
   target,
-  headers: pairs(rawHeaders),
+  headers: toPairs(rawHeaders),
   body: body.toString("base64"),
   status,
 });
 
-function pairs(rawHeaders: readonly string[]): [string, string][] {
+function toPairs(rawHeaders: readonly string[]): [string, string][] {
   const out: [string, string][] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) out.push([rawHeaders[i]!, rawHeaders[i + 1]!]);
   return out;

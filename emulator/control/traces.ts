@@ -1,5 +1,5 @@
 import type { Fail } from "../../src/api/failures.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import type { Runner } from "../clock/runner.ts";
 import { follow } from "../http/sending/event-stream.ts";
 import { causes } from "../store/causes.ts";
@@ -14,32 +14,32 @@ import type { ControlCaller } from "./access/credentials.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const traceHandlers = {
-  "traces.show": async ({ params }, world) => {
-    const { store, clock, runner, fail } = world;
-    const ref = named(params.ref, fail);
-    requireOwn(ref, params.ref, world);
+  "traces.show": async ({ params }, context) => {
+    const { store, clock, runner, fail } = context;
+    const ref = parseRef(params.ref, fail);
+    requireOwn(ref, params.ref, context);
     await dropExpired(store, clock.now());
     const found = (await look(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
     return {
       ref: params.ref,
       nodes: found.nodes.map(toShownNode),
-      planned: found.planned.map(({ due, ...rest }) => ({ ...rest, due: isoMillis(due) })),
+      planned: found.planned.map(({ due, ...rest }) => ({ ...rest, due: toIsoMillis(due) })),
       more: found.more,
     };
   },
 
-  "traces.watch": async ({ params }, world) => {
-    const { store, runner, fail } = world;
-    const ref = named(params.ref, fail);
-    requireOwn(ref, params.ref, world);
+  "traces.watch": async ({ params }, context) => {
+    const { store, runner, fail } = context;
+    const ref = parseRef(params.ref, fail);
+    requireOwn(ref, params.ref, context);
     if (!(await look(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
-    // After a reset nothing is stored of it any more.
-    const shownNow = async () => (await look(store, runner, ref))?.nodes.map(toShownNode) ?? [];
-    return streamWhileAllowed(world, (signal) => changes(store, signal, shownNow));
+    // After a reset the trace is gone.
+    const readShownNodes = async () => (await look(store, runner, ref))?.nodes.map(toShownNode) ?? [];
+    return streamWhileAllowed(context, (signal) => watchChanges(store, signal, readShownNodes));
   },
 } satisfies ControlHandlers;
 
-const named = (ref: string, fail: Fail<"malformed-ref">): TraceRef =>
+const parseRef = (ref: string, fail: Fail<"malformed-ref">): TraceRef =>
   parseTraceRef(ref) ?? fail("malformed-ref", { ref });
 
 /** Causes of one workspace are hidden from others. Requests, timers and clock advances belong to none. */
@@ -60,7 +60,7 @@ async function look(store: Store, runner: Runner, ref: TraceRef) {
 }
 
 /** Existing entries, then new and changed ones, until the signal is aborted. */
-function changes<Node extends { readonly id: string }>(
+function watchChanges<Node extends { readonly id: string }>(
   store: Store,
   signal: AbortSignal,
   look: () => Promise<readonly Node[]>,

@@ -1,7 +1,7 @@
 import type { wait } from "../../src/api/emulator/wait.ts";
 import type { InputOf } from "../../src/api/operation.ts";
-import { isoMillis, type WallClock } from "../../src/base/clock.ts";
-import { compositeId, compositeIds, contracts } from "../cluster/contracts/rows.ts";
+import { toIsoMillis, type WallClock } from "../../src/base/clock.ts";
+import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
@@ -11,23 +11,27 @@ import type { ControlHandlers } from "./context.ts";
 import { requireContractById } from "./contracts/contracts.ts";
 
 type WaitQuery = InputOf<typeof wait>["query"];
-type ContractNamed = WaitQuery & { readonly contract_id: number | undefined };
+type ContractWaitQuery = WaitQuery & { readonly contract_id: number | undefined };
 
-/** The situation at one moment: whether it is enough, and what to show. */
+/** The state at one moment: whether the condition is met, and what to show. */
 interface WaitState {
   readonly reached: boolean;
   readonly events?: readonly WebhookEvent[];
   readonly deliveries?: readonly Delivery[];
-  readonly contract?: { readonly contract_id: number; readonly composite_id: string; readonly contract_status: Status };
+  readonly contract?: {
+    readonly contract_id: number;
+    readonly composite_id: string;
+    readonly contract_status: ContractStatus;
+  };
 }
-type Status = NonNullable<WaitQuery["contract_status"]>;
+type ContractStatus = NonNullable<WaitQuery["contract_status"]>;
 
-/** Number of near matches that are shown. */
-const nearAtMost = 10;
+/** Maximum number of near matches. */
+const maxNear = 10;
 
 export const waitHandlers = {
-  "emulator.wait": async ({ query }, world) => {
-    const { store, clock, wall, fail } = world;
+  "emulator.wait": async ({ query }, context) => {
+    const { store, clock, wall, fail } = context;
     const named =
       query.contract === undefined
         ? undefined
@@ -38,25 +42,25 @@ export const waitHandlers = {
     const awaited = { ...query, contract_id: named?.id };
     const look = (view: View): Promise<WaitState> =>
       awaited.contract_status
-        ? statusReached(view, awaited.contract_id!, awaited.contract_status)
+        ? checkStatus(view, awaited.contract_id!, awaited.contract_status)
         : awaited.outcome
-          ? deliveriesReached(view, awaited)
-          : eventsReached(view, awaited);
-    const { signal, hasEnded, release } = watchAccess(world);
-    const found = await until(store, wall, look, query.timeout_ms, signal).finally(release);
+          ? checkDeliveries(view, awaited)
+          : checkEvents(view, awaited);
+    const { signal, hasEnded, release } = watchAccess(context);
+    const found = await waitUntil(store, wall, look, query.timeout_ms, signal).finally(release);
     if (hasEnded()) fail("unknown-control-token");
     const { events = [], deliveries: made = [] } = found;
     const [eventIds, deliveryIds] = await store.read((view) =>
-      Promise.all([compositeIds(view, events), compositeIds(view, made)]),
+      Promise.all([readCompositeIds(view, events), readCompositeIds(view, made)]),
     );
     return {
       reached: found.reached,
-      now: isoMillis(clock.now()),
+      now: toIsoMillis(clock.now()),
       activities: events.map(({ activity, contract_id, at }, i) => ({
         activity,
         contract_id,
         composite_id: eventIds[i] ?? null,
-        at: isoMillis(at),
+        at: toIsoMillis(at),
       })),
       deliveries: made.map(({ id, webhook_id, activity, contract_id, outcome }, i) => ({
         id,
@@ -71,29 +75,29 @@ export const waitHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** Whether a webhook exists, or existed and has stored deliveries. */
+/** Whether a webhook exists, or has stored deliveries. */
 const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.get(subscriptions, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
-/** Checks again after every change, until it is enough, the time is over or the caller goes away. */
-async function until(
+/** Checks again after every change, until the condition is met, the time is over or the caller disconnects. */
+async function waitUntil(
   store: Store,
   wall: WallClock,
   look: (view: View) => Promise<WaitState>,
   timeoutMs: number,
-  gone: AbortSignal,
+  disconnected: AbortSignal,
 ): Promise<WaitState> {
   let isOver = false;
   let hasChanged = false;
   let wake = () => {};
-  const change = () => {
+  const noteChange = () => {
     hasChanged = true;
     wake();
   };
-  const unwatch = [webhookEvents, deliveries, contracts].map((rows) => store.watch(rows, change));
+  const unwatch = [webhookEvents, deliveries, contracts].map((rows) => store.watch(rows, noteChange));
   const end = new AbortController();
-  void wall.sleep(timeoutMs, AbortSignal.any([end.signal, gone])).then(() => {
+  void wall.sleep(timeoutMs, AbortSignal.any([end.signal, disconnected])).then(() => {
     isOver = true;
     wake();
   });
@@ -114,7 +118,7 @@ async function until(
   }
 }
 
-async function eventsReached(view: View, { activity, contract_id, since, count }: ContractNamed): Promise<WaitState> {
+async function checkEvents(view: View, { activity, contract_id, since, count }: ContractWaitQuery): Promise<WaitState> {
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const slice =
     contract_id === undefined
@@ -123,25 +127,29 @@ async function eventsReached(view: View, { activity, contract_id, since, count }
   const all = await view.list(webhookEvents, { ...slice, reverse: true });
   const matching = all.filter((event) => event.activity === activity && event.at >= from);
   if (matching.length >= count) return { reached: true, events: matching.slice(0, count) };
-  const near = contract_id === undefined ? await view.list(webhookEvents, { reverse: true, limit: nearAtMost }) : all;
-  return { reached: false, events: near.slice(0, nearAtMost) };
+  const near = contract_id === undefined ? await view.list(webhookEvents, { reverse: true, limit: maxNear }) : all;
+  return { reached: false, events: near.slice(0, maxNear) };
 }
 
-async function deliveriesReached(view: View, awaited: ContractNamed): Promise<WaitState> {
+async function checkDeliveries(view: View, awaited: ContractWaitQuery): Promise<WaitState> {
   const { activity, outcome, webhook, contract_id, since, count } = awaited;
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const filter = { activity, webhook_id: webhook, contract_id };
   const { items } = await listDeliveries(view, { ...filter, outcome }, { offset: 0, limit: count });
   const matching = items.map(({ delivery }) => delivery).filter((row) => row.created_at >= from);
   if (matching.length >= count) return { reached: true, deliveries: matching };
-  const near = await listDeliveries(view, filter, { offset: 0, limit: nearAtMost });
+  const near = await listDeliveries(view, filter, { offset: 0, limit: maxNear });
   return { reached: false, deliveries: near.items.map(({ delivery }) => delivery) };
 }
 
-async function statusReached(view: View, contractId: number, wanted: Status): Promise<WaitState> {
+async function checkStatus(view: View, contractId: number, wanted: ContractStatus): Promise<WaitState> {
   const row = await view.get(contracts, contractId);
-  // Deleted while it was waited for: it has no status any more.
+  // It was deleted in the meantime, so it has no status.
   if (!row || row.deleted_at !== null) return { reached: false };
-  const contract = { contract_id: row.id, composite_id: compositeId(row), contract_status: row.status as Status };
+  const contract = {
+    contract_id: row.id,
+    composite_id: formatCompositeId(row),
+    contract_status: row.status as ContractStatus,
+  };
   return { reached: row.status === wanted, contract };
 }

@@ -1,6 +1,6 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { hasSucceeded, isAwaitingRetry, isUndelivered } from "../../src/api/webhook-health/attempts.ts";
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
 import type { Store } from "../store/port.ts";
@@ -8,7 +8,7 @@ import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { type LoggedDelivery, resend, showDelivery } from "../webhooks/log.ts";
 import { retryScheduleOf } from "../webhooks/retry-rule.ts";
 import { type Subscription, subscriptions, switchSubscription } from "../webhooks/subscriptions.ts";
-import { receiverRules, type Settings } from "../world/settings.ts";
+import { getReceiverRules, type Settings } from "../world/settings.ts";
 import { type Workspace, workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { toListRecords } from "./deliveries.ts";
@@ -18,30 +18,30 @@ export const controlWebhookHandlers = {
     store.read(async (view) => {
       const rows = await view.list(subscriptions);
       const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
-      return rows.map((one, i) => webhookRecord(one, owners[i], settings));
+      return rows.map((one, i) => toWebhookRecord(one, owners[i], settings));
     }),
 
-  "emulator-webhooks.enable": ({ params }, call) => switched(call, params.id, true),
+  "emulator-webhooks.enable": ({ params }, call) => createSwitchHandler(call, params.id, true),
 
-  "emulator-webhooks.disable": ({ params }, call) => switched(call, params.id, false),
+  "emulator-webhooks.disable": ({ params }, call) => createSwitchHandler(call, params.id, false),
 
   "emulator-webhooks.resend": ({ params }, call) => resendAll(params.id, call),
 } satisfies ControlHandlers;
 
-interface Call {
+interface SwitchCall {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly settings: Settings;
   readonly fail: Fail<"no-such-webhook">;
 }
 
-const switched = ({ store, clock, settings, fail }: Call, id: number, on: boolean) =>
+const createSwitchHandler = ({ store, clock, settings, fail }: SwitchCall, id: number, on: boolean) =>
   store.transaction(on ? "emulator-webhooks.enable" : "emulator-webhooks.disable", async (tx) => {
     const row = (await switchSubscription(tx, id, on, clock.now())) ?? fail("no-such-webhook", { id });
-    return webhookRecord(row, await tx.get(workspaces, row.workspace_id), settings);
+    return toWebhookRecord(row, await tx.get(workspaces, row.workspace_id), settings);
   });
 
-function webhookRecord(
+function toWebhookRecord(
   { created_at, disabled, custom_headers, description: _, created_by: __, ...rest }: Subscription,
   owner: Workspace | undefined,
   settings: Settings,
@@ -50,45 +50,45 @@ function webhookRecord(
     ...rest,
     workspace: owner?.name ?? "",
     custom_headers: Object.keys(custom_headers),
-    disabled_at: disabled && isoMillis(disabled.at),
+    disabled_at: disabled && toIsoMillis(disabled.at),
     disabled_by: disabled?.by ?? null,
     retry_schedule: [...retryScheduleOf(owner, settings)],
-    forbidden: findForbiddenUrlReason(rest.url, receiverRules(settings))?.message ?? null,
-    created_at: isoMillis(created_at),
+    forbidden: findForbiddenUrlReason(rest.url, getReceiverRules(settings))?.message ?? null,
+    created_at: toIsoMillis(created_at),
   };
 }
 
-/** A call sends this many at most, and begins none after this much time on the wall. */
+/** One request resends at most this many, and starts none after this wall-clock time. */
 const maxConcurrent = 100;
 const maxResendMs = 20_000;
 
-type World = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | "settings"> & {
+type ResendContext = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | "settings"> & {
   readonly fail: Fail<"no-such-webhook">;
 };
 
-/** Oldest first, one after another: if the receiver is down for one, the others are not sent. */
-async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: World) {
+/** Oldest first, one after another. If the receiver is down, the rest is not sent. */
+async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: ResendContext) {
   const unsent = await store.read(async (view) => {
     const webhook = (await view.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
     const all = await view.list(deliveries, { by: "webhook", equals: id });
-    return all.filter((row) => isToSend(row, webhook, clock.now())).sort(oldestFirst);
+    return all.filter((row) => isToSend(row, webhook, clock.now())).sort(compareByAge);
   });
-  const begun = wall.monotonicNow();
+  const startedAt = wall.monotonicNow();
   const made: LoggedDelivery[] = [];
   let passed = 0;
   for (const { id: number } of unsent.slice(0, maxConcurrent)) {
-    if (wall.monotonicNow() - begun > maxResendMs) break;
-    const asked = await store.transaction("emulator-webhooks.resend", async (tx) => {
+    if (wall.monotonicNow() - startedAt > maxResendMs) break;
+    const requested = await store.transaction("emulator-webhooks.resend", async (tx) => {
       const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(subscriptions, id)];
-      // Deliveries that the schedule sent meanwhile are not sent twice.
+      // Deliveries that the schedule has sent in the meantime are not sent twice.
       if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
       return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
     });
-    if (!asked) {
+    if (!requested) {
       passed += 1;
       continue;
     }
-    await asked.outcome;
+    await requested.outcome;
     const logged = await store.read((view) => showDelivery(view, number));
     if (!logged) continue;
     made.push(logged);
@@ -99,8 +99,8 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
   return { items: await store.read((view) => toListRecords(view, made, settings)), left: unsent.length - passed };
 }
 
-/** All that has not arrived, but what the schedule sends for the first time, now, or already. */
+/** Everything that has not arrived, except first attempts that the schedule is sending or about to send. */
 const isToSend = (row: Delivery, { status }: Subscription, now: number): boolean =>
   isUndelivered({ ...row, webhook_status: status }) || isAwaitingRetry(row, now);
 
-const oldestFirst = (a: Delivery, b: Delivery): number => a.created_at - b.created_at || a.id - b.id;
+const compareByAge = (a: Delivery, b: Delivery): number => a.created_at - b.created_at || a.id - b.id;

@@ -10,11 +10,11 @@ import type { FindRequestFault, RequestFault } from "../http/parts.ts";
 import { isControlPath, parseRequestTarget } from "../http/routing/path.ts";
 import type { Cause } from "../store/cause.ts";
 
-/** A fault with its present state: its rule, and how often it was hit. */
+/** A fault: its rule, and how often it matched and was applied. */
 export interface ScriptedFault {
   readonly id: number;
   readonly rule: FaultRule;
-  /** Origin of the fault; a snapshot does not store it. */
+  /** Origin of the fault, which snapshots omit. */
   readonly cause: Cause | undefined;
   matched: number;
   hit: number;
@@ -28,11 +28,11 @@ export const StoredFaults = z.strictObject({
 });
 export type StoredFaults = z.infer<typeof StoredFaults>;
 
-/** The faults of one emulator, oldest first, in memory. Ids begin again from 1 after `clear`. */
+/** The faults of one emulator, oldest first, in memory. Ids start again from 1 after `clear`. */
 export class Faults {
   #faults: ScriptedFault[] = [];
   #lastId = 0;
-  /** Attempts that a fault has postponed: when they come due again they are sent, whatever faults there are. */
+  /** Attempts that a fault has postponed. When they are due again they are sent, whatever faults there are. */
   readonly putOff = new Set<string>();
   readonly #watchers = new Set<() => void>();
 
@@ -44,9 +44,7 @@ export class Faults {
     return fault;
   }
 
-  /**
-   * Whether nothing is scripted, and nothing waits that a fault has postponed: the usual case, asked for every attempt.
-   */
+  /** Whether there is no fault and no postponed attempt: the common case, checked for every attempt. */
   get idle(): boolean {
     return this.#faults.length === 0 && this.putOff.size === 0;
   }
@@ -70,7 +68,7 @@ export class Faults {
     this.#notify();
   }
 
-  /** All of it as it is now, hits included; `takeOver` continues from there. */
+  /** The current state, including counts, which `replaceState` restores. */
   toStored(): StoredFaults {
     const faults = this.#faults.map(({ id, rule, matched, hit }) => ({ id, rule, matched, hit }));
     return { faults, last_id: this.#lastId, put_off: [...this.putOff] };
@@ -84,23 +82,23 @@ export class Faults {
   }
 
   /**
-   * The oldest fault that matches and hits. Counts for all that match, so it must be asked once for each request or
-   * attempt.
+   * The oldest matching fault that applies. Counts for all matching faults, so it must be called once for each request
+   * or attempt.
    */
   recordMatch(matches: (rule: FaultRule) => boolean): ScriptedFault | undefined {
-    let met: ScriptedFault | undefined;
+    let hitFault: ScriptedFault | undefined;
     for (const fault of this.#faults) {
       if (!matches(fault.rule)) continue;
       fault.matched += 1;
       this.#notify();
-      if (met || !hits(fault)) continue;
+      if (hitFault || !isHit(fault)) continue;
       fault.hit += 1;
-      met = fault;
+      hitFault = fault;
     }
-    return met;
+    return hitFault;
   }
 
-  /** Calls when there are others, or one was met. Returns the function that ends it. */
+  /** Calls the function when faults or their counts change. Returns a function that stops it. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
@@ -111,14 +109,14 @@ export class Faults {
   }
 }
 
-const hits = ({ rule, matched, hit }: ScriptedFault): boolean =>
-  matched >= rule.nth && (rule.count === undefined || hit < rule.count) && drawn(rule.seed, matched) < rule.chance;
+const isHit = ({ rule, matched, hit }: ScriptedFault): boolean =>
+  matched >= rule.nth && (rule.count === undefined || hit < rule.count) && drawRandom(rule.seed, matched) < rule.chance;
 
-/** A number from 0 up to but not 1, the same for the same seed and turn. */
-const drawn = (seed: number, turn: number): number =>
+/** A number from 0 to below 1, the same for the same seed and turn. */
+const drawRandom = (seed: number, turn: number): number =>
   createHash("sha256").update(`${seed}/${turn}`).digest().readUInt32BE(0) / 2 ** 32;
 
-/** Fields by which a script chooses an attempt. */
+/** Fields by which a fault selects an attempt. */
 export interface PendingAttempt {
   readonly delivery: { readonly id: number };
   /** Number of the attempt, from 1. */
@@ -132,20 +130,20 @@ export interface PendingAttempt {
 export interface OutgoingMessage {
   readonly body: Uint8Array;
   readonly hmacKey: string;
-  /** Sent instead of `body`, which is signed nevertheless. */
+  /** Sent instead of `body`, whose signature is still used. */
   readonly sent?: Uint8Array;
 }
 
-/** Performs an attempt with a fault: `send` may be called twice or not at all. */
+/** Performs an attempt with a fault. It may call `send` twice or not at all. */
 export type SendAttempt = (
   message: OutgoingMessage,
   send: (message: OutgoingMessage) => Promise<PostResult>,
 ) => Promise<PostResult>;
 
-/** An attempt is postponed by this much virtual time, or behind the next one of its subscription, if that is sooner. */
+/** An attempt is postponed by this virtual time, or until after the next one of its subscription, if that is sooner. */
 export interface Postponement {
   readonly byMs: number;
-  readonly behindNext: boolean;
+  readonly isAfterNext: boolean;
 }
 
 /** The effect on an attempt, in a word, and the fault. */
@@ -154,26 +152,26 @@ export interface AppliedFault {
   readonly cause: Cause | undefined;
 }
 
-/** Scripted faults of outgoing requests: called once, when an attempt is about to begin. Undefined: no fault. */
+/** Scripted faults of outgoing requests. Called once, at the start of an attempt. Undefined: no fault. */
 export type FaultInterceptor = (
   about: PendingAttempt,
 ) => (AppliedFault & ({ readonly putOff: Postponement } | { readonly send: SendAttempt })) | undefined;
 
 type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
 
-/** The faults for requests that come in. `isForwarded`: sent by the router of this emulator. */
-export function incomingFaults(faults: Faults, isForwarded: (request: MatchedRequest) => boolean): FindRequestFault {
+/** The faults for incoming requests. `isForwarded`: sent by the router of this emulator. */
+export function findIncomingFault(faults: Faults, isForwarded: (request: MatchedRequest) => boolean): FindRequestFault {
   return (request, operation) => {
     if (faults.list().length === 0 || isControl(request, operation)) return undefined;
     const forwarded = isForwarded(request);
-    const met = faults.recordMatch(
+    const fault = faults.recordMatch(
       (rule) => rule.direction === "incoming" && matches(rule, request, operation, forwarded),
     );
-    return met && faultOf(met);
+    return fault && toRequestFault(fault);
   };
 }
 
-/** Operations that end a fault must not be hit by it. */
+/** Operations that remove a fault must not be affected by it. */
 const isControl = ({ target }: MatchedRequest, operation: Operation | undefined): boolean =>
   operation ? operation.service.name === "emulator" : isControlPath(parseRequestTarget(target).path);
 
@@ -183,7 +181,7 @@ function matches(
   operation: Operation | undefined,
   forwarded: boolean,
 ): boolean {
-  // A caller's request counts once, although the router sends it on to a listener of the same emulator.
+  // A request of a client counts once, although the router forwards it to a listener of the same emulator.
   if (forwarded && rule.service === undefined && rule.operation === undefined) return false;
   return (
     (rule.service === undefined || rule.service === operation?.service.name) &&
@@ -194,7 +192,7 @@ function matches(
   );
 }
 
-/** `name`: whatever its value; `name: value`: with just that one. */
+/** `name` matches any value; `name: value` matches only that one. */
 function hasHeader({ headers }: MatchedRequest, wanted: string): boolean {
   const colon = wanted.indexOf(":");
   const name = (colon < 0 ? wanted : wanted.slice(0, colon)).trim().toLowerCase();
@@ -202,9 +200,9 @@ function hasHeader({ headers }: MatchedRequest, wanted: string): boolean {
   return colon < 0 ? value !== undefined : value === wanted.slice(colon + 1).trim();
 }
 
-function faultOf({ rule, cause }: ScriptedFault): RequestFault {
+function toRequestFault({ rule, cause }: ScriptedFault): RequestFault {
   const { latency_ms, reset, status, answer_headers, answer_body, truncated } = rule;
-  const effect = effectOf(rule);
+  const effect = describeEffect(rule);
   return {
     effect: cause ? `${effect} (${cause.id})` : effect,
     ...(latency_ms !== undefined && { latencyMs: latency_ms }),
@@ -217,7 +215,7 @@ function faultOf({ rule, cause }: ScriptedFault): RequestFault {
 }
 
 /** `wait 50 ms, status 503`, in the order in which it happens. */
-const effectOf = ({ latency_ms, reset, status, truncated }: FaultRule): string =>
+const describeEffect = ({ latency_ms, reset, status, truncated }: FaultRule): string =>
   [
     latency_ms !== undefined && `wait ${latency_ms} ms`,
     reset && "reset",
@@ -227,24 +225,24 @@ const effectOf = ({ latency_ms, reset, status, truncated }: FaultRule): string =
     .filter((word) => word)
     .join(", ");
 
-/** The faults for webhooks that go out. */
-export function outgoingFaults(faults: Faults): FaultInterceptor {
+/** The faults for outgoing webhooks. */
+export function interceptOutgoing(faults: Faults): FaultInterceptor {
   return (about) => {
     if (faults.idle) return undefined;
     const attempt = `${about.delivery.id}/${about.number}`;
     if (faults.putOff.delete(attempt)) return undefined;
-    const met = faults.recordMatch((rule) => rule.direction === "outgoing" && outgoingMatches(rule, about));
-    if (!met?.rule.effect) return undefined;
-    const { effect, delay = "PT1M" } = met.rule;
-    const { cause } = met;
-    if (effect !== "delay" && effect !== "reorder") return { effect, cause, send: ways[effect](met.id) };
+    const fault = faults.recordMatch((rule) => rule.direction === "outgoing" && matchesAttempt(rule, about));
+    if (!fault?.rule.effect) return undefined;
+    const { effect, delay = "PT1M" } = fault.rule;
+    const { cause } = fault;
+    if (effect !== "delay" && effect !== "reorder") return { effect, cause, send: ways[effect](fault.id) };
     faults.putOff.add(attempt);
-    return { effect, cause, putOff: { byMs: parseDuration(delay)!, behindNext: effect === "reorder" } };
+    return { effect, cause, putOff: { byMs: parseDuration(delay)!, isAfterNext: effect === "reorder" } };
   };
 }
 
-function outgoingMatches(rule: FaultRule, { subscription, event, number, resend }: PendingAttempt): boolean {
-  // A request for a resend waits for its response.
+function matchesAttempt(rule: FaultRule, { subscription, event, number, resend }: PendingAttempt): boolean {
+  // The request for a resend waits for the response.
   if (resend && (rule.effect === "delay" || rule.effect === "reorder")) return false;
   return (
     (rule.webhook === undefined || rule.webhook === subscription.id) &&
@@ -264,12 +262,13 @@ const ways: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (fault
   drop: () => async () => ({
     error: { code: "dropped", message: "A scripted fault prevented this attempt." },
   }),
-  tamper: () => (message, send) => send({ ...message, sent: tampered(message.body) }),
-  wrong_key: (id) => (message, send) => send({ ...message, hmacKey: wrongKey(id) }),
+  tamper: () => (message, send) => send({ ...message, sent: tamperWithBody(message.body) }),
+  wrong_key: (id) => (message, send) => send({ ...message, hmacKey: deriveWrongKey(id) }),
 };
 
-/** Still JSON that a careless receiver accepts: only the signature reveals it. */
-const tampered = (body: Uint8Array): Uint8Array =>
+/** Still JSON that a careless receiver accepts. Only the signature reveals it. */
+const tamperWithBody = (body: Uint8Array): Uint8Array =>
   Buffer.from(Buffer.from(body).toString("utf8").replace("{", '{"tampered":true,'));
 
-const wrongKey = (faultId: number): string => createHash("sha512").update(`wrong key ${faultId}`).digest("base64");
+const deriveWrongKey = (faultId: number): string =>
+  createHash("sha512").update(`wrong key ${faultId}`).digest("base64");

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Clock, isoMillis, type WallClock } from "../../src/base/clock.ts";
+import { type Clock, toIsoMillis, type WallClock } from "../../src/base/clock.ts";
 import type { EmulatorBugError } from "../../src/base/errors.ts";
 import type { Cause } from "../store/cause.ts";
 import type { MakeCauseRow } from "../store/causes.ts";
@@ -166,7 +166,10 @@ export class RequestDispatcher {
       const made = match
         ? await serve(match, raw, target.search, exchange)
         : await respondUnmatched({ raw, target, operations, atPath, dialect, fallback }, exchange);
-      const observed = match && !isControlled ? this.#setup.observe?.(match.bound.operation, made) : undefined;
+      const { observe } = this.#setup;
+      const observed = isControlled
+        ? undefined
+        : observe && atPath.map((at) => observe(at.operation, made)).find(Boolean);
       if (observed) exchange.finding("observed", observed.finding);
       const answer = observed?.answer ?? made;
       const waiting = this.#setup.beforeAnswer?.(exchange);
@@ -254,7 +257,7 @@ function virtualTime(clock: Clock): () => string {
     const millis = now % 1_000;
     if (now - millis !== second) {
       second = now - millis;
-      printed = isoMillis(second).slice(0, -"000Z".length);
+      printed = toIsoMillis(second).slice(0, -"000Z".length);
     }
     whole = `${printed}${String(millis).padStart(3, "0")}Z`;
     return whole;

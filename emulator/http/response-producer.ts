@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { Operation, ResponseBody } from "../../src/api/operation.ts";
 import { EmulatorBugError } from "../../src/base/errors.ts";
-import { writtenJson } from "../../src/base/json.ts";
+import { toExactJson } from "../../src/base/json.ts";
 import { keepEndToEndHeaders, removeHeaders } from "./hop-by-hop.ts";
 import { type HttpResponse, type JsonPieces, jsonHeaders, Passthrough, Reply } from "./reply.ts";
 import { eventStream } from "./sending/event-stream.ts";
@@ -100,7 +100,7 @@ const documentWriter =
     if (!parsed.success) {
       throw new EmulatorBugError("The response is not as declared", { operation: id, cause: parsed.error });
     }
-    return { headers: jsonHeaders, body: writtenJson(parsed.data) };
+    return { headers: jsonHeaders, body: toExactJson(parsed.data) };
   };
 
 const writePieces: Write = (body) => ({ headers: jsonHeaders, body: encoded((body as JsonPieces).pieces) });

@@ -1,47 +1,51 @@
 import { fail } from "../../src/api/failures.ts";
-import { constantTimeEqual } from "../../src/base/hmac.ts";
-import { bearerToken, parseBasic } from "../../src/schemes/http-authorization.ts";
+import { isEqualInConstantTime } from "../../src/base/hmac.ts";
+import { parseBasic, parseBearerToken } from "../../src/schemes/http-authorization.ts";
 import type { Authenticate, AuthenticationCall, Authenticators } from "../http/handler.ts";
 import { readApps } from "../world/apps.ts";
 import type { KeyHolder, RouterContext } from "./context.ts";
 
-/** The key of a cluster, in x-cluster-key (DECISIONS.md, R6). Whether it is of the right one, the handler knows. */
-const clusterKey: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
-  holderOf(headers["x-cluster-key"], call);
+/**
+ * The key of a cluster in x-cluster-key (DECISIONS.md, R6). The handler checks whether it belongs to the right cluster.
+ */
+const authenticateCluster: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
+  findKeyHolder(headers["x-cluster-key"], call);
 
-/** As above; chat_a team operations also accept it as a bearer token. Other schemes of `authorization` are ignored. */
-const clusterKeyOrBearer: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
-  holderOf(headers["x-cluster-key"] ?? bearerToken(headers.authorization), call);
+/**
+ * As above, but chat_a team operations also accept it as a bearer token. Other schemes of `authorization` are ignored.
+ */
+const authenticateClusterOrBearer: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
+  findKeyHolder(headers["x-cluster-key"] ?? parseBearerToken(headers.authorization), call);
 
-function holderOf(key: string | undefined, { world, finding }: AuthenticationCall<RouterContext>): KeyHolder {
+function findKeyHolder(key: string | undefined, { world, finding }: AuthenticationCall<RouterContext>): KeyHolder {
   if (key === undefined) {
     if (world.settings.strict.has("keys")) fail("missing-cluster-key");
     finding("no-cluster-key", "x-cluster-key is absent");
     return {};
   }
-  return { cluster: clusterOfKey(key, world) ?? fail("invalid-cluster-key") };
+  return { cluster: findClusterOfKey(key, world) ?? fail("invalid-cluster-key") };
 }
 
-function clusterOfKey(key: string, { clusters }: RouterContext): string | undefined {
+function findClusterOfKey(key: string, { clusters }: RouterContext): string | undefined {
   let found: string | undefined;
   // Every key is compared, so that the time does not reveal the closest one.
-  for (const cluster of clusters) if (constantTimeEqual(key, cluster.key)) found = cluster.id;
+  for (const cluster of clusters) if (isEqualInConstantTime(key, cluster.key)) found = cluster.id;
   return found;
 }
 
-/** The credentials of the billing provider (DECISIONS.md, R32). Every failure answers alike. */
-const billingBasic: Authenticate<RouterContext, KeyHolder> = async ({ headers }, { world }) => {
+/** The credentials of the billing provider (DECISIONS.md, R32). Every failure gets the same response. */
+const authenticateBilling: Authenticate<RouterContext, KeyHolder> = async ({ headers }, { world }) => {
   const { billing } = await world.store.read(readApps);
   const given = parseBasic(headers.authorization);
-  const user = constantTimeEqual(given?.user ?? "", billing.username);
-  const password = constantTimeEqual(given?.password ?? "", billing.password);
+  const user = isEqualInConstantTime(given?.user ?? "", billing.username);
+  const password = isEqualInConstantTime(given?.password ?? "", billing.password);
   return given && user && password ? {} : fail("not-authenticated");
 };
 
-/** How the routing service knows its callers. A user's bearer token is decoded by the operation that needs it. */
+/** Authentication of the routing service's clients. A user's bearer token is decoded by the operation that needs it. */
 export const routerAuthenticators = {
-  "cluster-key": clusterKey,
-  "cluster-key-or-bearer": clusterKeyOrBearer,
-  basic: billingBasic,
+  "cluster-key": authenticateCluster,
+  "cluster-key-or-bearer": authenticateClusterOrBearer,
+  basic: authenticateBilling,
   bearer: () => undefined,
 } satisfies Authenticators<RouterContext>;

@@ -14,7 +14,7 @@ import { trialSignups } from "./trial/signups.ts";
 import { trialHandlers } from "./trial/trial.ts";
 
 const healthHandlers = {
-  // False with 200 when the store cannot write (DECISIONS.md, R20).
+  // False with status 200 if the store cannot write (DECISIONS.md, R20).
   "health.show": (_, { store }) => ({ database: store.writable }),
 } satisfies RouterHandlers;
 
@@ -38,8 +38,7 @@ export const routerHandlers = {
 } satisfies Required<RouterHandlers>;
 
 /**
- * Makes good again what a process that is gone had claimed: it can never finish what it asked a cluster for
- * (DECISIONS.md, E4).
+ * Releases the claims of a process that has ended, which can never finish its requests to clusters (DECISIONS.md, E4).
  */
 export async function releaseClaims(store: Store): Promise<void> {
   const claimed = { by: "claimed", equals: 1 } as const;

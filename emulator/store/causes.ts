@@ -1,6 +1,6 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import type { TraceContext } from "../../src/base/trace-context.ts";
-import { traceIds } from "../../src/base/trace-ids.ts";
+import { deriveTraceIds } from "../../src/base/trace-ids.ts";
 import { type Cause, CauseRow } from "./cause.ts";
 import {
   type AnyRows,
@@ -76,7 +76,7 @@ export function createCauseRowFactory({
   readonly wall: WallClock;
   readonly seed?: string | undefined;
 }): MakeCauseRow {
-  const traceIdOf = traceIds(seed);
+  const traceIdOf = deriveTraceIds(seed);
   return ({ id, what, at, wallAt, caller, before, movedBy }) => ({
     id,
     what: what.length > longest ? `${what.slice(0, longest)}…` : what,

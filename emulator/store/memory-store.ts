@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import type { WallClock } from "../../src/base/clock.ts";
 import { splitAtLineEnds } from "../../src/files/append-log.ts";
-import { type Blobs, BlobTooLargeError } from "./blobs.ts";
+import { type Blobs, measureBlob } from "./blobs.ts";
 import { LiveStore } from "./live/live-store.ts";
 import { State } from "./live/state.ts";
 import type { Collection, Store } from "./port.ts";
@@ -18,20 +17,12 @@ export function memoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
   const kept = new Map<string, Uint8Array>();
   return {
     async put(bytes, maxBytes) {
-      const sha256 = createHash("sha256");
-      const md5 = createHash("md5");
-      const pieces: Uint8Array[] = [];
-      let size = 0;
-      for await (const piece of bytes) {
-        size += piece.byteLength;
-        if (size > maxBytes) throw new BlobTooLargeError(`More than ${maxBytes} bytes`);
-        sha256.update(piece);
-        md5.update(piece);
-        // A copy: a stream may fill the same buffer again.
-        pieces.push(Uint8Array.from(piece));
-      }
-      const blob = { sha256: sha256.digest("hex"), md5: md5.digest("hex"), size };
-      kept.set(blob.sha256, Buffer.concat(pieces));
+      const { pieces, measured } = measureBlob(bytes, maxBytes);
+      const copies: Uint8Array[] = [];
+      // Copies: a stream may fill the same buffer again.
+      for await (const piece of pieces) copies.push(Uint8Array.from(piece));
+      const blob = measured();
+      kept.set(blob.sha256, Buffer.concat(copies));
       return blob;
     },
     async open(sha256) {

@@ -1,6 +1,6 @@
-import { spanOf } from "../../src/api/trace-span.ts";
+import { toSpan } from "../../src/api/trace-span.ts";
 import type { WallClock } from "../../src/base/clock.ts";
-import { otlpDocument, type SpanAttributes } from "../../src/base/otlp.ts";
+import { buildOtlpDocument, type SpanAttributes } from "../../src/base/otlp.ts";
 import { pluralize } from "../../src/base/text.ts";
 import { svcVersion } from "../../src/base/version.ts";
 import type { Collector, ExportResult } from "../http/outgoing/webhook-sender.ts";
@@ -24,89 +24,89 @@ import { PendingResponses, type RequestOutcome } from "./pending-responses.ts";
 import { buildTrace, toShownNode } from "./tree.ts";
 
 /**
- * Sizes of the queue and of a batch, as the standard has them (OTEL_BSP_MAX_QUEUE_SIZE,
+ * Sizes of the queue and of a batch, with the defaults of the standard (OTEL_BSP_MAX_QUEUE_SIZE,
  * OTEL_BSP_MAX_EXPORT_BATCH_SIZE).
  */
 const maxWaiting = 2_048;
 const batchSize = 512;
-/** Spans of the same moment are sent together. */
+/** Spans in quick succession are sent together. */
 const gatherMs = 200;
-/** After a failure that may pass: twice as long each time. What cannot be sent after the last is dropped. */
+/** Delay after a temporary failure, doubled each time. Spans that still fail after the last retry are dropped. */
 const pausesMs = [1_000, 2_000, 4_000, 8_000, 16_000];
-/** How long the end of the emulator waits for the remaining spans. */
+/** How long the shutdown of the emulator waits for the remaining spans. */
 const closingMs = 2_000;
 
 /** Outcomes of spans since the start. */
 export interface ExportAmount {
   readonly sent: number;
   readonly waiting: number;
-  /** Spans that had no room, or could not be sent. */
+  /** Spans that did not fit into the queue, or could not be sent. */
   readonly dropped: number;
-  /** The reason, in a word, why the last POST failed; null: it did not. */
+  /** Why the last POST failed, in a word; null: it did not. */
   readonly trouble: string | null;
 }
 
 export interface TraceExport {
   readonly amount: ExportAmount;
-  /** Sends the remaining spans, for two seconds at most, or until `closeSignal` is aborted. */
+  /** Sends the remaining spans, for at most two seconds, or until `closeSignal` is aborted. */
   close(closeSignal: AbortSignal): Promise<void>;
 }
 
-interface Options {
+interface ExporterOptions {
   readonly store: Store;
   readonly wall: WallClock;
   readonly requestLog: RequestLog;
   readonly collector: Collector;
   readonly resource: SpanAttributes;
-  /** Rows have virtual times instead of those on the wall. */
+  /** Omits wall-clock times. */
   readonly deterministic: boolean;
-  /** Called when it begins to fail, and with the number of lost spans at the end. */
+  /** Called when exports start to fail, and with the number of lost spans at the end. */
   readonly log: (line: string) => void;
 }
 
 /**
- * Sends each node of every trace as a span, once it is durable, and that of a request once it is answered. Writers only
- * put a name into a queue that does not grow; the span is read when it is sent. A delivery is sent when it begins: its
- * outcome is in its attempts.
+ * Exports each node of every trace as a span once it is durable, and a request once it is answered. Writers only add a
+ * name to a bounded queue; the span is read when it is sent. A delivery is exported at its start, because its outcome
+ * is in its attempts.
  */
-export function exportTraces(options: Options): TraceExport {
+export function exportTraces(options: ExporterOptions): TraceExport {
   return new Exporter(options);
 }
 
-/** Fields of a node that are known when it is put into the queue. */
-interface Told {
+/** Fields of a node that are known when it enters the queue. */
+interface FinishedCause {
   readonly answered: RequestOutcome | undefined;
-  /** Time of the event, near enough: it is published as soon as it is durable. */
+  /** Approximate time of the event, which is published as soon as it is durable. */
   readonly wallAt: number;
 }
 
 class Exporter implements TraceExport {
-  readonly #options: Options;
-  readonly #queue = new Map<string, Told>();
+  readonly #options: ExporterOptions;
+  readonly #queue = new Map<string, FinishedCause>();
   readonly #answers: PendingResponses;
   readonly #unfollow: () => void;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
   #wake = () => {};
   /** Spans of the batch that is being sent. */
-  #underWay = 0;
+  #inFlight = 0;
   #sent = 0;
   #dropped = 0;
   #trouble: string | null = null;
 
-  constructor(options: Options) {
+  constructor(options: ExporterOptions) {
     this.#options = options;
     const { store, requestLog } = options;
     this.#answers = new PendingResponses(requestLog, (name, answered) => this.#enqueue(name, answered));
     this.#unfollow = store.watchRows([causes, webhookEvents, deliveries, attempts], (changes) => {
       if (changes === undefined) return this.#answers.forget();
-      for (const change of changes) this.#add(nameOf(change));
+      for (const change of changes) this.#add(getRowName(change));
     });
     this.#running = this.#run();
   }
 
   get amount(): ExportAmount {
-    const waiting = this.#waiting + this.#underWay;
+    const waiting = this.#waiting + this.#inFlight;
     return { sent: this.#sent, waiting, dropped: this.#dropped, trouble: this.#trouble };
   }
 
@@ -116,11 +116,11 @@ class Exporter implements TraceExport {
     this.#closing.abort();
     this.#wake();
     const { wall, collector, log } = this.#options;
-    const enough = new AbortController();
-    const waited = AbortSignal.any([closeSignal, enough.signal]);
+    const timeout = new AbortController();
+    const waited = AbortSignal.any([closeSignal, timeout.signal]);
     await Promise.race([this.#running, wall.sleep(closingMs, waited)]);
-    enough.abort();
-    const lost = this.#queue.size + this.#underWay;
+    timeout.abort();
+    const lost = this.#queue.size + this.#inFlight;
     this.#queue.clear();
     await collector.close();
     if (lost > 0)
@@ -161,50 +161,50 @@ class Exporter implements TraceExport {
   }
 
   async #sendBatch(): Promise<void> {
-    const names = new Map<string, Told>();
-    for (const [name, told] of this.#queue) {
+    const names = new Map<string, FinishedCause>();
+    for (const [name, finished] of this.#queue) {
       if (names.size >= batchSize) break;
-      names.set(name, told);
+      names.set(name, finished);
       this.#queue.delete(name);
     }
-    this.#underWay = names.size;
-    const spans = await this.#spans(names);
+    this.#inFlight = names.size;
+    const spans = await this.#gatherSpans(names);
     const { resource } = this.#options;
-    const body = JSON.stringify(otlpDocument(spans, resource, { name: "svc", version: svcVersion }));
-    const taken = spans.length === 0 ? 0 : await this.#deliver(body, spans.length);
-    this.#underWay = 0;
-    this.#sent += taken;
-    this.#dropped += names.size - taken;
+    const body = JSON.stringify(buildOtlpDocument(spans, resource, { name: "svc", version: svcVersion }));
+    const acceptedCount = spans.length === 0 ? 0 : await this.#deliverSpans(body, spans.length);
+    this.#inFlight = 0;
+    this.#sent += acceptedCount;
+    this.#dropped += names.size - acceptedCount;
   }
 
-  /** Existing nodes: a reset may have removed the rest. */
-  async #spans(names: ReadonlyMap<string, Told>) {
+  /** Existing nodes only: a reset may have removed the rest. */
+  async #gatherSpans(names: ReadonlyMap<string, FinishedCause>) {
     const { store, deterministic } = this.#options;
     const rows = await store.read((view) => gatherNamed(view, names.keys())).catch(() => undefined);
     if (!rows) return [];
     const { nodes } = buildTrace(rows, { does: () => undefined, findAnswer: ({ id }) => names.get(id)?.answered });
     return nodes.flatMap((node) => {
-      const told = names.get(node.id);
-      if (!told) return [];
-      return spanOf(toShownNode(deterministic ? { ...node, wall_at: told.wallAt } : node));
+      const finished = names.get(node.id);
+      if (!finished) return [];
+      return toSpan(toShownNode(deterministic ? { ...node, wall_at: finished.wallAt } : node));
     });
   }
 
-  /** Reports how many of them the collector took. */
-  async #deliver(body: string, count: number): Promise<number> {
+  /** Returns how many of them the collector accepted. */
+  async #deliverSpans(body: string, count: number): Promise<number> {
     const { collector, wall } = this.#options;
     for (const pauseMs of [...pausesMs, undefined]) {
       const exported = await collector.post(body);
-      const trouble = troubleOf(exported);
+      const trouble = describeProblem(exported);
       this.#tell(trouble);
-      if ("status" in exported && trouble === null) return Math.max(0, count - rejectedIn(exported.body));
+      if ("status" in exported && trouble === null) return Math.max(0, count - countRejected(exported.body));
       if (!mayPass(exported) || pauseMs === undefined || this.#closing.signal.aborted) return 0;
       await wall.sleep(pauseMs, this.#closing.signal);
     }
     return 0;
   }
 
-  /** A line when it begins to fail, and one when it is over. */
+  /** Reports the start of a failure, and its end. */
   #tell(trouble: string | null): void {
     const { log, collector } = this.#options;
     const before = this.#trouble;
@@ -217,8 +217,8 @@ class Exporter implements TraceExport {
   }
 }
 
-/** Tables whose new rows are sent. A delivery is written again with each attempt, and whenever it is postponed. */
-function nameOf({ collection, before, after }: RowChange): string | undefined {
+/** Collections whose new rows are exported. A delivery is written again with each attempt and each postponement. */
+function getRowName({ collection, before, after }: RowChange): string | undefined {
   if (after === undefined || before !== undefined) return undefined;
   switch (collection) {
     case causes.name:
@@ -232,7 +232,7 @@ function nameOf({ collection, before, after }: RowChange): string | undefined {
   }
 }
 
-const troubleOf = (exported: ExportResult): string | null => {
+const describeProblem = (exported: ExportResult): string | null => {
   if ("reason" in exported) return exported.reason;
   return exported.status >= 200 && exported.status < 300 ? null : `it responded ${exported.status}`;
 };
@@ -241,8 +241,8 @@ const troubleOf = (exported: ExportResult): string | null => {
 const mayPass = (exported: ExportResult): boolean =>
   "reason" in exported || [429, 502, 503, 504].includes(exported.status);
 
-/** OTLP, "Partial Success": the response says how many were not taken. */
-function rejectedIn(body: Buffer): number {
+/** OTLP, "Partial Success": the response has the number of rejected spans. */
+function countRejected(body: Buffer): number {
   const count = /"rejectedSpans"\s*:\s*"?(\d{1,9})/.exec(body.toString("utf8"))?.[1];
   return Number(count ?? 0);
 }

@@ -1,6 +1,6 @@
 import { extractHost } from "../../src/base/urls.ts";
 import { contractKey, type ScheduledEntry, schedule } from "../clock/schedule.ts";
-import { compositeId, compositeIds, contracts } from "../cluster/contracts/rows.ts";
+import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
 import { type Rows, rowNumber, type Slice, type View } from "../store/port.ts";
@@ -16,46 +16,45 @@ import {
 } from "../webhooks/deliveries.ts";
 import { type Subscription, subscriptions } from "../webhooks/subscriptions.ts";
 
-/** The rows of a trace. Their causes are among them, if those are stored. */
+/** The rows of a trace, including their causes if they are stored. */
 export interface TraceRows {
   readonly causes: ReadonlyMap<string, CauseRow>;
   readonly events: ReadonlyMap<number, WebhookEvent>;
   readonly deliveries: ReadonlyMap<number, Delivery>;
   readonly attempts: readonly Attempt[];
-  /** All attempts of each delivery, in order, whether they are in the trace or not. */
+  /** All attempts of each delivery in order, whether they are in the trace or not. */
   readonly made: ReadonlyMap<number, readonly Attempt[]>;
   /** Scheduled entries, except deliveries, which have their own times. */
   readonly waiting: readonly ScheduledEntry[];
   readonly subscriptions: ReadonlyMap<number, Subscription>;
-  /** Composite ids of the contracts that events are about, by event. */
+  /** Composite ids of the contracts of events, by event. */
   readonly contracts: ReadonlyMap<number, string>;
-  /** More was found than is read. */
+  /** The limit of rows was exceeded. */
   readonly more: boolean;
 }
 
-/** Limit of rows: each request holds them all in memory. */
+/** Limit of rows, which each request holds in memory. */
 export const maxTraceRows = 10_000;
-/** Number of the newest deliveries of a webhook. */
+/** Maximum number of a webhook's newest deliveries. */
 const maxDeliveriesPerWebhook = 100;
 
 /** Reads the rows of a trace: the requested one, its causes, and its effects; undefined if nothing is stored. */
 export async function gather(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
   const gathering = new TraceGatherer(view);
   await gathering.begin(ref);
-  return gathering.found();
+  return gathering.findRows();
 }
 
 /**
- * Reads what the nodes of these names are made of, with what led to them and without what followed; undefined if none
- * of them is stored.
+ * Reads the rows of the named nodes, with their causes and without their effects; undefined if none of them is stored.
  */
 export async function gatherNamed(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
   const gathering = new TraceGatherer(view);
   for (const name of names) await gathering.take(name);
-  return gathering.found();
+  return gathering.findRows();
 }
 
-/** The contract that a request names in its path, by either id (DECISIONS.md, C12). */
+/** The contract in a request's path, by either id (DECISIONS.md, C12). */
 const contractInPath = /\/contracts\/((?:[TH]-)?\d{1,15})(?:[/? ]|$)/;
 
 /** Reference by which a trace is requested. */
@@ -72,8 +71,7 @@ const contract = /^[TH]-([1-9]\d{0,14})$/;
 const trace = /^(?!0{32})[0-9a-f]{32}$/;
 
 /**
- * Parses `request:12`, `T-1`, `delivery:3` and the like, and a W3C trace id, in capitals or not; undefined for anything
- * else.
+ * Parses `request:12`, `T-1`, `delivery:3` and the like, or a W3C trace id in either case; undefined for anything else.
  */
 export function parseTraceRef(given: string): TraceRef | undefined {
   const lower = given.toLowerCase();
@@ -82,7 +80,7 @@ export function parseTraceRef(given: string): TraceRef | undefined {
   if (trace.test(text)) return { by: "trace", id: text };
   const [, by, id] = row.exec(text) ?? [];
   if (by) return { by: by as "event" | "delivery" | "webhook", id: Number(id) };
-  // Attempts come with all others of their delivery: one follows from another.
+  // Attempts come with all others of their delivery, because each follows from the one before.
   const [, ofAttempt] = attempt.exec(text) ?? [];
   if (ofAttempt) return { by: "delivery", id: Number(ofAttempt) };
   const [composite, number] = contract.exec(text) ?? [];
@@ -97,7 +95,7 @@ class TraceGatherer {
   readonly #attempts = new Map<string, Attempt>();
   readonly #waiting = new Map<number, ScheduledEntry>();
   /** Causes whose effects are complete. */
-  readonly #whole = new Set<string>();
+  readonly #completedCauses = new Set<string>();
   #more = false;
 
   constructor(view: View) {
@@ -108,13 +106,13 @@ class TraceGatherer {
     const view = this.#view;
     switch (ref.by) {
       case "cause":
-        return this.#cause(await view.get(causes, ref.id));
+        return this.#addCauseWithEffects(await view.get(causes, ref.id));
       case "trace":
-        return this.#trace(ref.id);
+        return this.#addTrace(ref.id);
       case "event":
-        return this.#event(await view.get(webhookEvents, ref.id));
+        return this.#addEventWithDeliveries(await view.get(webhookEvents, ref.id));
       case "delivery":
-        return this.#delivery(await view.get(deliveries, ref.id));
+        return this.#addDeliveryWithAttempts(await view.get(deliveries, ref.id));
       case "webhook": {
         const newest = await view.list(deliveries, {
           by: "webhook",
@@ -122,46 +120,46 @@ class TraceGatherer {
           reverse: true,
           limit: maxDeliveriesPerWebhook,
         });
-        return this.#each(newest, (row) => this.#delivery(row));
+        return this.#forEach(newest, (row) => this.#addDeliveryWithAttempts(row));
       }
       case "contract":
-        return this.#contract(ref.id, ref.composite);
+        return this.#addContract(ref.id, ref.composite);
     }
   }
 
-  /** One row alone, by its name in traces. */
+  /** A single row by its name in traces. */
   async take(name: string): Promise<void> {
     const view = this.#view;
     const key = name.slice(name.indexOf(":") + 1);
     switch (name.slice(0, name.indexOf(":"))) {
       case "event":
-        return this.#above(await view.get(webhookEvents, rowNumber(key)));
+        return this.#addEvent(await view.get(webhookEvents, rowNumber(key)));
       case "delivery":
-        return this.#told(await view.get(deliveries, rowNumber(key)));
+        return this.#addDelivery(await view.get(deliveries, rowNumber(key)));
       case "attempt": {
         const row = await view.get(attempts, key.replace(".", "/"));
-        return row && this.#attempt(row);
+        return row && this.#addAttempt(row);
       }
       default:
-        return this.#ledTo(name);
+        return this.#addCause(name);
     }
   }
 
-  async found(): Promise<TraceRows | undefined> {
+  async findRows(): Promise<TraceRows | undefined> {
     if (this.#size === 0) return undefined;
     const view = this.#view;
-    const told = [...this.#deliveries.values()];
-    const receivers = await view.getAll(subscriptions, told, ({ webhook_id }) => webhook_id);
+    const foundDeliveries = [...this.#deliveries.values()];
+    const receivers = await view.getAll(subscriptions, foundDeliveries, ({ webhook_id }) => webhook_id);
     const events = [...this.#events.values()];
     const made = new Map<number, readonly Attempt[]>();
-    for (const row of told) {
+    for (const row of foundDeliveries) {
       const all = await view.getAll(attempts, attemptKeys(row), (key) => key);
       made.set(
         row.id,
         all.filter((attempt) => attempt !== undefined),
       );
     }
-    const composites = await compositeIds(view, events);
+    const composites = await readCompositeIds(view, events);
     return {
       causes: this.#causes,
       events: this.#events,
@@ -179,8 +177,8 @@ class TraceGatherer {
     return this.#causes.size + this.#events.size + this.#deliveries.size + this.#attempts.size;
   }
 
-  /** As many as there is room for. */
-  async #some<Row extends object, Index extends string>(
+  /** As many as the limit allows. */
+  async #listSome<Row extends object, Index extends string>(
     from: Rows<Row, Index>,
     slice: Slice<Index>,
   ): Promise<readonly Row[]> {
@@ -190,106 +188,120 @@ class TraceGatherer {
     return rows.slice(0, limit);
   }
 
-  async #each<Row>(rows: readonly Row[], take: (row: Row) => Promise<void>): Promise<void> {
+  async #forEach<Row>(rows: readonly Row[], take: (row: Row) => Promise<void>): Promise<void> {
     for (const row of rows) await take(row);
   }
 
-  async #trace(id: string): Promise<void> {
+  async #addTrace(id: string): Promise<void> {
     const all = (await this.#view.list(causes)).filter(({ trace }) => trace === id);
     if (all.length > maxTraceRows) this.#more = true;
-    await this.#each(all.slice(0, maxTraceRows), (row) => this.#cause(row));
+    await this.#forEach(all.slice(0, maxTraceRows), (row) => this.#addCauseWithEffects(row));
   }
 
-  async #contract(id: number, composite: string): Promise<void> {
+  async #addContract(id: number, composite: string): Promise<void> {
     const contract = await this.#view.get(contracts, id);
-    if (!contract || compositeId(contract) !== composite) return;
-    await this.#each(await this.#some(webhookEvents, { by: "contract", equals: id }), (row) => this.#event(row));
-    // Not all that changes a contract is an activity of it.
+    if (!contract || formatCompositeId(contract) !== composite) return;
+    await this.#forEach(await this.#listSome(webhookEvents, { by: "contract", equals: id }), (row) =>
+      this.#addEventWithDeliveries(row),
+    );
+    // Some changes of a contract are not activities.
     for (const row of await this.#view.list(causes)) {
       const [, named] = contractInPath.exec(row.what) ?? [];
-      if (named === composite || named === String(id)) await this.#ledTo(row.id);
+      if (named === composite || named === String(id)) await this.#addCause(row.id);
     }
-    for (const cause of [...this.#causes.keys()]) await this.#ledBy(cause, id);
-    await this.#wait(await this.#some(schedule, { by: "endable", equals: contractKey(id) }));
+    for (const cause of [...this.#causes.keys()]) await this.#addEffects(cause, id);
+    await this.#addWaiting(await this.#listSome(schedule, { by: "endable", equals: contractKey(id) }));
   }
 
-  /** Effects of a cause, without those about other contracts alone. */
-  async #ledBy(cause: string, contract: number): Promise<void> {
-    for (const next of await this.#some(causes, { by: "before", equals: cause })) {
-      const events = await this.#some(webhookEvents, { by: "cause", equals: next.id });
+  /** Effects of a cause, without those that only concern other contracts. */
+  async #addEffects(cause: string, contract: number): Promise<void> {
+    for (const next of await this.#listSome(causes, { by: "before", equals: cause })) {
+      const events = await this.#listSome(webhookEvents, { by: "cause", equals: next.id });
       if (events.length > 0 && !events.some(({ contract_id }) => contract_id === contract)) continue;
-      await this.#ledTo(next.id);
-      await this.#ledBy(next.id, contract);
+      await this.#addCause(next.id);
+      await this.#addEffects(next.id, contract);
     }
   }
 
-  /** A cause, with all its effects and the entries that came due because it advanced the clock. */
-  async #cause(row: CauseRow | undefined): Promise<void> {
-    if (!row || this.#whole.has(row.id)) return;
-    this.#whole.add(row.id);
-    await this.#ledTo(row.id);
+  /** A cause with all its effects and the entries that became due because it advanced the clock. */
+  async #addCauseWithEffects(row: CauseRow | undefined): Promise<void> {
+    if (!row || this.#completedCauses.has(row.id)) return;
+    this.#completedCauses.add(row.id);
+    await this.#addCause(row.id);
     const followed = { equals: row.id };
-    await this.#each(await this.#some(webhookEvents, { by: "cause", ...followed }), (event) => this.#event(event));
-    await this.#each(await this.#some(causes, { by: "before", ...followed }), (next) => this.#cause(next));
-    await this.#each(await this.#some(attempts, { by: "asked_by", ...followed }), (one) => this.#attempt(one));
-    await this.#wait(await this.#some(schedule, { by: "asked_by", ...followed }));
-    await this.#each(await this.#some(attempts, { by: "moved_by", ...followed }), (one) => this.#attempt(one));
-    await this.#each(await this.#some(causes, { by: "moved_by", ...followed }), (next) => this.#cause(next));
+    await this.#forEach(await this.#listSome(webhookEvents, { by: "cause", ...followed }), (event) =>
+      this.#addEventWithDeliveries(event),
+    );
+    await this.#forEach(await this.#listSome(causes, { by: "before", ...followed }), (next) =>
+      this.#addCauseWithEffects(next),
+    );
+    await this.#forEach(await this.#listSome(attempts, { by: "asked_by", ...followed }), (one) =>
+      this.#addAttempt(one),
+    );
+    await this.#addWaiting(await this.#listSome(schedule, { by: "asked_by", ...followed }));
+    await this.#forEach(await this.#listSome(attempts, { by: "moved_by", ...followed }), (one) =>
+      this.#addAttempt(one),
+    );
+    await this.#forEach(await this.#listSome(causes, { by: "moved_by", ...followed }), (next) =>
+      this.#addCauseWithEffects(next),
+    );
   }
 
-  async #event(row: WebhookEvent | undefined): Promise<void> {
+  async #addEventWithDeliveries(row: WebhookEvent | undefined): Promise<void> {
     if (!row) return;
-    await this.#above(row);
-    await this.#each(await this.#some(deliveries, { by: "event", equals: row.id }), (one) => this.#delivery(one));
+    await this.#addEvent(row);
+    await this.#forEach(await this.#listSome(deliveries, { by: "event", equals: row.id }), (one) =>
+      this.#addDeliveryWithAttempts(one),
+    );
   }
 
-  async #delivery(row: Delivery | undefined): Promise<void> {
+  async #addDeliveryWithAttempts(row: Delivery | undefined): Promise<void> {
     if (!row) return;
-    await this.#told(row);
+    await this.#addDelivery(row);
     for (const attempt of await this.#view.getAll(attempts, attemptKeys(row), (key) => key)) {
-      if (attempt) await this.#attempt(attempt);
+      if (attempt) await this.#addAttempt(attempt);
     }
   }
 
   /** A delivery without its attempts. */
-  async #told(row: Delivery | undefined): Promise<void> {
+  async #addDelivery(row: Delivery | undefined): Promise<void> {
     if (!row || this.#deliveries.has(row.id)) return;
     this.#deliveries.set(row.id, row);
-    await this.#ledTo(row.put_off?.cause ?? null);
-    await this.#above(await this.#view.get(webhookEvents, row.event_id));
+    await this.#addCause(row.put_off?.cause ?? null);
+    await this.#addEvent(await this.#view.get(webhookEvents, row.event_id));
   }
 
-  /** With what it is an attempt of, of which the other attempts are omitted. */
-  async #attempt(row: Attempt): Promise<void> {
+  /** An attempt with its delivery, but without the other attempts. */
+  async #addAttempt(row: Attempt): Promise<void> {
     this.#attempts.set(`${row.delivery_id}/${row.number}`, row);
-    await this.#ledTo(row.moved_by);
-    await this.#ledTo(row.cause);
-    await this.#ledTo(row.fault?.cause ?? null);
+    await this.#addCause(row.moved_by);
+    await this.#addCause(row.cause);
+    await this.#addCause(row.fault?.cause ?? null);
     if (this.#deliveries.has(row.delivery_id)) return;
-    await this.#told(await this.#view.get(deliveries, row.delivery_id));
+    await this.#addDelivery(await this.#view.get(deliveries, row.delivery_id));
   }
 
-  /** An event without all that followed from it. */
-  async #above(event: WebhookEvent | undefined): Promise<void> {
+  /** An event without its effects. */
+  async #addEvent(event: WebhookEvent | undefined): Promise<void> {
     if (!event || this.#events.has(event.id)) return;
     this.#events.set(event.id, event);
-    await this.#ledTo(event.cause);
+    await this.#addCause(event.cause);
   }
 
-  /** A cause and those before it, without all that followed from them. */
-  async #ledTo(id: string | null): Promise<void> {
+  /** A cause and earlier ones, without their effects. */
+  async #addCause(id: string | null): Promise<void> {
     if (id === null || this.#causes.has(id)) return;
     const row = await this.#view.get(causes, id);
     if (!row) return;
     this.#causes.set(id, row);
-    await this.#ledTo(row.before);
-    await this.#ledTo(row.moved_by);
+    await this.#addCause(row.before);
+    await this.#addCause(row.moved_by);
   }
 
-  async #wait(entries: readonly ScheduledEntry[]): Promise<void> {
+  async #addWaiting(entries: readonly ScheduledEntry[]): Promise<void> {
     for (const entry of entries) {
       this.#waiting.set(entry.id, entry);
-      await this.#ledTo(entry.cause);
+      await this.#addCause(entry.cause);
     }
   }
 }
@@ -297,20 +309,22 @@ class TraceGatherer {
 const minute = 60_000;
 
 /** `20 min`, `90 s`. */
-const span = (ms: number): string => (ms % minute === 0 ? `${ms / minute} min` : `${ms / 1_000} s`);
+const formatSpan = (ms: number): string => (ms % minute === 0 ? `${ms / minute} min` : `${ms / 1_000} s`);
 
 /** Result of an attempt, in a word: `503`, `connection_refused`. */
 export const formatAttemptResult = ({ status, error }: Attempt): string => error?.code ?? String(status);
 
-const moved = (by: string | null): string => (by === null ? "" : `; ${by} advanced the clock`);
+const describeMove = (by: string | null): string => (by === null ? "" : `; ${by} advanced the clock`);
 
-/** `tamper`, as the request that scripted it asked for. */
-const interfered = (fault: AttemptFault | null): string => (fault === null ? "" : `; scripted: ${formatFault(fault)}`);
+/** `tamper`, as requested. */
+const describeFault = (fault: AttemptFault | null): string =>
+  fault === null ? "" : `; scripted: ${formatFault(fault)}`;
 export const formatFault = ({ effect, cause }: AttemptFault): string =>
   cause === null ? effect : `${effect} (${cause})`;
 
 export function explainCause({ id, before, parent_span, moved_by }: CauseRow): string {
-  if (id.startsWith("timer:")) return `scheduled by ${before ?? "a cause that is not retained"}${moved(moved_by)}`;
+  if (id.startsWith("timer:"))
+    return `scheduled by ${before ?? "a cause that is not retained"}${describeMove(moved_by)}`;
   if (before !== null) return `caused by ${before}`;
   return parent_span === null ? "requested by a client" : "requested by a client, in its own trace";
 }
@@ -318,22 +332,22 @@ export function explainCause({ id, before, parent_span, moved_by }: CauseRow): s
 export const explainEvent = (cause: string | null): string =>
   cause === null ? "the cause is not retained" : `caused by ${cause}`;
 
-/** The cause of a delivery; and if its address is the reason that nothing was sent, a hint. */
+/** The cause of a delivery, with a hint if nothing was sent because of its address. */
 export function explainDelivery(
   { webhook_id, activity, outcome }: Delivery,
   receiver: Subscription | undefined,
 ): string {
-  const wants = `webhook ${webhook_id} is subscribed to ${activity}`;
-  if (outcome !== "skipped_not_allowed") return wants;
+  const mismatch = `webhook ${webhook_id} is subscribed to ${activity}`;
+  if (outcome !== "skipped_not_allowed") return mismatch;
   const how = receiver ? `; svc emulator start --webhook-allow ${extractHost(receiver.url)} allows it` : "";
-  return `${wants}, but its address is not allowed${how}`;
+  return `${mismatch}, but its address is not allowed${how}`;
 }
 
-/** `retry 3, 20 min after 503`. `made`: the attempts of its delivery that are known, in order. */
+/** `retry 3, 20 min after 503`. `made`: the known attempts of its delivery, in order. */
 export function explainAttempt(attempt: Attempt, made: readonly Attempt[]): string {
   const { resend, cause, moved_by, fault } = attempt;
-  const more = `${moved(moved_by)}${interfered(fault)}`;
-  if (resend) return `resent by ${cause ?? "a user"}${interfered(fault)}`;
+  const more = `${describeMove(moved_by)}${describeFault(fault)}`;
+  if (resend) return `resent by ${cause ?? "a user"}${describeFault(fault)}`;
   const scheduled = made.filter((one) => !one.resend && one.number <= attempt.number);
   return `${turn(attempt.planned_at, scheduled.length - 1, scheduled.at(-2))}${more}`;
 }
@@ -352,10 +366,10 @@ export function explainPlannedAttempt(
       : receiver.status === "ACTIVE"
         ? ""
         : `; will be skipped unless webhook ${receiver.id} is enabled first (${receiver.status})`;
-  return `${turn(due, scheduled.length, scheduled.at(-1))}${interfered(put_off)}${skipped}`;
+  return `${turn(due, scheduled.length, scheduled.at(-1))}${describeFault(put_off)}${skipped}`;
 }
 
 const turn = (due: number, retry: number, last: Attempt | undefined): string =>
   last === undefined
     ? "the first attempt"
-    : `retry ${retry}, ${span(due - last.at)} after ${formatAttemptResult(last)}`;
+    : `retry ${retry}, ${formatSpan(due - last.at)} after ${formatAttemptResult(last)}`;

@@ -2,51 +2,51 @@ import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.
 
 import type { CauseRow } from "../store/cause.ts";
 
-/** Number of the newest responses that are remembered. */
+/** Number of the newest responses that are retained. */
 const maxKnown = 2_048;
 
-/** Requests whose rows are there and whose responses are to come: a row is durable before its request is answered. */
+/** Requests whose rows exist and whose responses are still pending: a row is durable before its request is answered. */
 export class PendingResponses {
-  readonly #tell: (name: string, answered: RequestOutcome | undefined) => void;
+  readonly #onFinished: (name: string, answered: RequestOutcome | undefined) => void;
   readonly #unwatch: () => void;
   readonly #awaited = new Set<string>();
   readonly #known = new Map<number, RequestOutcome>();
-  /** An earlier request that is not stored was answered long ago. */
-  #longAgo: number;
+  /** An earlier request that is not in the list was answered long ago. */
+  #oldestKnown: number;
 
-  /** Publishes each awaited request with its response; the remaining ones at the end without one. */
-  constructor(log: RequestLog, tell: (name: string, answered: RequestOutcome | undefined) => void) {
-    this.#tell = tell;
-    this.#longAgo = log.lastNumber;
+  /** Publishes each pending request with its response, and the remaining ones at the end without one. */
+  constructor(log: RequestLog, onFinished: (name: string, answered: RequestOutcome | undefined) => void) {
+    this.#onFinished = onFinished;
+    this.#oldestKnown = log.lastNumber;
     this.#unwatch = log.watch(({ id, at, wallAt, status, durationMs }) =>
       this.#resolve({ id, at, wallAt, status, durationMs }),
     );
   }
 
-  /** How many are waited for. */
+  /** Number of pending requests. */
   get awaited(): number {
     return this.#awaited.size;
   }
 
-  /** False: it is not a request, or its response is already known. It may be published at once. */
+  /** False: it is not a request, or its response is already known, so it can be published at once. */
   wait(name: string): boolean {
     const number = Number(/^request:(\d+)$/.exec(name)?.[1] ?? 0);
     const answered = this.#known.get(number);
-    if (answered) this.#tell(name, answered);
-    else if (number <= this.#longAgo) return false;
+    if (answered) this.#onFinished(name, answered);
+    else if (number <= this.#oldestKnown) return false;
     else this.#awaited.add(name);
     return true;
   }
 
-  /** Another state was put in: it gives the same numbers once more. */
+  /** The state was replaced, so the same numbers occur again. */
   forget(): void {
     this.#known.clear();
-    this.#longAgo = 0;
+    this.#oldestKnown = 0;
   }
 
   close(): void {
     this.#unwatch();
-    for (const name of this.#awaited) this.#tell(name, undefined);
+    for (const name of this.#awaited) this.#onFinished(name, undefined);
     this.#awaited.clear();
   }
 
@@ -56,18 +56,18 @@ export class PendingResponses {
     if (this.#known.size > maxKnown) {
       const [oldest = id] = this.#known.keys();
       this.#known.delete(oldest);
-      this.#longAgo = Math.max(this.#longAgo, oldest);
+      this.#oldestKnown = Math.max(this.#oldestKnown, oldest);
     }
     const name = `request:${id}`;
-    if (this.#awaited.delete(name)) this.#tell(name, answered);
+    if (this.#awaited.delete(name)) this.#onFinished(name, answered);
   }
 }
 
-/** Result of a request, as its line in the log has it. */
+/** Result of a request, from its entry in the log. */
 export type RequestOutcome = Pick<LoggedRequest, "id" | "at" | "wallAt" | "status" | "durationMs">;
 
 /**
- * The response to the request that a cause is; undefined if none is known. Rows of causes hold none: they are written
- * before it is given, and a second write for each would be felt.
+ * The response to the request of a cause; undefined if it is unknown. Causes do not contain it: they are written before
+ * the response is sent, and a second write for each would be too slow.
  */
 export type FindRequestOutcome = (row: Pick<CauseRow, "id" | "at">) => RequestOutcome | undefined;

@@ -1,7 +1,7 @@
 import type { TraceNode as ShownNode } from "../../src/api/trace-span.ts";
 import { filterScheduled } from "../../src/api/webhook-health/attempts.ts";
-import { isoMillis } from "../../src/base/clock.ts";
-import { spanId } from "../../src/base/trace-ids.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
+import { deriveSpanId } from "../../src/base/trace-ids.ts";
 import type { ScheduledEntry } from "../clock/schedule.ts";
 import { redactReceiverUrl } from "../http/request-log/redact.ts";
 import type { CauseRow } from "../store/cause.ts";
@@ -27,35 +27,35 @@ import {
 } from "./gather.ts";
 import type { FindRequestOutcome } from "./pending-responses.ts";
 
-interface Options {
-  /** Only what belongs to this W3C trace. */
+interface TreeOptions {
+  /** Only nodes of this W3C trace. */
   readonly only?: string | undefined;
-  /** Reports what an entry of the schedule does when it is due. */
+  /** Describes what a scheduled entry does when it is due. */
   readonly does: (kind: string) => string | undefined;
-  /** Results of requests: rows do not have them. Omitted: none are shown. */
+  /** Results of requests, which rows do not contain. Omitted: none are shown. */
   readonly findAnswer?: FindRequestOutcome | undefined;
 }
 
-/** The tree of events and causes, made of rows: the same rows give the same tree, also after a restart. */
-export function buildTrace(rows: TraceRows, { only, does, findAnswer }: Options): Trace {
-  const make = new Nodes(rows, findAnswer);
+/** The tree of events and causes, built from rows. The same rows give the same tree, also after a restart. */
+export function buildTrace(rows: TraceRows, { only, does, findAnswer }: TreeOptions): Trace {
+  const make = new NodeBuilder(rows, findAnswer);
   const all = [
-    ...[...rows.causes.values()].map((row) => make.cause(row)),
-    ...[...rows.events.values()].map((row) => make.event(row)),
-    ...[...rows.deliveries.values()].map((row) => make.delivery(row)),
-    ...rows.attempts.map((row) => make.attempt(row)),
+    ...[...rows.causes.values()].map((row) => make.createCauseNode(row)),
+    ...[...rows.events.values()].map((row) => make.createEventNode(row)),
+    ...[...rows.deliveries.values()].map((row) => make.createDeliveryNode(row)),
+    ...rows.attempts.map((row) => make.createAttemptNode(row)),
   ];
   const nodes = sortInTreeOrder(only === undefined ? all : all.filter(({ trace }) => trace === only));
-  const there = new Set(nodes.map(({ id }) => id));
+  const ids = new Set(nodes.map(({ id }) => id));
   const planned = [
     ...[...rows.deliveries.values()].flatMap((row) => make.nextAttempt(row) ?? []),
-    ...rows.waiting.map((entry) => plannedEntry(entry, does)),
+    ...rows.waiting.map((entry) => toPlannedEntry(entry, does)),
   ];
-  return { nodes, planned: planned.filter(({ parent }) => there.has(parent)).sort((a, b) => a.due - b.due) };
+  return { nodes, planned: planned.filter(({ parent }) => ids.has(parent)).sort((a, b) => a.due - b.due) };
 }
 
-/** Creates nodes; absent fields are null. */
-class Nodes {
+/** Creates nodes. Missing fields are null. */
+class NodeBuilder {
   readonly #rows: TraceRows;
   readonly #findAnswer: FindRequestOutcome | undefined;
 
@@ -64,11 +64,11 @@ class Nodes {
     this.#findAnswer = findAnswer;
   }
 
-  cause(row: CauseRow): TraceNode {
+  createCauseNode(row: CauseRow): TraceNode {
     const answered = this.#findAnswer?.(row);
     return {
       ...plain,
-      ...positionOf(row.id, row.trace, this.#cause(row.before)),
+      ...toPosition(row.id, row.trace, this.#findCause(row.before)),
       kind: row.id.slice(0, row.id.indexOf(":")) as TraceNode["kind"],
       ...(row.parent_span !== null && { parent_span: row.parent_span }),
       at: row.at,
@@ -80,12 +80,12 @@ class Nodes {
     };
   }
 
-  event(row: WebhookEvent): TraceNode {
-    const cause = this.#cause(row.cause);
+  createEventNode(row: WebhookEvent): TraceNode {
+    const cause = this.#findCause(row.cause);
     const contract = this.#rows.contracts.get(row.id) ?? null;
     return {
       ...plain,
-      ...positionOf(eventName(row.id), traceOfEvent(row, cause), cause),
+      ...toPosition(eventName(row.id), traceOfEvent(row, cause), cause),
       kind: "event",
       at: row.at,
       wall_at: cause?.wall_at ?? null,
@@ -95,14 +95,14 @@ class Nodes {
     };
   }
 
-  delivery(row: Delivery): TraceNode {
+  createDeliveryNode(row: Delivery): TraceNode {
     const event = this.#rows.events.get(row.event_id);
     const receiver = this.#rows.subscriptions.get(row.webhook_id);
-    const cause = this.#cause(event?.cause);
+    const cause = this.#findCause(event?.cause);
     const trace = traceOfEvent(event, cause);
     return {
       ...plain,
-      ...positionOf(deliveryName(row.id), trace, event && { id: eventName(event.id), trace }),
+      ...toPosition(deliveryName(row.id), trace, event && { id: eventName(event.id), trace }),
       kind: "delivery",
       at: row.created_at,
       wall_at: cause?.wall_at ?? null,
@@ -114,21 +114,21 @@ class Nodes {
     };
   }
 
-  /** A resend follows from what asked for it, all others from their delivery. */
-  attempt(row: Attempt): TraceNode {
+  /** A resend follows from its request, all others from their delivery. */
+  createAttemptNode(row: Attempt): TraceNode {
     const delivery = this.#rows.deliveries.get(row.delivery_id);
     const event = delivery && this.#rows.events.get(delivery.event_id);
-    const asked = row.resend ? this.#cause(row.cause) : undefined;
-    const trace = traceOfEvent(event, this.#cause(event?.cause));
-    const parent = asked ?? { id: deliveryName(row.delivery_id), trace };
+    const requestCause = row.resend ? this.#findCause(row.cause) : undefined;
+    const trace = traceOfEvent(event, this.#findCause(event?.cause));
+    const parent = requestCause ?? { id: deliveryName(row.delivery_id), trace };
     return {
       ...plain,
-      ...positionOf(attemptName(row.delivery_id, row.number), parent.trace, parent),
+      ...toPosition(attemptName(row.delivery_id, row.number), parent.trace, parent),
       kind: "attempt",
       at: row.at,
       wall_at: row.wall_at,
       duration_ms: row.duration_ms,
-      what: `${this.#turn(row)}${asked ? ` of ${deliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
+      what: `${this.#turn(row)}${requestCause ? ` of ${deliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
       because: explainAttempt(row, this.#rows.made.get(row.delivery_id) ?? []),
       moved_by: row.moved_by,
       fault: row.fault && formatFault(row.fault),
@@ -151,7 +151,7 @@ class Nodes {
     };
   }
 
-  /** Scheduled and requested ones are counted separately: the id of each counts all. */
+  /** Scheduled and requested attempts are counted separately, although their ids are not. */
   #turn({ delivery_id, number, resend }: Attempt): string {
     const made = this.#rows.made.get(delivery_id) ?? [];
     const place = made.filter((one) => one.resend === resend && one.number <= number).length;
@@ -159,20 +159,20 @@ class Nodes {
   }
 
   /** Undefined if there is none, or it is not stored. */
-  #cause(id: string | null | undefined): CauseRow | undefined {
+  #findCause(id: string | null | undefined): CauseRow | undefined {
     return id ? this.#rows.causes.get(id) : undefined;
   }
 }
 
 type Position = Pick<TraceNode, "id" | "parent" | "trace" | "span" | "parent_span">;
 
-/** Position of a node, by its name and its cause, which may be of another trace. */
-const positionOf = (id: string, trace: string, parent: Pick<CauseRow, "id" | "trace"> | undefined): Position => ({
+/** Position of a node, from its name and its cause, which may belong to another trace. */
+const toPosition = (id: string, trace: string, parent: Pick<CauseRow, "id" | "trace"> | undefined): Position => ({
   id,
   parent: parent?.id ?? null,
   trace,
-  span: spanId(trace, id),
-  parent_span: parent ? spanId(parent.trace, parent.id) : null,
+  span: deriveSpanId(trace, id),
+  parent_span: parent ? deriveSpanId(parent.trace, parent.id) : null,
 });
 
 const plain = {
@@ -187,18 +187,18 @@ const plain = {
   error: null,
 } as const;
 
-const plannedEntry = ({ kind, due, cause }: ScheduledEntry, does: Options["does"]): PlannedEntry => ({
+const toPlannedEntry = ({ kind, due, cause }: ScheduledEntry, does: TreeOptions["does"]): PlannedEntry => ({
   parent: cause ?? "",
   due,
   what: does(kind) ?? kind,
   because: `scheduled by ${cause ?? "a cause that is not retained"}`,
 });
 
-/** Each after its parent, and what has the same parent in the order in which it happened. */
+/** Parents come before their children, and siblings are in chronological order. */
 function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
-  const there = new Set(nodes.map(({ id }) => id));
+  const ids = new Set(nodes.map(({ id }) => id));
   const rooted = nodes.map((node) =>
-    node.parent !== null && !there.has(node.parent) ? { ...node, parent: null } : node,
+    node.parent !== null && !ids.has(node.parent) ? { ...node, parent: null } : node,
   );
   const children = new Map<string | null, TraceNode[]>();
   for (const node of rooted) {
@@ -207,29 +207,29 @@ function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
     else children.set(node.parent, [node]);
   }
   const ordered: TraceNode[] = [];
-  const waiting: TraceNode[] = (children.get(null) ?? []).sort(inTime).reverse();
+  const waiting: TraceNode[] = (children.get(null) ?? []).sort(compareByTime).reverse();
   for (let node = waiting.pop(); node; node = waiting.pop()) {
     ordered.push(node);
-    waiting.push(...(children.get(node.id) ?? []).sort(inTime).reverse());
+    waiting.push(...(children.get(node.id) ?? []).sort(compareByTime).reverse());
   }
   return ordered;
 }
 
-const inTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || compareByNumber(a.id, b.id);
+const compareByTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || compareByNumber(a.id, b.id);
 
-/** `attempt:3.2` before `attempt:3.10`; names without a common number stay in their order. */
+/** `attempt:3.2` comes before `attempt:3.10`. Names without a common prefix keep their order. */
 function compareByNumber(a: string, b: string): number {
-  return numberOf(a) - numberOf(b);
+  return parseNumber(a) - parseNumber(b);
 }
-const numberOf = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/) + 1));
+const parseNumber = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/) + 1));
 
 /** One event and its cause. Times are milliseconds. */
 interface TraceNode {
   readonly id: string;
   readonly kind: "request" | "advance" | "timer" | "event" | "delivery" | "attempt";
-  /** Id of the node that it follows from; null: a beginning, or what led to it is not kept. */
+  /** Id of the node from which it follows; null: it is a root, or its cause is not stored. */
   readonly parent: string | null;
-  /** Its W3C trace, its span there, and the span that it follows from, which may be the caller's. */
+  /** Its W3C trace, its span, and the parent span, which may be the client's. */
   readonly trace: string;
   readonly span: string;
   readonly parent_span: string | null;
@@ -248,7 +248,7 @@ interface TraceNode {
   readonly error: string | null;
 }
 
-/** Something still to come. */
+/** A planned event. */
 interface PlannedEntry {
   readonly parent: string;
   /** Virtual milliseconds. */
@@ -258,14 +258,14 @@ interface PlannedEntry {
 }
 
 interface Trace {
-  /** In the order of the tree: each after its parent. */
+  /** In tree order: parents come before their children. */
   readonly nodes: readonly TraceNode[];
   readonly planned: readonly PlannedEntry[];
 }
 
-/** A node in the control plane's form. */
+/** A node in the control plane's format. */
 export const toShownNode = ({ at, wall_at, ...node }: TraceNode): ShownNode => ({
   ...node,
-  at: isoMillis(at),
-  wall_at: wall_at === null ? null : isoMillis(wall_at),
+  at: toIsoMillis(at),
+  wall_at: wall_at === null ? null : toIsoMillis(wall_at),
 });

@@ -3,7 +3,7 @@ import type { ScheduledEntry } from "../clock/schedule.ts";
 import { clockState } from "../clock/virtual-clock.ts";
 import { releaseClaims } from "../router/handlers.ts";
 import type { Store, TakeoverHooks } from "../store/port.ts";
-import { adopt, type Cluster, clusterRows } from "../world/clusters.ts";
+import { applyClusterRows, type Cluster, clusterRows } from "../world/clusters.ts";
 import type { ControlTokens } from "../world/control-tokens.ts";
 
 interface ServedState {
@@ -14,20 +14,20 @@ interface ServedState {
 }
 
 /**
- * Replaces the served state and its clock by another one. Claims of requests that have ended are released in it; tokens
- * of the control plane stay as they are. Running entries belong to the replaced state: their outcomes are not stored.
- * Returns the running entries of the schedule. `restored` takes over the data next to the state, in the same moment;
- * `stood`: its clock has its time and the position of ids.
+ * Replaces the served state and its clock. Claims of requests that have ended are released in it, and tokens of the
+ * control plane stay. Running entries belong to the old state, so their outcomes are not stored. Returns the running
+ * entries of the schedule. `onRestored` replaces the data in memory at the same moment; `stood`: the time of its clock
+ * and the position of ids.
  */
 export async function replaceState(
   { store, runner, clusters, tokens }: ServedState,
   next: Store,
   {
-    restored = () => {},
+    onRestored = () => {},
     stood,
     ...aside
   }: Pick<TakeoverHooks, "keep" | "head" | "past"> & {
-    readonly restored?: () => void;
+    readonly onRestored?: () => void;
     readonly stood?: { readonly ids?: unknown };
   } = {},
 ): Promise<readonly ScheduledEntry[]> {
@@ -36,37 +36,37 @@ export async function replaceState(
     async (view) => [await view.get(clockState, "clock"), await view.list(clusterRows)] as const,
   );
   if (!clock) throw new Error("The state has no clock");
-  let underWay: readonly ScheduledEntry[] = [];
+  let running: readonly ScheduledEntry[] = [];
   const moments = {
     ...aside,
     moment: stood && { at: clock.manual_now, ids: stood.ids },
     tookOver() {
-      underWay = runner.replaceState(clock);
-      adopt(clusters, rows);
-      restored();
+      running = runner.replaceState(clock);
+      applyClusterRows(clusters, rows);
+      onRestored();
     },
   };
   await tokens.carryOver(next, () => store.takeOver(next, moments));
   await runner.whenAdvanceEnds();
-  return underWay;
+  return running;
 }
 
 /** No snapshot has that name. */
 export class SnapshotNotFoundError extends Error {
   override readonly name = "SnapshotNotFoundError";
   readonly wanted: string;
-  /** The names that there are. */
+  /** The existing names. */
   readonly known: readonly string[];
 
-  constructor(wanted: string, there: readonly { readonly name: string }[]) {
-    const known = there.map(({ name }) => name);
+  constructor(wanted: string, existing: readonly { readonly name: string }[]) {
+    const known = existing.map(({ name }) => name);
     super(`Snapshot ${wanted} not found. Known: ${known.join(", ") || "none"}`);
     this.wanted = wanted;
     this.known = known;
   }
 }
 
-/** A snapshot has that name, or one that differs in case alone. */
+/** A snapshot has that name, or one that differs only in case. */
 export class SnapshotExistsError extends Error {
   override readonly name = "SnapshotExistsError";
   readonly taken: string;
@@ -77,7 +77,7 @@ export class SnapshotExistsError extends Error {
   }
 }
 
-/** A snapshot that cannot be used: damaged, of another version, or none. Nothing was changed. */
+/** A snapshot that cannot be used: damaged, of another version, or not a snapshot. Nothing was changed. */
 export class InvalidSnapshotError extends Error {
   override readonly name = "InvalidSnapshotError";
   readonly snapshot: string;

@@ -1,52 +1,52 @@
-import { isoMillis } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import type { CauseRow } from "../store/cause.ts";
 import type { Commit, HistoryStart } from "../store/history.ts";
 import type { History } from "../store/port.ts";
 
-/** How far to go back. */
+/** How far to rewind. */
 export type RewindTarget =
   /** To this virtual time, in milliseconds. */
   | { readonly to: number }
   /** To the state before this cause, such as `request:12`. */
   | { readonly before: string }
-  /** To the state before this many of the last requests from outside and clock advances that changed the state. */
+  /** To the state before this many of the last external requests and clock advances that changed the state. */
   | { readonly steps: number };
 
-type Causes = ReadonlyMap<string, CauseRow>;
+type CauseMap = ReadonlyMap<string, CauseRow>;
 
-/** The present, as it is in one moment. */
+/** The current state at one moment. */
 interface PresentState {
-  /** The causes that are stored, by id. */
-  readonly causes: Causes;
+  /** The stored causes, by id. */
+  readonly causes: CauseMap;
   /** The number of the last line. */
   readonly line: number;
 }
 
-/** A place in the history to go back to. */
+/** A point in the history to rewind to. */
 export interface RewindPoint {
-  /** The first cause that is undone; undefined if there is none. */
+  /** The first cause to undo; undefined if there is none. */
   readonly first: Commit | undefined;
-  /** The undone causes, each with its own causes, from the inside to the outside. */
-  readonly chains: readonly Chain[];
-  /** The cause before which it lies; undefined if a time was meant. */
+  /** The causes to undo, each with its own causes, innermost first. */
+  readonly chains: readonly CauseChain[];
+  /** The cause before which it lies; undefined if the target is a time. */
   readonly before: string | undefined;
-  /** Position of the sequence of ids, as far as it is known. */
+  /** Position of the id sequence, if it is known. */
   readonly ids: unknown;
-  /** Beginning of the history; undefined if it was not read that far. */
+  /** Start of the history; undefined if it was not read that far. */
   readonly reach: HistoryStart | undefined;
 }
 
-type Chain = readonly [cause: string, ...string[]];
+type CauseChain = readonly [cause: string, ...string[]];
 
-/** The history that is stored does not reach so far. */
+/** The stored history does not go back far enough. */
 export class RewindOutOfRangeError extends Error {
   override readonly name = "RewindOutOfRangeError";
   readonly reach: HistoryStart;
-  /** How many requests and clock advances it has, where those are counted. */
+  /** Its number of requests and clock advances, if the target is a number of steps. */
   readonly steps: number | undefined;
 
   constructor(reach: HistoryStart, steps: number | undefined) {
-    const begins = reach.at === undefined ? "" : `. It begins at ${isoMillis(reach.at)}`;
+    const begins = reach.at === undefined ? "" : `. It begins at ${toIsoMillis(reach.at)}`;
     const counted = steps === undefined ? "" : `. It has ${steps} requests and clock advances`;
     super(`The history does not reach back that far${begins}${counted}`);
     this.reach = reach;
@@ -54,7 +54,7 @@ export class RewindOutOfRangeError extends Error {
   }
 }
 
-/** The history of the present state is not stored. */
+/** The history of the current state is not stored. */
 export class HistoryUnavailableError extends Error {
   override readonly name = "HistoryUnavailableError";
 
@@ -63,109 +63,109 @@ export class HistoryUnavailableError extends Error {
   }
 }
 
-/** The time that is meant does not lie behind the present one. */
+/** The target is not in the past. */
 export class RewindTargetInFutureError extends Error {
   override readonly name = "RewindTargetInFutureError";
   /** Virtual milliseconds. */
   readonly now: number;
 
   constructor(now: number) {
-    super(`Cannot rewind to the future: virtual time is ${isoMillis(now)}`);
+    super(`Cannot rewind to the future: virtual time is ${toIsoMillis(now)}`);
     this.now = now;
   }
 }
 
-/** A request or a clock advance has a number: they are counted together, in the order in which they came. */
+/** The number of a request or a clock advance, which are counted together in chronological order. */
 const numbered = /^(?:request|advance):(\d+)$/;
 
-/** Undefined for what has no such number. */
+/** Undefined for other causes. */
 export function parseCauseNumber(cause: string): number | undefined {
   const number = numbered.exec(cause)?.[1];
   return number === undefined ? undefined : Number(number);
 }
 
-/** The first cause, as far as it is stored: a request, or a clock advance. */
-export const findOrigin = (chain: Chain): string => chain.at(-1)!;
+/** The first stored cause: a request, or a clock advance. */
+export const findOrigin = (chain: CauseChain): string => chain.at(-1)!;
 
-/** Looks for the place that is meant. Fails with RewindOutOfRangeError. */
+/** Finds the target. Fails with RewindOutOfRangeError. */
 export async function findRewindPoint(
   history: History,
   target: RewindTarget,
   present: PresentState,
 ): Promise<RewindPoint> {
-  const search = new Search(target, present.causes);
-  // Commits meanwhile are undone with the rest; their causes are not known.
+  const search = new RewindSearch(target, present.causes);
+  // Concurrent commits are undone with the rest. Their causes are not known.
   const reach = await history.visit((commit) => commit.number > present.line || search.visit(commit));
-  const found = search.found(reach);
+  const found = search.findPoint(reach);
   if (!found) throw new RewindOutOfRangeError(reach ?? { number: 0 }, search.counted);
   return found;
 }
 
-/** A commit, and the one before it or where the history begins. */
-interface Line {
+/** A commit, and the one before it or the start of the history. */
+interface HistoryLine {
   readonly commit: Commit;
   before: Commit | HistoryStart | undefined;
 }
 
-/** A cause of commits, which need not lie side by side. */
+/** A cause of commits, which need not be adjacent. */
 interface HistoryEnd {
-  readonly chain: Chain;
+  readonly chain: CauseChain;
   readonly newest: number;
-  oldest: Line;
+  oldest: HistoryLine;
 }
 
-/** Is shown commits, the newest first, and knows which of them are to be taken back. */
-class Search {
+/** Reads commits, newest first, and decides which of them are undone. */
+class RewindSearch {
   readonly #target: RewindTarget;
-  readonly #causes: Causes;
+  readonly #causes: CauseMap;
   readonly #seen = new Map<string, HistoryEnd>();
   /** For a number of steps. */
   readonly #steps: LastNumbers;
-  #last: Line | undefined;
+  #last: HistoryLine | undefined;
   /** For a time: the oldest cause after it. */
-  #after: Line | undefined;
+  #after: HistoryLine | undefined;
   #hasTime = false;
 
-  constructor(target: RewindTarget, causes: Causes) {
+  constructor(target: RewindTarget, causes: CauseMap) {
     this.#target = target;
     this.#causes = causes;
     this.#steps = new LastNumbers("steps" in target ? target.steps : 0);
   }
 
-  /** How many steps there are; undefined if none are counted. */
+  /** The number of steps; undefined if they are not counted. */
   get counted(): number | undefined {
     return "steps" in this.#target ? this.#steps.size : undefined;
   }
 
-  /** False: older commits are of no interest. */
+  /** False: older commits are not needed. */
   visit(commit: Commit): boolean {
-    const line: Line = { commit, before: undefined };
+    const line: HistoryLine = { commit, before: undefined };
     if (this.#last) this.#last.before = commit;
     this.#last = line;
     if (this.#isTooOld(commit)) return false;
     if ("to" in this.#target && commit.at !== undefined) this.#after = line;
-    if (commit.cause !== undefined) this.#see(commit.cause, line);
+    if (commit.cause !== undefined) this.#addLine(commit.cause, line);
     return true;
   }
 
-  /** Undefined: it is beyond the stored history. `reach`: beginning of the history, if all of it was read. */
-  found(reach: HistoryStart | undefined): RewindPoint | undefined {
+  /** Undefined: it is beyond the stored history. `reach`: start of the history, if all of it was read. */
+  findPoint(reach: HistoryStart | undefined): RewindPoint | undefined {
     if (this.#last) this.#last.before ??= reach;
     const target = this.#target;
     if ("to" in target) {
       this.#hasTime ||= reach?.at !== undefined && reach.at <= target.to;
-      return this.#hasTime ? this.#upTo(this.#after, undefined, reach) : undefined;
+      return this.#hasTime ? this.#buildPoint(this.#after, undefined, reach) : undefined;
     }
     const before = "before" in target ? target.before : this.#steps.first;
     if (before === undefined) return undefined;
-    let first: Line | undefined;
+    let first: HistoryLine | undefined;
     for (const { chain, oldest } of this.#seen.values()) {
       if (this.#isOf(chain, before) && !(first && first.commit.number < oldest.commit.number)) first = oldest;
     }
-    return first && this.#upTo(first, before, reach);
+    return first && this.#buildPoint(first, before, reach);
   }
 
-  /** Virtual time never goes back on the way: a cause changed nothing before it came. */
+  /** Virtual time never decreases along the history: a cause changes nothing before it occurs. */
   #isTooOld({ at }: Commit): boolean {
     if (at === undefined) return false;
     const target = this.#target;
@@ -178,37 +178,41 @@ class Search {
     return row !== undefined && at < row.at;
   }
 
-  #see(cause: string, line: Line): void {
+  #addLine(cause: string, line: HistoryLine): void {
     const known = this.#seen.get(cause);
     if (known) known.oldest = line;
     else {
-      const chain = this.#chainOf(cause);
+      const chain = this.#findChain(cause);
       this.#seen.set(cause, { chain, newest: line.commit.number, oldest: line });
       this.#steps.add(findOrigin(chain));
     }
   }
 
-  #chainOf(cause: string): Chain {
+  #findChain(cause: string): CauseChain {
     const chain: [string, ...string[]] = [cause];
     for (let row = this.#causes.get(cause); row?.before; row = this.#causes.get(row.before)) chain.push(row.before);
     return chain;
   }
 
-  /** Whether it belongs to the undone causes, or to one of the steps after it. */
-  #isOf(chain: Chain, before: string): boolean {
+  /** Whether it is one of the causes to undo, or belongs to a later step. */
+  #isOf(chain: CauseChain, before: string): boolean {
     if (!("steps" in this.#target)) return chain.includes(before);
     const number = parseCauseNumber(findOrigin(chain));
     return number !== undefined && number >= parseCauseNumber(before)!;
   }
 
-  #upTo(first: Line | undefined, before: string | undefined, reach: HistoryStart | undefined): RewindPoint {
+  #buildPoint(
+    first: HistoryLine | undefined,
+    before: string | undefined,
+    reach: HistoryStart | undefined,
+  ): RewindPoint {
     const all = first === undefined ? [] : [...this.#seen.values()];
     const chains = all.filter(({ newest }) => newest >= first!.commit.number).map(({ chain }) => chain);
     return { first: first?.commit, chains, before, ids: first?.before?.ids, reach };
   }
 }
 
-/** This many causes with the highest numbers: the ones that a user counts. */
+/** This many causes with the highest numbers, which are the ones that a user counts. */
 class LastNumbers {
   readonly #count: number;
   #all: { readonly cause: string; readonly number: number }[] = [];
@@ -220,7 +224,7 @@ class LastNumbers {
     this.#count = count;
   }
 
-  /** How many causes have a number. */
+  /** Number of causes with a number. */
   get size(): number {
     return this.#known.size;
   }
@@ -229,7 +233,7 @@ class LastNumbers {
     const number = parseCauseNumber(cause);
     if (this.#count === 0 || number === undefined || this.#known.has(cause)) return;
     this.#known.add(cause);
-    // Most come with falling numbers.
+    // Most arrive in descending order.
     if (this.first !== undefined && number < parseCauseNumber(this.first)!) return;
     this.#all.push({ cause, number });
     if (this.#all.length < this.#count) return;

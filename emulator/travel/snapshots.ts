@@ -28,9 +28,9 @@ import {
   RewindTargetInFutureError,
 } from "./rewind.ts";
 
-interface World {
+interface SnapshotContext {
   readonly store: Store;
-  /** Everything that the state is made of. */
+  /** Everything that belongs to the state. */
   readonly collections: readonly Collection[];
   readonly snapshotStore: SnapshotStore;
   readonly runner: Runner;
@@ -46,114 +46,117 @@ interface World {
   readonly report: (line: string) => void;
 }
 
-/** A snapshot as a list shows it. */
+/** A snapshot in the format of lists. */
 export interface SnapshotInfo extends StoredSnapshot {
-  /** Virtual milliseconds; undefined if the document has none: it is not a snapshot, or damaged. */
+  /** Virtual milliseconds; undefined if the document has none, so that it is damaged or not a snapshot. */
   readonly at: number | undefined;
-  /** ISO time of the wall clock; undefined under --deterministic. */
+  /** ISO time of the wall clock; undefined with --deterministic. */
   readonly savedAt: string | undefined;
 }
 
 export interface RestoreResult {
-  /** The name under which the state that was left is stored; undefined if nothing of it was taken back. */
+  /** The name under which the previous state was saved; undefined if nothing was undone. */
   readonly backupSnapshot: string | undefined;
-  /** Running entries of the schedule: their outcomes were not stored. */
+  /** Running entries of the schedule, whose outcomes were not stored. */
   readonly dropped: readonly ScheduledEntry[];
 }
 
 export interface RewindResult extends RestoreResult {
-  /** How many requests from outside and clock advances were taken back, a clock advance maybe in part. */
+  /** Number of undone external requests and clock advances. The first clock advance may be undone in part. */
   readonly undone: number;
 }
 
 export interface Diff extends DiffReport {
   readonly from: string;
-  /** Null: the present state. */
+  /** Null: the current state. */
   readonly to: string | null;
 }
 
-/** Name under which the present state is saved: `before-1`, `before-2`, … */
+/** Names under which the current state is saved: `before-1`, `before-2`, … */
 const beforeName = /^before-(\d+)$/i;
-/** This many of these stay, the newest. */
-const beforesKept = 10;
+/** Maximum number of these. The newest stay. */
+const maxBackups = 10;
 
-/** How long a snapshot waits for running entries, wall-clock time: a receiver may hang. */
+/** How long a snapshot waits for running entries, in wall-clock time, because a receiver may hang. */
 const patienceMs = 1_000;
 
-/** The snapshots of one emulator: kept states with a name. */
+/** The snapshots of one emulator: saved states with a name. */
 export class Snapshots {
-  readonly #world: World;
-  /** Changes of the list of snapshots: one at a time, for a free name is found before it is taken. */
+  readonly #context: SnapshotContext;
+  /** Serializes changes of the list of snapshots, because a free name is found before it is used. */
   #changing: Promise<unknown> = Promise.resolve();
   readonly #watchers = new Set<() => void>();
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(context: SnapshotContext) {
+    this.#context = context;
   }
 
-  /** Saves the present state. Requests do not wait for it. Fails with SnapshotExistsError unless `replace`. */
+  /** Saves the current state without blocking requests. Fails with SnapshotExistsError unless `replace`. */
   save(name: string, { replace = false }: { readonly replace?: boolean } = {}): Promise<SnapshotInfo> {
     return this.#runExclusive(() => this.#save(name, replace));
   }
 
   async #save(name: string, replace: boolean): Promise<SnapshotInfo> {
-    const { snapshotStore } = this.#world;
+    const { snapshotStore } = this.#context;
     const document = await this.exportPresent(name);
-    const taken = (await snapshotStore.list()).find((one) => isSameName(one.name, name));
-    if (taken && !replace) throw new SnapshotExistsError(taken.name);
+    const existing = (await snapshotStore.list()).find((one) => isSameName(one.name, name));
+    if (existing && !replace) throw new SnapshotExistsError(existing.name);
     await snapshotStore.put(name, document);
     return this.find(name);
   }
 
-  /** The document of a snapshot, kept nowhere: the state as it is when its first piece is asked for. */
+  /** The document of a snapshot, which is not stored. It has the state at the time when its first chunk is read. */
   async exportPresent(name: string): Promise<AsyncIterable<Uint8Array>> {
-    const { store, runner, clock, wall } = this.#world;
-    // An attempt that is under way would be made once more after each restore. Where time passes, there is always one.
+    const { store, runner, clock, wall } = this.#context;
+    // A running attempt would be repeated after each restore. If the clock runs, there is always one.
     if (clock.mode !== "real") await withTimeout(wall, patienceMs, runner.whenIdle());
-    return addChecksum(store.export(() => this.#head(name)));
+    return addChecksum(store.export(() => this.#buildHead(name)));
   }
 
   /** All, by name. */
   async list(): Promise<readonly SnapshotInfo[]> {
-    return Promise.all((await this.#world.snapshotStore.list()).map((one) => this.#info(one)));
+    return Promise.all((await this.#context.snapshotStore.list()).map((one) => this.#readInfo(one)));
   }
 
   /** Fails with SnapshotNotFoundError. */
   async find(name: string): Promise<SnapshotInfo> {
-    const all = await this.#world.snapshotStore.list();
+    const all = await this.#context.snapshotStore.list();
     const found = all.find((one) => one.name === name);
     if (!found) throw new SnapshotNotFoundError(name, all);
-    return this.#info(found);
+    return this.#readInfo(found);
   }
 
   /** Fails with SnapshotNotFoundError. */
   remove(name: string): Promise<void> {
     return this.#runExclusive(async () => {
-      const { snapshotStore } = this.#world;
+      const { snapshotStore } = this.#context;
       if (!(await snapshotStore.remove(name))) throw new SnapshotNotFoundError(name, await snapshotStore.list());
     });
   }
 
-  /** Calls when there may be others. Returns the function that ends it. */
+  /** Calls the function when the list may have changed. Returns a function that stops it. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
   }
 
   get collections(): readonly Collection[] {
-    return this.#world.collections;
+    return this.#context.collections;
   }
 
   /**
-   * Differences of another snapshot, or of the present state. Fails with SnapshotNotFoundError and
+   * Differences of another snapshot, or of the current state. Fails with SnapshotNotFoundError and
    * InvalidSnapshotError.
    */
   async diff(from: string, to: string | undefined): Promise<Diff> {
-    const { store, faults, runner } = this.#world;
+    const { store, faults, runner } = this.#context;
     const before = await this.load(from);
     const after = to === undefined ? undefined : await this.load(to);
     const changes = await compare(before.store, after?.store ?? store, this.#compared);
-    const scripted = [before.kept.beside.faults, after?.kept.beside.faults ?? faults.toStored()] as const;
+    const scripted = [
+      before.snapshotHead.beside.faults,
+      after?.snapshotHead.beside.faults ?? faults.toStored(),
+    ] as const;
     return { from, to: to ?? null, ...describeDiff(changes, ...scripted, (kind) => runner.describeKind(kind)) };
   }
 
@@ -162,71 +165,70 @@ export class Snapshots {
     return this.collections.filter((one) => one !== controlTokens);
   }
 
-  /** Whether nothing but time is different now. Most often it is seen by how much there is. */
-  async #isSame(other: Store, beside: Head["beside"]): Promise<boolean> {
-    const { store, faults } = this.#world;
+  /** Whether only time has changed. The sizes usually answer this. */
+  async #isSame(other: Store, beside: SnapshotHead["beside"]): Promise<boolean> {
+    const { store, faults } = this.#context;
     const compared = this.#compared.filter((one) => one !== causes);
-    const [there, here] = [await sizesIn(other, compared), await sizesIn(store, compared)];
-    if (there.join() !== here.join()) return false;
+    const [otherCounts, ownCounts] = [await countRows(other, compared), await countRows(store, compared)];
+    if (otherCounts.join() !== ownCounts.join()) return false;
     return describeDiff(await compare(other, store, compared), beside.faults, faults.toStored(), () => undefined).same;
   }
 
-  /** The state of a snapshot, whole. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
-  async load(name: string): Promise<LoadedState & { readonly kept: Head }> {
-    const { snapshotStore, store } = this.#world;
+  /** The whole state of a snapshot. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
+  async load(name: string): Promise<LoadedState & { readonly snapshotHead: SnapshotHead }> {
+    const { snapshotStore, store } = this.#context;
     const document = await snapshotStore.open(name);
     if (!document) throw new SnapshotNotFoundError(name, await snapshotStore.list());
     const loaded = await store.load(document).catch((cause) => {
       if (cause instanceof StateFormatError) throw new InvalidSnapshotError(name, cause.message, { cause });
       throw cause;
     });
-    const { data: kept } = Head.safeParse(loaded.head);
-    if (!kept) throw new InvalidSnapshotError(name, "it is a state, not a snapshot");
-    const { name: own } = kept.snapshot;
-    if (own !== name) throw new InvalidSnapshotError(name, `it is the renamed snapshot ${own}; rename it back`);
-    return { ...loaded, kept };
+    const { data: snapshotHead } = SnapshotHead.safeParse(loaded.head);
+    if (!snapshotHead) throw new InvalidSnapshotError(name, "it is a state, not a snapshot");
+    const { name: ownName } = snapshotHead.snapshot;
+    if (ownName !== name) throw new InvalidSnapshotError(name, `it is the renamed snapshot ${ownName}; rename it back`);
+    return { ...loaded, snapshotHead };
   }
 
   /**
-   * Goes back to a snapshot: rows, time, ids and faults are what they were. The present state is stored first. Fails
-   * with SnapshotNotFoundError and InvalidSnapshotError, and then nothing is changed.
+   * Restores a snapshot with its rows, time, ids and faults. The current state is saved first. Fails with
+   * SnapshotNotFoundError and InvalidSnapshotError, without changes.
    */
   restore(name: string): Promise<RestoreResult> {
     return this.#runExclusive(() => this.#restore(name));
   }
 
   async #restore(name: string): Promise<RestoreResult> {
-    const { clock } = this.#world;
-    const { store: next, kept } = await this.load(name);
+    const { clock } = this.#context;
+    const { store: next, snapshotHead } = await this.load(name);
     await this.#requireSameClusters(name, next);
     await next.transaction("time of the snapshot", async (tx) => {
-      const row = (await tx.get(clockState, "clock")) ?? lacks(name, "a clock");
-      tx.put(clockState, clock.stateAt(kept.snapshot.at, row));
+      const row = (await tx.get(clockState, "clock")) ?? rejectIncomplete(name, "a clock");
+      tx.put(clockState, clock.stateAt(snapshotHead.snapshot.at, row));
     });
-    return this.#goTo(next, kept.beside, !(await this.#isSame(next, kept.beside)));
+    return this.#restoreStore(next, snapshotHead.beside, !(await this.#isSame(next, snapshotHead.beside)));
   }
 
-  /** Puts a state that was exported instead of the present one, which is stored first, and has no history. */
+  /** Replaces the current state, which is saved first, by an exported state, which has no history. */
   replace(next: Store): Promise<RestoreResult> {
     return this.#runExclusive(async () => {
-      const { faults, requestLog } = this.#world;
+      const { faults, requestLog } = this.#context;
       const requests = Math.max(requestLog.lastNumber, await readLastRequestNumber(next));
       const beside = { faults: faults.toStored(), ids: null, requests };
-      return this.#goTo(next, beside, !(await this.#isSame(next, beside)));
+      return this.#restoreStore(next, beside, !(await this.#isSame(next, beside)));
     });
   }
 
   /**
-   * Goes back on the way that led to the present state, which is stored. Scripted faults stay as they are. Fails with
-   * HistoryUnavailableError, with RewindTargetInFutureError, and with RewindOutOfRangeError, and then nothing is
-   * changed.
+   * Rewinds along the history of the current state, which is saved. Scripted faults stay. Fails with
+   * HistoryUnavailableError, RewindTargetInFutureError and RewindOutOfRangeError, without changes.
    */
   rewind(target: RewindTarget): Promise<RewindResult> {
     return this.#runExclusive(() => this.#rewind(target));
   }
 
   async #rewind(target: RewindTarget): Promise<RewindResult> {
-    const { store, clock, faults, requestLog } = this.#world;
+    const { store, clock, faults, requestLog } = this.#context;
     const { history } = store;
     if (!history) throw new HistoryUnavailableError();
     if ("to" in target && target.to > clock.now()) throw new RewindTargetInFutureError(clock.now());
@@ -238,40 +240,42 @@ export class Snapshots {
     if (!first && "to" in target && target.to === clock.now())
       return { backupSnapshot: undefined, undone: 0, dropped: [] };
     const { store: next, past } = await history.stateAfter(first ? first.number - 1 : present.line);
-    const kept = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
-    // Only later results are in the history.
-    if (before !== undefined && kept.has(before)) throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
-    const begun = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
+    const storedCauses = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
+    // The history only has later results.
+    if (before !== undefined && storedCauses.has(before))
+      throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
+    const startedAt = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
     await next.transaction("time of the rewind", async (tx) => {
       const row = (await tx.get(clockState, "clock")) ?? clock.stateAt(clock.now());
-      const stood = row.mode === "real" ? (begun ?? clock.now()) : row.manual_now;
-      tx.put(clockState, clock.stateAt("to" in target ? target.to : stood, row));
+      const clockTime = row.mode === "real" ? (startedAt ?? clock.now()) : row.manual_now;
+      tx.put(clockState, clock.stateAt("to" in target ? target.to : clockTime, row));
     });
     const place = IdPosition.safeParse(ids).data ?? null;
-    const requests = lastNumberBefore(chains.flat(), kept) ?? requestLog.lastNumber;
+    const requests = findLastNumber(chains.flat(), storedCauses) ?? requestLog.lastNumber;
     const beside = { faults: faults.toStored(), ids: place, requests, place: past };
-    // A clock advance may be taken back in part.
+    // A clock advance may be undone in part.
     const steps = new Set(chains.map(findOrigin).filter((id) => parseCauseNumber(id) !== undefined));
-    const undone = [...steps].filter((id) => !kept.has(id) || id.startsWith("advance:")).length;
-    return { ...(await this.#goTo(next, beside, first !== undefined)), undone };
+    const undone = [...steps].filter((id) => !storedCauses.has(id) || id.startsWith("advance:")).length;
+    return { ...(await this.#restoreStore(next, beside, first !== undefined)), undone };
   }
 
   /**
-   * Puts a state instead of the present one, which is stored, unless only time is another: ten stay, none for nothing.
+   * Replaces the current state. It is saved first, unless only time has changed. Ten backups are kept, and none is
+   * removed in vain.
    */
-  async #goTo(next: Store, beside: Head["beside"], isKept = true): Promise<RestoreResult> {
-    const { snapshotStore, faults, ids, requestLog, report } = this.#world;
-    const place = beside.ids ?? (await ids.newSequence(next));
+  async #restoreStore(next: Store, beside: SnapshotHead["beside"], isKept = true): Promise<RestoreResult> {
+    const { snapshotStore, faults, ids, requestLog, report } = this.#context;
+    const place = beside.ids ?? (await ids.startSequence(next));
     const names = (await snapshotStore.list()).map(({ name }) => name);
     const backupSnapshot = `before-${1 + Math.max(0, ...names.map((name) => Number(beforeName.exec(name)?.[1] ?? 0)))}`;
-    const dropped = await replaceState(this.#world, next, {
+    const dropped = await replaceState(this.#context, next, {
       ...(isKept && {
         keep: (present: AsyncIterable<string>) => snapshotStore.put(backupSnapshot, addChecksum(present)),
-        head: () => this.#head(backupSnapshot),
+        head: () => this.#buildHead(backupSnapshot),
       }),
       past: beside.place ?? undefined,
       stood: { ids: place },
-      restored() {
+      onRestored() {
         faults.replaceState(beside.faults);
         ids.goTo(place);
         requestLog.rewindTo(beside.requests);
@@ -284,9 +288,9 @@ export class Snapshots {
       report(`The state was replaced while ${kind} ${ref} was in progress. Its outcome belongs to the previous state`);
     }
     if (!isKept) return { backupSnapshot: undefined, dropped };
-    const befores = names.filter((name) => beforeName.test(name));
-    for (const old of befores.slice(0, Math.max(0, befores.length + 1 - beforesKept))) {
-      // The state is replaced: files that cannot be removed are removed the next time.
+    const backupNames = names.filter((name) => beforeName.test(name));
+    for (const old of backupNames.slice(0, Math.max(0, backupNames.length + 1 - maxBackups))) {
+      // The state is replaced. Files that cannot be removed now are removed the next time.
       await snapshotStore.remove(old).catch(() => {});
     }
     return { backupSnapshot: backupSnapshot, dropped };
@@ -300,8 +304,8 @@ export class Snapshots {
     return done;
   }
 
-  #head(name: string): Head {
-    const { store, clock, wall, faults, ids, requestLog, settings } = this.#world;
+  #buildHead(name: string): SnapshotHead {
+    const { store, clock, wall, faults, ids, requestLog, settings } = this.#context;
     const saved_at = settings.deterministic ? null : new Date(wall.now()).toISOString();
     return {
       snapshot: { name, at: clock.now(), saved_at },
@@ -314,27 +318,27 @@ export class Snapshots {
     };
   }
 
-  async #info(stored: StoredSnapshot): Promise<SnapshotInfo> {
-    const document = (await this.#world.snapshotStore.open(stored.name)) ?? [];
+  async #readInfo(stored: StoredSnapshot): Promise<SnapshotInfo> {
+    const document = (await this.#context.snapshotStore.open(stored.name)) ?? [];
     for await (const block of document) {
-      const about = aboutIn(Buffer.from(block).toString("utf8"));
+      const about = parseAbout(Buffer.from(block).toString("utf8"));
       return { ...stored, at: about?.at, savedAt: about?.saved_at ?? undefined };
     }
     return { ...stored, at: undefined, savedAt: undefined };
   }
 
   async #requireSameClusters(name: string, next: Store): Promise<void> {
-    const there = (await next.read((view) => view.list(clusterRows, { by: "position" }))).map(({ id }) => id);
-    const here = this.#world.clusters.map(({ id }) => id);
-    if (there.join() === here.join()) return;
+    const snapshotIds = (await next.read((view) => view.list(clusterRows, { by: "position" }))).map(({ id }) => id);
+    const ownIds = this.#context.clusters.map(({ id }) => id);
+    if (snapshotIds.join() === ownIds.join()) return;
     throw new InvalidSnapshotError(
       name,
-      `it has the clusters ${there.join(", ")}, but this emulator runs ${here.join(", ")}`,
+      `it has the clusters ${snapshotIds.join(", ")}, but this emulator runs ${ownIds.join(", ")}`,
     );
   }
 }
 
-const sizesIn = (store: Store, collections: readonly Collection[]): Promise<number[]> =>
+const countRows = (store: Store, collections: readonly Collection[]): Promise<number[]> =>
   store.read((view) =>
     Promise.all(
       collections.map((one) => (one.kind === "rows" ? view.count(one as unknown as Rows<object>) : view.size(one))),
@@ -342,47 +346,47 @@ const sizesIn = (store: Store, collections: readonly Collection[]): Promise<numb
   );
 
 /** The number of the last request before these; undefined if none of them has a number. */
-function lastNumberBefore(taken: readonly string[], kept: ReadonlySet<string>): number | undefined {
-  const lastKept = [...kept].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
-  // Stored causes continue to have effects: they are older.
-  const numbers = taken.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastKept);
+function findLastNumber(used: readonly string[], stored: ReadonlySet<string>): number | undefined {
+  const lastStored = [...stored].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
+  // Stored causes continue to have effects. They are older.
+  const numbers = used.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastStored);
   return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }
 
-function lacks(name: string, what: string): never {
+function rejectIncomplete(name: string, what: string): never {
   throw new InvalidSnapshotError(name, `it has no ${what}`);
 }
 
 /** Metadata in the document of a snapshot. */
-const About = z.object({
-  /** Its own name, so that a renamed file is recognized. */
+const SnapshotDescription = z.object({
+  /** Its name, so that a renamed file is recognized. */
   name: z.string(),
   /** Virtual milliseconds. */
   at: z.int(),
-  /** ISO time of the wall clock; null under --deterministic, where the wall leaves no trace. */
+  /** ISO time of the wall clock; null with --deterministic, where the wall clock leaves no trace. */
   saved_at: z.string().nullable(),
 });
-type About = z.infer<typeof About>;
+type SnapshotDescription = z.infer<typeof SnapshotDescription>;
 
-/** Data that an emulator has in memory next to the state, and a snapshot stores with it. */
+/** Data of an emulator in memory, which a snapshot also stores. */
 const Beside = z.object({
   faults: StoredFaults,
   ids: IdPosition.nullable(),
   /** The number of the last request. */
   requests: z.int(),
-  /** Last line of the store's history, if one is stored. */
+  /** Last line of the store's history, if it is stored. */
   place: z.object({ number: z.int(), checksum: z.int() }).nullish(),
 });
 
-/** The members at the top of a snapshot's document. */
-export const Head = z.object({ snapshot: About, beside: Beside });
-export type Head = z.infer<typeof Head>;
+/** The top-level fields of a snapshot's document. */
+export const SnapshotHead = z.object({ snapshot: SnapshotDescription, beside: Beside });
+export type SnapshotHead = z.infer<typeof SnapshotHead>;
 
 /**
- * Metadata in the first lines of a document, without reading the rest; undefined if it has none. Its members are on a
- * line each.
+ * Metadata in the first lines of a document, without reading the rest; undefined if it has none. Each field is on one
+ * line.
  */
-function aboutIn(firstBlock: string): About | undefined {
+function parseAbout(firstBlock: string): SnapshotDescription | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];
-  return About.safeParse(tryParseJson(line ?? "")).data;
+  return SnapshotDescription.safeParse(tryParseJson(line ?? "")).data;
 }

@@ -1,7 +1,7 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import type { WebhookJsonForm } from "../../src/base/json.ts";
 import { writeTraceparent } from "../../src/base/trace-context.ts";
-import { spanId } from "../../src/base/trace-ids.ts";
+import { deriveSpanId } from "../../src/base/trace-ids.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { findWebhookScheme } from "../../src/schemes/webhook-schemes.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
@@ -126,7 +126,7 @@ class SignedEvents {
 
 /** The receiver's own spans are children of the attempt. */
 const traceHeaders = (trace: string, attempt: string) => ({
-  traceparent: writeTraceparent({ trace, span: spanId(trace, attempt) }),
+  traceparent: writeTraceparent({ trace, span: deriveSpanId(trace, attempt) }),
 });
 
 /** 2xx alone is success; a redirect is not (DECISIONS.md, C18). */

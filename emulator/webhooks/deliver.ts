@@ -62,15 +62,14 @@ export function deliveryJobHandlers(world: DeliveryContext): {
 
   /** Changes since the entry was scheduled decide (DECISIONS.md, C18). */
   async function sendables(view: View, entries: readonly ScheduledEntry[], resend: boolean) {
-    const waiting = await view.getAll(schedule, entries, ({ id }) => id);
     const rows = await view.getAll(deliveries, entries, ({ ref }) => Number(ref));
     const events = await view.getAll(webhookEvents, rows, (row) => row?.event_id);
     const receivers = await view.getAll(subscriptions, rows, (row) => row?.webhook_id);
     const owners = await view.getAll(workspaces, rows, (row) => row?.workspace_id);
     const traces = settings.traceWebhooks ? await tracesOf(view, entries, events, resend) : [];
-    return entries.map((entry, i): AttemptInput | Skip | "gone" => {
+    return entries.map((_, i): AttemptInput | Skip | "gone" => {
       const [delivery, event, subscription, workspace] = [rows[i], events[i], receivers[i], owners[i]];
-      if (waiting[i]?.due !== entry.due || !delivery) return "gone";
+      if (!delivery) return "gone";
       if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
       if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
       // It did not fail, it was never tried: so it is not counted (DECISIONS.md, C16).
@@ -187,14 +186,14 @@ const behindMs = 1_000;
 async function putOff(
   tx: Transaction,
   entry: ScheduledEntry,
-  { byMs, behindNext }: Postponement,
+  { byMs, isAfterNext }: Postponement,
   by: AppliedFault,
   now: number,
 ): Promise<string> {
   const waiting = await tx.get(schedule, entry.id);
   const delivery = await tx.get(deliveries, Number(entry.ref));
   if (waiting?.due !== entry.due || !delivery) return "gone";
-  const next = behindNext ? await nextOfKey(tx, entry, now + byMs) : undefined;
+  const next = isAfterNext ? await nextOfKey(tx, entry, now + byMs) : undefined;
   const due = next ? next.due + behindMs : now + byMs;
   enqueue(tx, { ...entry, due });
   const put_off = faultOf(by);

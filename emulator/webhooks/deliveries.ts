@@ -4,7 +4,7 @@ import { deliveryOutcomes } from "../../src/api/delivery-outcomes.ts";
 import { dictionary } from "../../src/api/shapes.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { hash } from "../../src/base/hmac.ts";
-import { formOfWebhook, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
+import { getWebhookForm, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
 import type { AppliedFault } from "../faults/faults.ts";
 import type { CauseRow } from "../store/cause.ts";
 import { rows } from "../store/port.ts";
@@ -48,7 +48,7 @@ export function bodyOf(
   form: WebhookJsonForm,
 ): string {
   if (event === undefined) return "";
-  return event.headers === undefined ? writeJson(event.body, formOfWebhook(form, event.id)) : event.body;
+  return event.headers === undefined ? writeJson(event.body, getWebhookForm(form, event.id)) : event.body;
 }
 
 export const Outcome = z.enum(deliveryOutcomes);

@@ -1,8 +1,8 @@
 import type * as z from "zod";
 import type { Activity } from "../../src/api/activities.ts";
 import type { ContractFacts as declared } from "../../src/api/contracts/webhook-payloads.ts";
-import { type Clock, isoMicros } from "../../src/base/clock.ts";
-import { writtenJson } from "../../src/base/json.ts";
+import { type Clock, toIsoMicros } from "../../src/base/clock.ts";
+import { toExactJson } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
 import { MaxBodyBytesExceededError, maxBodyBytes } from "../http/bodies/body-limits.ts";
 import type { Transaction } from "../store/port.ts";
@@ -116,10 +116,10 @@ export interface DomainEvent {
 
 /** The body of an event: compact JSON in the order of keys of DECISIONS.md, F21, times in microseconds. */
 export function eventBody(occurrence: DomainEvent): string {
-  return writtenJson(amendedDocument(occurrence));
+  return toExactJson(amendedDocument(occurrence));
 }
 
-/** The same before it is a string: numbers are stored as src/base/written-numbers.ts says. */
+/** The same as an object. Numbers keep their spelling (src/base/json.ts). */
 export function amendedDocument(occurrence: DomainEvent): object {
   const body = eventDocument(occurrence);
   return occurrence.amend ? occurrence.amend(body) : body;
@@ -128,7 +128,7 @@ export function amendedDocument(occurrence: DomainEvent): object {
 function eventDocument({ activity, at, performed_by, contract, data }: DomainEvent): object {
   return {
     activity,
-    activity_data: { performed_by: person(performed_by), timestamp: isoMicros(at), ...data },
+    activity_data: { performed_by: person(performed_by), timestamp: toIsoMicros(at), ...data },
     ...(contract && {
       contract_id: contract.contract_id,
       contract_title: contract.contract_title,

@@ -1,4 +1,4 @@
-import { nextAttemptAt } from "../../src/api/webhook-retries.ts";
+import { computeNextAttempt } from "../../src/api/webhook-retries.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
 import type { AppliedFault } from "../faults/faults.ts";
 import { purgeCauses } from "../store/causes.ts";
@@ -96,7 +96,7 @@ function createSuccessChange(at: number): Change {
 function createFailureChange(tx: Transaction, { delivery, attempted: { at }, settings }: AttemptRecord): Change {
   const failures = delivery.failures + 1;
   const schedule = retryScheduleOf(tx.getSync(workspaces, delivery.workspace_id), settings);
-  const next = nextAttemptAt(schedule, failures, at, settings.workerTick);
+  const next = computeNextAttempt(schedule, failures, at, settings.workerTick);
   if (next !== undefined) return { outcome: "retrying", failures, next_attempt_at: next };
   return { outcome: "failed", failures, next_attempt_at: null, keep_until: retentionEnd("other", at) };
 }

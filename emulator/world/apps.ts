@@ -3,10 +3,10 @@ import { responseHeaders } from "../../src/api/operation.ts";
 import { dictionary } from "../../src/api/shapes.ts";
 import { rows, type View } from "../store/port.ts";
 
-/** The seed's connected apps: secrets, allow-lists and stand-ins. One row. */
+/** The seed's connected apps in one row: secrets, allow-lists and stand-ins. */
 export const Apps = z.strictObject({
   chat_a: z.strictObject({
-    /** Without one, signatures are not checked (DECISIONS.md, R21). */
+    /** If it is missing, signatures are not checked (DECISIONS.md, R21). */
     signing_secret: z.string().nullable().default(null),
   }),
   chat_b: z.strictObject({
@@ -18,14 +18,14 @@ export const Apps = z.strictObject({
   crm_a: z.strictObject({ client_secret: z.string() }),
   crm_b: z.strictObject({
     consumer_secret: z.string(),
-    /** Origins that `index_url_override` may name (DECISIONS.md, R28). */
+    /** Origins that `index_url_override` may have (DECISIONS.md, R28). */
     index_url_allow: z.array(z.string()).default([]),
   }),
   billing: z.strictObject({ username: z.string(), password: z.string() }),
   captcha: z.strictObject({
-    /** Callers for whom the always-pass test captcha holds (the specification, use_test_captcha). */
+    /** Clients for whom the test captcha always passes (specification, use_test_captcha). */
     test_addresses: z.array(z.string()).default(["127.0.0.1", "::1"]),
-    /** The required captcha of all others. */
+    /** The captcha that all others must send. */
     captcha_token: z.string(),
   }),
   /** Responses of emulated clusters to forwarded requests, by path (DECISIONS.md, R38). */
@@ -61,7 +61,7 @@ export async function readApps(view: View): Promise<Apps> {
 }
 
 /**
- * The front end that a caller wants the canvas page to load; `rejected` when its origin is not on the seed's list
+ * The front end that a request names for the canvas page; `rejected` if its origin is not in the seed's list
  * (DECISIONS.md, R28).
  */
 export function resolveFrontEnd(
@@ -76,7 +76,7 @@ export function resolveFrontEnd(
   return /^https?:$/.test(url.protocol) && origins.includes(url.origin) ? url : "refused";
 }
 
-/** A public key as the issuer of chat_b publishes it: RFC 7517, and the channels that it may speak for. */
+/** A public key in the format of chat_b's issuer: RFC 7517, and the channels for which it is valid. */
 export interface IssuerKey {
   readonly kid: string;
   readonly kty: string;
@@ -84,7 +84,7 @@ export interface IssuerKey {
   readonly [member: string]: unknown;
 }
 
-/** The private key of the emulator's own issuer: made by the control plane when it is first needed, and kept. */
+/** The private key of the emulator's own issuer, created by the control plane on first use. */
 const ChatBKey = z.strictObject({ kid: z.string(), jwk: dictionary(z.string()) });
 
 export const chatBKeys = rows<z.infer<typeof ChatBKey>>({
@@ -94,11 +94,11 @@ export const chatBKeys = rows<z.infer<typeof ChatBKey>>({
   indexes: {},
 });
 
-/** The channels that our key may speak for, so that the rule about endorsements is met in every test. */
+/** The channels for which the emulator's key is valid, so that endorsement checks always pass. */
 const endorsements = ["msteams", "emulator", "directline", "webchat"];
 
-/** The public keys of the emulator's own issuer; none before the first token was minted. */
-export const publicChatBKeys = async (view: View): Promise<IssuerKey[]> =>
+/** The public keys of the emulator's own issuer; none before the first token. */
+export const listPublicChatBKeys = async (view: View): Promise<IssuerKey[]> =>
   (await view.list(chatBKeys)).map(({ kid, jwk }) => ({
     kty: "RSA",
     use: "sig",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { constantTimeEqual } from "../../src/base/hmac.ts";
+import { isEqualInConstantTime } from "../../src/base/hmac.ts";
 import { parseBasic } from "../../src/schemes/http-authorization.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { rows, type View } from "../store/port.ts";
@@ -10,7 +10,7 @@ interface ClientParameters {
   readonly client_secret?: string | undefined;
 }
 
-/** The client that a token request names: by HTTP basic, or by parameters (RFC 6749, 2.3.1). */
+/** The client in a token request: from HTTP basic, or from parameters (RFC 6749, 2.3.1). */
 export function readClientCredentials(
   { headers }: Pick<ReceivedRequest, "headers">,
   { client_id, client_secret = "" }: ClientParameters,
@@ -20,14 +20,14 @@ export function readClientCredentials(
   return { id: decodeForm(basic.user), secret: decodeForm(basic.password), byBasic: true };
 }
 
-/** Why a request is rejected that names or proves its client in two places (RFC 6749, 2.3 and 5.2). */
+/** Why a request is rejected that has client credentials in two places (RFC 6749, 2.3 and 5.2). */
 export const duplicateClientAuthMessage =
   "The client authenticates both by HTTP basic and by parameters, or sends two client IDs";
 
 /**
- * The client that sends a token request: a public one names itself, a confidential one proves itself. `unnamed`: no
- * client is named; `twice`: it is named in two places; `unproven`: the client is unknown, or its secret is wrong or
- * unreadable.
+ * The client that sends a token request. A public one identifies itself, a confidential one also authenticates.
+ * `unnamed`: there is no client id; `twice`: there are two; `unproven`: the client is unknown, or its secret is wrong
+ * or malformed.
  */
 export async function authenticateClient(
   view: View,
@@ -35,24 +35,24 @@ export async function authenticateClient(
   parameters: ClientParameters,
 ): Promise<OAuthClient | "unnamed" | "twice" | "unproven"> {
   const { id, secret, byBasic } = readClientCredentials(request, parameters);
-  // It sent credentials that are unreadable.
-  if (!byBasic && triesBasic(request)) return "unproven";
+  // It sent malformed credentials.
+  if (!byBasic && usesBasic(request)) return "unproven";
   if (id === undefined) return "unnamed";
   const { client_id = id, client_secret } = parameters;
   if (byBasic && (client_id !== id || client_secret !== undefined)) return "twice";
   const client = await view.get(oauthClients, id);
-  const proven = client && (client.client_secret === null || constantTimeEqual(secret, client.client_secret));
+  const proven = client && (client.client_secret === null || isEqualInConstantTime(secret, client.client_secret));
   return proven ? client : "unproven";
 }
 
-/** The header of a rejection of credentials that came by HTTP basic (RFC 6749, 5.2). */
-export const basicChallenge = (request: Pick<ReceivedRequest, "headers">): Readonly<Record<string, string>> =>
-  triesBasic(request) ? { "www-authenticate": 'Basic realm="oauth"' } : {};
+/** The header of a rejection of credentials in HTTP basic (RFC 6749, 5.2). */
+export const createBasicChallenge = (request: Pick<ReceivedRequest, "headers">): Readonly<Record<string, string>> =>
+  usesBasic(request) ? { "www-authenticate": 'Basic realm="oauth"' } : {};
 
-const triesBasic = ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
+const usesBasic = ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
   /^basic(?:\s|$)/i.test(headers.authorization ?? "");
 
-/** Identifier and secret are form-encoded before they are put into the header. */
+/** Identifier and secret are form-encoded within the header. */
 function decodeForm(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
@@ -61,7 +61,7 @@ function decodeForm(text: string): string {
   }
 }
 
-/** An OAuth client, known to the router and to every cluster; public unless it has a secret (DECISIONS.md, R35). */
+/** An OAuth client, known to the router and every cluster. It is public unless it has a secret (DECISIONS.md, R35). */
 export const OAuthClient = z.strictObject({
   client_id: z.string(),
   client_name: z.string(),

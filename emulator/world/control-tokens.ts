@@ -2,24 +2,27 @@ import * as z from "zod";
 import { type ControlRole, controlRoles } from "../../src/api/control-roles.ts";
 import type { WallClock } from "../../src/base/clock.ts";
 import { hash } from "../../src/base/hmac.ts";
-import { randomIds } from "../../src/base/ids.ts";
+import { createRandomIds } from "../../src/base/ids.ts";
 import { rows, type Store, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 import { type Workspace, workspaces } from "./workspaces.ts";
 
-/** A token of the control plane. What it is, only its owner knows. */
+/** A token of the control plane. Only its owner has its secret. */
 export const ControlToken = z.strictObject({
   name: z.string(),
   role: z.enum(controlRoles),
   /**
-   * SHA-256, base64. Slow hashes are for passwords; 256 random bits cannot be guessed, however fast each try is, and
+   * SHA-256 in base64. Slow hashes are for passwords: 256 random bits cannot be guessed, however fast each try is, and
    * every request has to be checked.
    */
   hash: z.string(),
-  /** Wall-clock milliseconds: who may come in is a matter of this world. */
+  /** Wall-clock milliseconds, because access does not depend on virtual time. */
   created_at: storedTime(z.int()),
   last_used_at: storedTime(z.int()).nullable(),
-  /** The workspace that it is bound to, with its name: after a reset the id may be another one's. Omitted: none. */
+  /**
+   * The workspace that it is bound to, with its name, because after a reset another one may have the id. Undefined:
+   * none.
+   */
   workspace_id: z.int().optional(),
   workspace: z.string().optional(),
 });
@@ -32,22 +35,22 @@ export const controlTokens = rows<ControlToken, "hash">({
   indexes: { hash: (row) => row.hash },
 });
 
-/** Name of the run file's token, which is not a row: it is new with each start, and may do everything. */
+/** Name of the run file's token, which is not stored: it is new at each start and has every permission. */
 export const localToken = "local";
 
-/** Maximum age of the stored last use of a token: a used one is not written at each request. */
-const usesKeptEveryMs = 60_000;
+/** The last use of a token is stored at most this often, not at each request. */
+const usesSavedEveryMs = 60_000;
 
 /**
- * The tokens of one emulator. They belong to its operator, not to its state: a state that replaces another is given
- * those of the present one (DECISIONS.md, E16).
+ * The tokens of one emulator. They belong to its operator, not to its state: when the state is replaced, they stay
+ * (DECISIONS.md, E16).
  */
 export class ControlTokens {
   readonly #store: Store;
   readonly #wall: WallClock;
-  /** When those were used last that were used since the start, by hash. */
+  /** Last use of tokens since the start, by hash. */
   readonly #used = new Map<string, number>();
-  /** Making, revoking and carrying over: one after the other. */
+  /** Serializes creation, revocation and transfer. */
   #changing: Promise<unknown> = Promise.resolve();
 
   constructor(store: Store, wall: WallClock) {
@@ -55,9 +58,9 @@ export class ControlTokens {
     this.#wall = wall;
   }
 
-  /** The row of a token, whose use is noted; undefined if there is none. */
+  /** The row of a token, whose use is recorded; undefined if there is none. */
   async use(given: string): Promise<ControlToken | undefined> {
-    // An index finds it: by its hash, of which a caller can choose no part, so that the time reveals nothing.
+    // Found by an index of hashes. A client cannot choose any part of a hash, so the time reveals nothing.
     const equals = hashOf(given);
     const found = await this.#store.read(async (view) => {
       const [row] = await view.list(controlTokens, { by: "hash", equals, limit: 1 });
@@ -67,7 +70,7 @@ export class ControlTokens {
     return found;
   }
 
-  /** Whether a token is still what it was. */
+  /** Whether a token is unchanged. */
   async exists({ name, hash }: Pick<ControlToken, "name" | "hash">): Promise<boolean> {
     return this.#store.read(async (view) => {
       const row = await view.get(controlTokens, name);
@@ -81,7 +84,7 @@ export class ControlTokens {
     return all.map((row) => ({ ...row, last_used_at: this.#used.get(row.hash) ?? row.last_used_at }));
   }
 
-  /** A new token, for the only time; undefined if the name is taken. `store`: of the call that asks. */
+  /** Creates a token, whose secret is only returned here; undefined if the name is taken. `store`: of the caller. */
   create(
     store: Store,
     name: string,
@@ -89,8 +92,8 @@ export class ControlTokens {
     workspace?: Pick<Workspace, "id" | "name">,
   ): Promise<string | undefined> {
     return this.#runExclusive(async () => {
-      // Never of the ids of --deterministic, which anyone can work out.
-      const token = `svc_${randomIds().token(32)}`;
+      // Never from the ids of --deterministic, which anyone can compute.
+      const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashOf(token), created_at: this.#wall.now(), last_used_at: null };
       const bound = workspace && { workspace_id: workspace.id, workspace: workspace.name };
       const made = await store.transaction("tokens.create", async (tx) => {
@@ -102,7 +105,7 @@ export class ControlTokens {
     });
   }
 
-  /** Reports whether there was one. */
+  /** Returns whether there was one. */
   revoke(store: Store, name: string): Promise<boolean> {
     return this.#runExclusive(async () => {
       const row = await store.transaction("tokens.revoke", async (tx) => {
@@ -115,7 +118,7 @@ export class ControlTokens {
     });
   }
 
-  /** Copies the tokens to a state that replaces the present one, and replaces it; none changes meanwhile. */
+  /** Copies the tokens to the next state and replaces the current one, without changes in between. */
   carryOver<T>(next: Store, takeOver: () => Promise<T>): Promise<T> {
     return this.#runExclusive(async () => {
       const present = await this.#store.read((view) => view.list(controlTokens));
@@ -131,8 +134,8 @@ export class ControlTokens {
     const now = this.#wall.now();
     const before = Math.max(last_used_at ?? 0, this.#used.get(hash) ?? 0);
     this.#used.set(hash, now);
-    if (now - before < usesKeptEveryMs) return;
-    // Not awaited, and a disk that rejects writes locks no caller out.
+    if (now - before < usesSavedEveryMs) return;
+    // Not awaited, so that a disk that rejects writes locks out no caller.
     void this.#store
       .transaction("tokens.used", async (tx) => {
         const row = await tx.get(controlTokens, name);
@@ -148,23 +151,26 @@ export class ControlTokens {
   }
 }
 
-/** Whether the workspace of a token exists, for a bound one. */
+/** Whether the workspace of a bound token exists. */
 async function isOfWorkspace(view: View, { workspace_id, workspace }: ControlToken): Promise<boolean> {
   return workspace_id === undefined || (await view.get(workspaces, workspace_id))?.name === workspace;
 }
 
-interface Droppable extends Pick<View, "list"> {
+interface TokenStore extends Pick<View, "list"> {
   delete(collection: typeof controlTokens, key: string): void;
 }
 
-/** Takes all tokens out of a state: of a copy, whose owner is another. */
-export async function dropTokens(tx: Droppable): Promise<void> {
+/** Removes all tokens from a copied state, which has another owner. */
+export async function dropTokens(tx: TokenStore): Promise<void> {
   for (const { name } of await tx.list(controlTokens)) tx.delete(controlTokens, name);
 }
 
 const hashOf = (token: string): string => hash("sha256", token).toString("base64");
 
-/** The cookie of a person who signed in at a cluster. All clusters share the router's name, and so the cookie. */
+/**
+ * The cookie of a person who signed in at a cluster. All clusters share the router's host name and therefore the
+ * cookie.
+ */
 const name = "svc_session";
 
 /** The value of a cookie in a `cookie` header (RFC 6265, 4.2); undefined if there is none. */
@@ -173,7 +179,7 @@ export function findCookie(name: string, cookies = ""): string | undefined {
   return found?.slice(name.length + 1) || undefined;
 }
 
-/** `{cluster_id}_{id}` of the session that a browser has; undefined: none. */
+/** `{cluster_id}_{id}` of the browser's session; undefined: none. */
 export function findSession(headers: { readonly cookie?: string | undefined }): string | undefined {
   const value = findCookie(name, headers.cookie);
   try {
@@ -184,5 +190,5 @@ export function findSession(headers: { readonly cookie?: string | undefined }): 
 }
 
 /** The value of a set-cookie header. */
-export const sessionCookie = (session: string, attributes: string): string =>
+export const formatSessionCookie = (session: string, attributes: string): string =>
   `${name}=${encodeURIComponent(session)}; ${attributes}`;

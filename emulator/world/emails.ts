@@ -1,24 +1,24 @@
 import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/emulator/deliveries.ts";
-import { addressKey } from "../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { rowNumber, rows, type Slice, type Transaction, type View } from "../store/port.ts";
 import { maxRetentionMs, maxUnauthenticatedRows } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
 import type { Settings } from "./settings.ts";
 
-/** An e-mail that the platform would send, with what its provider has reported of it (DECISIONS.md, R27). */
+/** An e-mail that the platform would send, with its provider's reports (DECISIONS.md, R27). */
 const Email = z.strictObject({
   id: z.int(),
-  /** Null: of the router. */
+  /** Null: from the router. */
   cluster_id: z.string().nullable(),
   workspace_id: z.int().nullable(),
   contract_id: z.int().nullable(),
   purpose: z.enum(emailPurposes),
   recipient: z.string(),
   mode: z.enum(["to", "cc"]),
-  /** Token of the link in it, at the cluster if it is about a contract, else at the router. */
+  /** Token of the link in it: at the cluster if it is about a contract, otherwise at the router. */
   path: z.string().nullable(),
-  /** Token with which its reader continues: of a signup or an invitation. */
+  /** Token with which its reader continues a signup or an invitation. */
   token: z.string().nullable(),
   /** Virtual milliseconds. */
   sent_at: storedTime(z.number()),
@@ -36,26 +36,29 @@ export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purp
   key: (row) => row.id,
   numbers: { email: (row) => row.id },
   indexes: {
-    recipient: (row) => addressKey(row.recipient),
+    recipient: (row) => toAddressKey(row.recipient),
     contract: (row) => row.contract_id ?? undefined,
-    /** Both: each opened link asks, and people have many contracts, contracts many people. */
-    addressee: (row) => (row.contract_id === null ? undefined : addresseeKey(String(row.contract_id), row.recipient)),
+    /**
+     * Both, because each opened link looks it up, and there are many contracts per person and many people per contract.
+     */
+    addressee: (row) =>
+      row.contract_id === null ? undefined : buildAddresseeKey(String(row.contract_id), row.recipient),
     purpose: (row) => row.purpose,
     sent: (row) => row.sent_at,
   },
 });
 
-const addresseeKey = (contractId: string, recipient: string): string => `${contractId} ${addressKey(recipient)}`;
+const buildAddresseeKey = (contractId: string, recipient: string): string => `${contractId} ${toAddressKey(recipient)}`;
 
-/** Anyone may report events, and this many are stored of an e-mail; they are dropped with it. */
+/** Limit of stored events per e-mail, because anyone may report them. They are dropped with the e-mail. */
 const maxEvents = 100;
 
-/** Keeps an e-mail instead of sending it. */
+/** Stores an e-mail instead of sending it. */
 export function sendEmail(
   tx: Transaction,
   given: Pick<Email, "purpose" | "recipient" | "sent_at"> & Partial<Omit<Email, "id" | "events">>,
 ): Email {
-  // Named one by one: copies made by spreading cost several times as much, and contracts are sent to many.
+  // Fields are listed one by one, because spreading costs several times as much, and contracts are sent to many.
   const email = {
     id: tx.next("email"),
     cluster_id: given.cluster_id ?? null,
@@ -73,7 +76,7 @@ export function sendEmail(
   return email;
 }
 
-/** Trials are begun by anyone, as often as they like. */
+/** Anyone can start any number of trials. */
 export async function evictOldestTrials(tx: Transaction): Promise<void> {
   const trials = { by: "purpose", equals: "trial" } as const;
   const limit = (await tx.count(emails, trials)) - maxUnauthenticatedRows;
@@ -81,12 +84,15 @@ export async function evictOldestTrials(tx: Transaction): Promise<void> {
   for (const { id } of await tx.list(emails, { ...trials, limit })) tx.delete(emails, id);
 }
 
-/** Writes down what the provider reports of an e-mail. */
+/** Records a report of the provider about an e-mail. */
 export function recordEvent(tx: Transaction, email: Email, event: EmailEvent): void {
   tx.put(emails, { ...email, events: [...email.events, event].slice(-maxEvents) });
 }
 
-/** Drops e-mails whose time is over, at most `limit`: 90 virtual days, as other records (DECISIONS.md, C21). */
+/**
+ * Drops expired e-mails, at most `limit`. They are retained for 90 virtual days, like other records (DECISIONS.md,
+ * C21).
+ */
 export async function purgeEmails(tx: Transaction, now: number, limit = 50): Promise<number> {
   const over = await tx.list(emails, { by: "sent", to: now - maxRetentionMs, limit });
   for (const { id } of over) tx.delete(emails, id);
@@ -103,29 +109,29 @@ export interface EmailSelector {
   readonly purpose?: string | undefined;
 }
 
-/** The newest e-mail to which all fits that is named; undefined also where neither recipient nor id is. */
+/** The newest e-mail that matches all given fields; undefined also if neither recipient nor id is given. */
 export async function findEmail(view: View, named: EmailSelector): Promise<Email | undefined> {
   const { email_id, cluster_id, recipient, purpose } = named;
   const contractId = named.contract_id?.replace(/^[TH]-/, "");
-  const fits = (row: Email): boolean =>
+  const matchesSelector = (row: Email): boolean =>
     (cluster_id === undefined || row.cluster_id === cluster_id) &&
     (contractId === undefined || String(row.contract_id) === contractId) &&
-    (recipient === undefined || addressKey(row.recipient) === addressKey(recipient)) &&
+    (recipient === undefined || toAddressKey(row.recipient) === toAddressKey(recipient)) &&
     (purpose === undefined || row.purpose === purpose);
   if (email_id !== undefined) {
     const row = await view.get(emails, rowNumber(email_id));
-    return row && fits(row) ? row : undefined;
+    return row && matchesSelector(row) ? row : undefined;
   }
   if (recipient === undefined) return undefined;
   const slice: Slice<"recipient" | "addressee"> =
     contractId === undefined
-      ? { by: "recipient", equals: addressKey(recipient) }
-      : { by: "addressee", equals: addresseeKey(contractId, recipient) };
-  return (await view.list(emails, { ...slice, reverse: true })).find(fits);
+      ? { by: "recipient", equals: toAddressKey(recipient) }
+      : { by: "addressee", equals: buildAddresseeKey(contractId, recipient) };
+  return (await view.list(emails, { ...slice, reverse: true })).find(matchesSelector);
 }
 
-/** The Metadata that an e-mail carries, and that every event about it brings back. */
-export const metadataOf = ({ id, cluster_id, contract_id, recipient, purpose }: Email): Record<string, string> => ({
+/** The Metadata in an e-mail, which every event about it returns. */
+export const buildMetadata = ({ id, cluster_id, contract_id, recipient, purpose }: Email): Record<string, string> => ({
   ...(cluster_id !== null && { cluster_id }),
   email_id: String(id),
   ...(contract_id !== null && { contract_id: String(contract_id) }),
@@ -133,7 +139,7 @@ export const metadataOf = ({ id, cluster_id, contract_id, recipient, purpose }: 
   purpose,
 });
 
-/** The link in an e-mail, where things listen now. */
+/** The link in an e-mail, with the current addresses. */
 export function formatEmailLink(
   { path, contract_id, cluster_id }: Email,
   { publicUrl }: Settings,

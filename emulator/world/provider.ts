@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { type Ids, randomIds, seededIds } from "../../src/base/ids.ts";
+import { createRandomIds, createSeededIds, type Ids } from "../../src/base/ids.ts";
 import { isObject } from "../../src/base/object.ts";
 import { stringAt } from "../http/bodies/fields.ts";
 import { rows, type Store, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 
 /**
- * The stand-in for the providers that people sign in with or connect, and for chat_a: its page lets a person be anyone,
- * and a code stands for their identity until it is redeemed (DECISIONS.md, R25).
+ * The stand-in for sign-in and account providers and for chat_a. On its page a person can be anyone. A code stands for
+ * their identity until it is redeemed (DECISIONS.md, R25).
  */
 export const ProviderCode = z.strictObject({
   code: z.string(),
@@ -25,7 +25,7 @@ export const providerCodes = rows<z.infer<typeof ProviderCode>>({
   indexes: {},
 });
 
-/** Lets a provider issue a code for an account. */
+/** Issues a provider's code for an account. */
 export async function issueProviderCode(
   tx: Transaction,
   ids: Ids,
@@ -37,7 +37,7 @@ export async function issueProviderCode(
   return code;
 }
 
-/** The account of a code of this provider, once; undefined if the provider does not know the code. */
+/** The account of a code, only once; undefined if the provider did not issue it. */
 export async function redeemProviderCode(
   tx: Transaction,
   provider: string,
@@ -55,24 +55,27 @@ export interface ProviderVisit {
   readonly flow: "trial" | "login" | "signup" | "install";
   readonly provider: string;
   readonly state: string;
-  /** Redirect target of chat_a; only of its own. */
+  /** Redirect target of chat_a, which only it has. */
   readonly destination?: string | undefined;
 }
 
 /** Page on which a person signs in with a provider, or approves. */
-export const authorizationUrl = (publicUrl: string, { flow, provider, state, destination }: ProviderVisit): string =>
+export const buildAuthorizationUrl = (
+  publicUrl: string,
+  { flow, provider, state, destination }: ProviderVisit,
+): string =>
   `${publicUrl}/_emulator/provider?${new URLSearchParams({ flow, provider, state, ...(destination && { destination }) })}`;
 
-/** URL to which the provider sends the person back, with a code or with an error. */
-export function providerRedirect(
+/** URL to which the provider redirects the person, with a code or an error. */
+export function buildProviderRedirect(
   publicUrl: string,
   visit: ProviderVisit,
   answer: Readonly<Record<string, string>>,
 ): string {
-  return `${publicUrl}${callbackOf(visit)}?${new URLSearchParams({ ...answer, state: visit.state })}`;
+  return `${publicUrl}${buildCallback(visit)}?${new URLSearchParams({ ...answer, state: visit.state })}`;
 }
 
-function callbackOf({ flow, provider, destination = "default" }: ProviderVisit): string {
+function buildCallback({ flow, provider, destination = "default" }: ProviderVisit): string {
   if (flow !== "install") return callbacks[flow];
   return provider === "chat_a"
     ? `/router/v1/integrations/destinations/${encodeURIComponent(destination)}/chat_a/oauth_redirect`
@@ -86,12 +89,12 @@ const callbacks = {
 } as const;
 
 /**
- * The ids of customers in an event of the billing provider, the outermost first: a member `customer_id`, or the `id` of a
- * member `customer` (DECISIONS.md, R32).
+ * The ids of customers in an event of the billing provider, outermost first: a field `customer_id`, or the `id` of a
+ * field `customer` (DECISIONS.md, R32).
  */
 export function* findCustomerIds(event: unknown): Generator<string> {
   const level: unknown[] = [event];
-  // The list grows while it is read: level by level.
+  // The list grows during the loop, level by level.
   for (const value of level) {
     if (Array.isArray(value)) {
       for (const element of value) level.push(element);
@@ -103,31 +106,37 @@ export function* findCustomerIds(event: unknown): Generator<string> {
   }
 }
 
-/** The ids of one emulator, which begin again with its state. */
+/** The ids of one emulator, which restart with its state. */
 export interface RenewableIds extends Ids {
-  /** From the seed: at the first start and at every reset. */
+  /** Restarts from the seed, at the first start and at every reset. */
   restart(): void;
   /**
-   * Over a state that was there before, after a restart or an import: the beginning of a sequence of its own, so that
-   * no id in the state is drawn a second time. Its number is stored in the state. Nothing is drawn of it before `goTo`.
+   * For an existing state, after a restart or an import: starts a new sequence, so that no id in the state is repeated.
+   * Its number is stored in the state. No id is drawn from it before `goTo`.
    */
-  newSequence(store: Store): Promise<IdPosition | undefined>;
+  startSequence(store: Store): Promise<IdPosition | undefined>;
   /** Position of the sequence; undefined if ids are random. */
   place(): IdPosition | undefined;
-  /** Draws what comes after that place, also again: for a state that was stored there. */
+  /** Continues after that position, for a state that was stored there. */
   goTo(place: IdPosition | undefined): void;
 }
 
-/** The number of a sequence, 0 for that of the first start, and how far it was drawn. */
+/** The number of a sequence, 0 at the first start, and how many bytes were drawn. */
 export const IdPosition = z.strictObject({ sequence: z.int().min(0), drawn: z.int().min(0) });
 export type IdPosition = z.infer<typeof IdPosition>;
 
-/** `seed`: start of the sequence, with --deterministic; undefined: ids are random. */
-export function renewableIds(seed: string | undefined): RenewableIds {
+/** `seed`: start of the sequence with --deterministic; undefined: ids are random. */
+export function createRenewableIds(seed: string | undefined): RenewableIds {
   if (seed === undefined) {
-    return { ...randomIds(), restart() {}, newSequence: async () => undefined, place: () => undefined, goTo() {} };
+    return {
+      ...createRandomIds(),
+      restart() {},
+      startSequence: async () => undefined,
+      place: () => undefined,
+      goTo() {},
+    };
   }
-  const begin = (sequence: number, drawn = 0) => seededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawn);
+  const begin = (sequence: number, drawn = 0) => createSeededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawn);
   let sequence = 0;
   let ids = begin(0);
   const goTo = (place: IdPosition | undefined) => {
@@ -141,7 +150,7 @@ export function renewableIds(seed: string | undefined): RenewableIds {
     token: (count) => ids.token(count),
     pick: (alphabet, length) => ids.pick(alphabet, length),
     restart: () => goTo({ sequence: 0, drawn: 0 }),
-    newSequence: async (store) => ({
+    startSequence: async (store) => ({
       sequence: await store.transaction("go on with ids", (tx) => tx.next("id_sequence")),
       drawn: 0,
     }),

@@ -23,14 +23,14 @@ type SettingName =
   | "inboxBytes"
   | "unreadAnswerTimeoutMs";
 
-/** The options that say how one emulator behaves, each with a value. Plain values, fixed at start. */
+/** The options of one emulator with their values, fixed at the start. */
 export interface Settings extends Required<Pick<EmulatorOptions, SettingName>> {
   readonly strict: ReadonlySet<StrictCheck>;
   readonly autoSignMs: number | undefined;
 }
 
 /** Rules for the URLs of webhooks. */
-export const receiverRules = ({ webhookAllow, strict }: Settings): ReceiverRules => ({
+export const getReceiverRules = ({ webhookAllow, strict }: Settings): ReceiverRules => ({
   allow: webhookAllow,
   strict: strict.has("receivers"),
 });

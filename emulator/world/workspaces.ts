@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { retrySchedule } from "../../src/api/shapes.ts";
-import { addressKey } from "../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { rows, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 
@@ -19,7 +19,7 @@ export type User = z.infer<typeof User>;
 export const Role = z.strictObject({ id: z.int(), workspace_id: z.int(), name: z.string() });
 export type Role = z.infer<typeof Role>;
 
-/** A tenant of a cluster, with its API key and its webhook key. Nothing of one is visible to another. */
+/** A tenant of a cluster, with its API key and its webhook key. Workspaces are isolated from each other. */
 export const Workspace = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
@@ -29,30 +29,30 @@ export const Workspace = z.strictObject({
   use_case: z.string().nullable().default(null),
   client_id: z.string(),
   client_secret: z.string(),
-  /** The user whom the API key acts as. */
+  /** The user for whom the API key acts. */
   acting_user_id: z.int(),
-  /** Permissions of the API key; `developer_settings` is needed to create and delete webhooks (DECISIONS.md, C2). */
+  /** Permissions of the API key. `developer_settings` is needed to create and delete webhooks (DECISIONS.md, C2). */
   permissions: z.array(z.enum(["developer_settings"])).default(["developer_settings"]),
   /** Base64 of 64 bytes. */
   hmac_key: z.string(),
-  /** The delays before the retries of its webhooks; null: as the emulator was started. */
+  /** The delays before the retries of its webhooks; null: the emulator's schedule. */
   retry_schedule: retrySchedule
     .nullable()
     .default(null)
     .describe("Delays before the retries of a webhook: 5m, PT5M (default: --retry-schedule)"),
-  /** Labels that `organization_type` may have. */
+  /** Labels for `organization_type`. */
   organization_types: z.array(z.strictObject({ id: z.int(), name: z.string(), jurisdiction: z.string().optional() })),
-  /** Values that `jurisdiction_iso_code` may have. */
+  /** Values for `jurisdiction_iso_code`. */
   jurisdictions: z.array(z.strictObject({ id: z.int(), name: z.string(), iso_code: z.string() })),
   creator_tokens: z.array(z.string()).default([]),
   counterparty_tokens: z.array(z.string()).default([]),
-  /** Its own teams of chat_a and tenants of chat_b: their events are about its contracts. */
+  /** Its teams of chat_a and tenants of chat_b, whose events are about its contracts. */
   chat_a_teams: z.array(z.string()).default([]),
   chat_b_tenants: z.array(z.string()).default([]),
-  /** The billing provider's last report (DECISIONS.md, R32); null: none yet. */
+  /** The last report of the billing provider (DECISIONS.md, R32); null: none yet. */
   plan: z.string().nullable().default(null),
   is_suspended: z.boolean().default(false),
-  /** When the newest event of the billing provider happened, in milliseconds. */
+  /** Time of the billing provider's newest event, in milliseconds. */
   billed_at: storedTime(z.number()).nullable().default(null),
 });
 export type Workspace = z.infer<typeof Workspace>;
@@ -100,7 +100,7 @@ export const Question = z.strictObject({
 });
 export type Question = z.infer<typeof Question>;
 
-/** A contract type, with the third-party-paper routes it supports (DECISIONS.md, C9). */
+/** A contract type, with its third-party-paper routes (DECISIONS.md, C9). */
 export const ContractType = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -108,7 +108,7 @@ export const ContractType = z.strictObject({
   routes: z.array(z.enum(["review", "sign"])).default([]),
   default_reviewer_role_id: z.int().nullable().default(null),
   intake_form: z.array(Question).default([]),
-  /** Whether its workflow lets answers be changed later (DECISIONS.md, C14). */
+  /** Whether its workflow allows later changes of answers (DECISIONS.md, C14). */
   editable_response: z.boolean().default(false),
 });
 export type ContractType = z.infer<typeof ContractType>;
@@ -122,7 +122,7 @@ export const Template = z.strictObject({
   signature_capable: z.boolean().default(true),
   counter_party_kind: z.enum(["Individual", "Organisation", "Both"]).default("Both"),
   attributes: z.array(Question).default([]),
-  /** Slot in which a user of the creator's side signs; null: the template has no such slot. */
+  /** Slot in which a user of the creator's side signs; null: there is none. */
   creator_slot: z
     .strictObject({
       required: z.boolean(),
@@ -130,14 +130,14 @@ export const Template = z.strictObject({
     })
     .nullable()
     .default(null),
-  /** Sending shares it for review first: DRAFT → REDLINING. */
+  /** Sending first shares it for review: DRAFT → REDLINING. */
   counterparty_review: z.boolean().default(false),
   tags: z.array(z.string()).default([]),
   archived: z.boolean().default(false),
 });
 export type Template = z.infer<typeof Template>;
 
-/** A workflow; `frozen_version` is its published version, null when it has none (the specification, Legal intake). */
+/** A workflow; `frozen_version` is its published version, null if it has none (specification, Legal intake). */
 export const Workflow = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -148,13 +148,13 @@ export const Workflow = z.strictObject({
 });
 export type Workflow = z.infer<typeof Workflow>;
 
-const id = (row: { readonly id: number }): number => row.id;
+const getId = (row: { readonly id: number }): number => row.id;
 const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row.workspace_id };
 
 export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({
   name: "workspaces",
   schema: Workspace,
-  key: id,
+  key: getId,
   refersTo: ({ acting_user_id }) => ({ acting_user_id: { collection: "users", key: acting_user_id } }),
   indexes: {
     client: (row) => row.client_id,
@@ -165,46 +165,51 @@ export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({
 });
 
 /** The workspace whose API key is used for a cluster by default. */
-export const firstWorkspace = async (view: View, clusterId: string): Promise<Workspace | undefined> =>
+export const getFirstWorkspace = async (view: View, clusterId: string): Promise<Workspace | undefined> =>
   (await view.list(workspaces, { by: "cluster", equals: clusterId, limit: 1 }))[0];
 
 export const users = rows<User, "workspace" | "email">({
   name: "users",
   schema: User,
-  key: id,
+  key: getId,
   refersTo: ({ workspace_id }) => ({ workspace_id: { collection: "workspaces", key: workspace_id } }),
-  indexes: { ...byWorkspace, email: (row) => addressKey(row.email) },
+  indexes: { ...byWorkspace, email: (row) => toAddressKey(row.email) },
 });
-export const roles = rows<Role, "workspace">({ name: "roles", schema: Role, key: id, indexes: byWorkspace });
-export const entities = rows<Entity, "workspace">({ name: "entities", schema: Entity, key: id, indexes: byWorkspace });
+export const roles = rows<Role, "workspace">({ name: "roles", schema: Role, key: getId, indexes: byWorkspace });
+export const entities = rows<Entity, "workspace">({
+  name: "entities",
+  schema: Entity,
+  key: getId,
+  indexes: byWorkspace,
+});
 export const contractTypes = rows<ContractType, "workspace">({
   name: "contract_types",
   schema: ContractType,
-  key: id,
+  key: getId,
   indexes: byWorkspace,
 });
 export const templates = rows<Template, "workspace">({
   name: "templates",
   schema: Template,
-  key: id,
+  key: getId,
   indexes: byWorkspace,
 });
 export const workflows = rows<Workflow, "workspace">({
   name: "workflows",
   schema: Workflow,
-  key: id,
+  key: getId,
   indexes: byWorkspace,
 });
 
 /**
- * Route at which the router asks an emulated cluster to create the workspace of a completed signup. The path is our
- * own.
+ * The route of an emulated cluster on which the router requests the workspace of a completed signup. The path is the
+ * emulator's own.
  */
 export const newWorkspacePath = "/api/v1/organization/trial_signup/";
 
 /** Body of its request, with the cluster's key in `x-cluster-key`. */
 export const NewWorkspace = z.object({
-  /** The same token again is the same workspace: the router may have been stopped before it learned of it. */
+  /** The same token returns the same workspace, because the router may have been stopped before it got the response. */
   signup_token: z.string(),
   email: z.string(),
   first_name: z.string(),
@@ -217,7 +222,7 @@ export const NewWorkspace = z.object({
 });
 export type NewWorkspace = z.infer<typeof NewWorkspace>;
 
-/** A cluster's response, for the router to map: an external back end may return anything. */
+/** A cluster's response for the router to map. An external back end may return anything. */
 export const CreatedWorkspace = z.object({
   workspace_id: z.int().nullable().catch(null),
   client_id: z.string().nullable().catch(null),
@@ -229,8 +234,8 @@ export type CreatedWorkspace = z.infer<typeof CreatedWorkspace>;
 export const invitationKinds = ["creator", "counterparty"] as const;
 export type InvitationKind = (typeof invitationKinds)[number];
 
-/** The kind that `email_type` in a link says, which spells it in two ways; undefined if it says neither. */
-export function invitationKindOf(emailType: string): InvitationKind | undefined {
+/** The kind in the `email_type` of a link, which has two spellings; undefined if it has neither. */
+export function findInvitationKind(emailType: string): InvitationKind | undefined {
   if (emailType === "creator") return "creator";
   return /^counter_?party$/.test(emailType) ? "counterparty" : undefined;
 }

@@ -48,13 +48,13 @@ import * as routerProxied from "./router/proxied.ts";
 import * as routerTrial from "./router/trial.ts";
 import * as storageObjects from "./storage.ts";
 
-type Declared = { readonly [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> };
+type LoadedResources = { readonly [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> };
 
 /**
  * Every resource's module, loaded at once: a CommonJS program cannot wait while it loads. The compiler rejects a module
  * that resources.ts names differently or not at all.
  */
-export const allResources: Declared = {
+export const allResources: LoadedResources = {
   "router/chat-a": routerChatA,
   "router/mapping-tables": routerClusterClients,
   "router/clusters": routerClusters,

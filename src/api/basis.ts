@@ -1,11 +1,11 @@
 /**
- * How we know that the real service behaves so: the specification says it, public material of the service says it,
- * or we assume it, for the reason given (DECISIONS.md).
+ * How sure a claim about the real service is: it is in the specification, in public material of the service, or assumed
+ * for a given reason (DECISIONS.md).
  */
 export type Basis = "specified" | "public" | { readonly assumed: string };
 
-/** A guess, with the one sentence that says why it is the best one. */
+/** An assumption, with the reason for it in one sentence. */
 export const assumed = (reason: string): Basis => ({ assumed: reason });
 
-/** Of the control plane, which only the emulator has. */
+/** For the control plane, which only the emulator has. */
 export const controlPlaneBasis = assumed("The control plane is part of the emulator.");

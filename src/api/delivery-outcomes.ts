@@ -2,7 +2,7 @@
 export const skippedOutcomes = ["skipped_disabled", "skipped_deleted", "skipped_not_allowed"] as const;
 
 /**
- * `waiting`: no attempt yet. `retrying`: failed, and another attempt is planned. Either ends as `skipped_disabled` if its
- * subscription is disabled when that comes due (DECISIONS.md, C18). The others are final.
+ * `waiting`: no attempt yet. `retrying`: failed, and another attempt is planned. Both become `skipped_disabled` if the
+ * subscription is disabled when the attempt is due (DECISIONS.md, C18). The others are final.
  */
 export const deliveryOutcomes = ["waiting", "retrying", "delivered", "failed", ...skippedOutcomes] as const;

@@ -1,34 +1,38 @@
 import type { Basis } from "./basis.ts";
 
 /**
- * A declared failure. `Data` is what the place that rejects must give, so that the words can name it. `Shape` is the
- * form of the body; OpenAPI describes each form once.
+ * A declared failure. `Data` is the data that the caller passes for the message. `Shape` is the form of the body;
+ * OpenAPI describes each form once.
  */
 export interface Failure<Data = never> {
   readonly status: number;
   readonly shape: "detail" | "domain" | "fields" | "validation" | "oauth" | "control" | "xml" | "text";
-  /** The condition, as the reference page prints it. */
+  /** The condition, as the reference page shows it. */
   readonly when: string;
   readonly basis: Basis;
   readonly body: (data: Data) => unknown;
   readonly headers?: (data: Data) => Readonly<Record<string, string>>;
 }
 
-interface Common<Data> {
+interface CommonOptions<Data> {
   readonly status: number;
   readonly when: string;
   readonly basis: Basis;
   readonly headers?: (data: Data) => Readonly<Record<string, string>>;
 }
 
-type Words<Data> = string | ((data: Data) => string);
-const say = <Data>(words: Words<Data>, data: Data): string => (typeof words === "string" ? words : words(data));
+type MessageTemplate<Data> = string | ((data: Data) => string);
+const formatWords = <Data>(words: MessageTemplate<Data>, data: Data): string =>
+  typeof words === "string" ? words : words(data);
 
 /** Shape A, `{"detail": "<sentence>"}` (DECISIONS.md, F4, R3). */
-export const detail = <Data = void>({ says, ...rest }: Common<Data> & { says: Words<Data> }): Failure<Data> => ({
+export const detail = <Data = void>({
+  says,
+  ...rest
+}: CommonOptions<Data> & { says: MessageTemplate<Data> }): Failure<Data> => ({
   ...rest,
   shape: "detail",
-  body: (data) => ({ detail: say(says, data) }),
+  body: (data) => ({ detail: formatWords(says, data) }),
 });
 
 /** Shape B, `{"detail", "status_code", "code", "message"}`, where `detail` equals `message`. */
@@ -36,11 +40,11 @@ export const domain = <Data = void>({
   says,
   code,
   ...rest
-}: Common<Data> & { says: Words<Data>; code: string }): Failure<Data> => ({
+}: CommonOptions<Data> & { says: MessageTemplate<Data>; code: string }): Failure<Data> => ({
   ...rest,
   shape: "domain",
   body: (data) => {
-    const message = say(says, data);
+    const message = formatWords(says, data);
     return { detail: message, status_code: rest.status, code, message };
   },
 });
@@ -50,10 +54,10 @@ export const field = <Data = void>({
   says,
   field: name,
   ...rest
-}: Common<Data> & { says: Words<Data>; field: Words<Data> }): Failure<Data> => ({
+}: CommonOptions<Data> & { says: MessageTemplate<Data>; field: MessageTemplate<Data> }): Failure<Data> => ({
   ...rest,
   shape: "fields",
-  body: (data) => ({ [say(name, data)]: [say(says, data)] }),
+  body: (data) => ({ [formatWords(name, data)]: [formatWords(says, data)] }),
 });
 
 /** RFC 6749 section 5.2: `{"error": "<code>", "error_description"?: "<sentence>"}`, never cached. */
@@ -61,10 +65,10 @@ export const oauth = <Data = void>({
   error,
   says,
   ...rest
-}: Common<Data> & { error: string; says?: Words<Data> }): Failure<Data> => ({
+}: CommonOptions<Data> & { error: string; says?: MessageTemplate<Data> }): Failure<Data> => ({
   ...rest,
   shape: "oauth",
-  body: (data) => (says === undefined ? { error } : { error, error_description: say(says, data) }),
+  body: (data) => (says === undefined ? { error } : { error, error_description: formatWords(says, data) }),
   headers: (data) => ({ "cache-control": "no-store", ...rest.headers?.(data) }),
 });
 
@@ -74,10 +78,14 @@ export const control = <Data = void>({
   says,
   hint,
   ...rest
-}: Common<Data> & { code: string; says: Words<Data>; hint?: Words<Data> }): Failure<Data> => ({
+}: CommonOptions<Data> & {
+  code: string;
+  says: MessageTemplate<Data>;
+  hint?: MessageTemplate<Data>;
+}): Failure<Data> => ({
   ...rest,
   shape: "control",
   body: (data) => ({
-    error: { code, message: say(says, data), ...(hint === undefined ? {} : { hint: say(hint, data) }) },
+    error: { code, message: formatWords(says, data), ...(hint === undefined ? {} : { hint: formatWords(hint, data) }) },
   }),
 });

@@ -5,15 +5,15 @@ import type { Failure } from "./failure.ts";
 import { routerFailures } from "./router/failures.ts";
 import { storageFailures } from "./storage/failures.ts";
 
-/** The catalogue: every way in which an operation may reject, by code. A code names one failure over all services. */
+/** The catalogue of all failures that an operation may return, by code. A code names one failure in all services. */
 export const failures = { ...routerFailures, ...contractsFailures, ...emulatorFailures, ...storageFailures };
 
 export type FailureCode = keyof typeof failures;
 
-/** Data for the words of a failure. */
+/** Data for the message of a failure. */
 export type FailureData<Code extends FailureCode> = (typeof failures)[Code] extends Failure<infer Data> ? Data : never;
 
-/** Thrown to answer with a declared failure; everything else that is thrown is a bug of the emulator. */
+/** Thrown to respond with a declared failure. Every other error is a bug in the emulator. */
 export class DeclaredFailureError extends StacklessError {
   override readonly name = "Refusal";
   readonly code: FailureCode;
@@ -27,8 +27,8 @@ export class DeclaredFailureError extends StacklessError {
 }
 
 /**
- * Rejects with one of the failures `Allowed`. A helper states what it may reject with as `Fail<"unknown-cluster">`, and
- * only operations that declare that failure can call it.
+ * Rejects with one of the failures `Allowed`. A helper declares its failures as `Fail<"unknown-cluster">`, and only
+ * operations that declare that failure can call it.
  */
 export type Fail<Allowed extends FailureCode = FailureCode> = <Code extends Allowed>(
   code: Code,

@@ -7,11 +7,11 @@ import type { ResourceName, resources } from "./resources.ts";
 
 export { webhookPayloads } from "./contracts/webhook-payloads.ts";
 
-type Exports = { [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> }[ResourceName];
+type ResourceModule = { [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> }[ResourceName];
 type OperationsIn<Module> = Module extends unknown ? Extract<Module[keyof Module], Operation> : never;
 
 /** Every declared operation, as a union of their exact types. */
-export type AnyOperation = OperationsIn<Exports>;
+export type AnyOperation = OperationsIn<ResourceModule>;
 export type OperationId = AnyOperation["id"];
 export type OperationById<Id extends OperationId> = Extract<AnyOperation, { readonly id: Id }>;
 /** The ids of one service's operations. */
@@ -28,41 +28,44 @@ const isOperation = (value: unknown): value is AnyOperation =>
 const isSchema = (value: unknown): value is z.ZodType =>
   typeof value === "object" && value !== null && "toJSONSchema" in value;
 
-const schemasIn = (exports: object): [string, z.ZodType][] =>
+const listSchemas = (exports: object): [string, z.ZodType][] =>
   Object.entries(exports).filter((entry): entry is [string, z.ZodType] => isSchema(entry[1]));
 
 const loaded = Object.entries(allResources).map(([name, exports]) => ({
   name: name as ResourceName,
   operations: Object.values(exports).filter(isOperation),
-  schemas: schemasIn(exports),
+  schemas: listSchemas(exports),
 }));
 
-/** The schemas that resources and payloads of webhooks export, by the names that the specification gives them; two of one name are in no document. */
+/**
+ * The exported schemas of resources and webhook payloads, by their names in the specification. If two share a name, no
+ * document includes them.
+ */
 export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
-  [...loaded.flatMap(({ schemas }) => schemas), ...schemasIn(payloads)]
+  [...loaded.flatMap(({ schemas }) => schemas), ...listSchemas(payloads)]
     .filter(([name, schema], _, all) => all.every(([other, same]) => other !== name || same === schema))
     .map(([name, schema]) => [schema, name]),
 );
 
-/** The operations by the resource that declares them, in the order of the specification. */
+/** The operations by resource. */
 export const operationsByResource: ReadonlyMap<ResourceName, readonly AnyOperation[]> = new Map(
   loaded.map(({ name, operations }) => [name, operations]),
 );
 
-/** All operations, in the order of the specification. */
+/** All operations: the resources in the order of their list, the operations of each by the names of their constants. */
 export const registry: readonly AnyOperation[] = Object.freeze(
   requireUniqueOperations(loaded.flatMap(({ operations }) => operations)),
 );
 
 /** An operation by its id. */
-export function operationById(id: string): AnyOperation {
+export function getOperationById(id: string): AnyOperation {
   const found = registry.find((operation) => operation.id === id);
-  if (!found) throw new Error(`Operation ${id} not found. ${operationsLike(id)}`);
+  if (!found) throw new Error(`Operation ${id} not found. ${suggestOperations(id)}`);
   return found;
 }
 
-/** Suggestions: an id with a similar spelling, else those of the same resource. */
-function operationsLike(id: string): string {
+/** Suggestions: an operation with a similar id, or those of the same resource. */
+function suggestOperations(id: string): string {
   const ids = registry.map((operation) => operation.id);
   const near = findNearest(id, ids);
   if (near !== undefined) return `Did you mean ${near}?`;
@@ -71,13 +74,13 @@ function operationsLike(id: string): string {
   return same.length > 0 ? `Operations of the resource: ${same.join(", ")}.` : "operationIds lists all operations.";
 }
 
-/** The same operations. Throws when two have one id, one route of a service, or one command, and names both. */
+/** Returns its argument. Throws an error that names both operations if two share an id, a route or a command. */
 export function requireUniqueOperations<One extends Operation>(operations: One[]): One[] {
-  const taken = new Map<string, string>();
+  const claimed = new Map<string, string>();
   const claim = (what: string, key: string, id: string) => {
-    const other = taken.get(`${what} ${key}`);
+    const other = claimed.get(`${what} ${key}`);
     if (other !== undefined) throw new Error(`${id} and ${other} both have the ${what} ${key}`);
-    taken.set(`${what} ${key}`, id);
+    claimed.set(`${what} ${key}`, id);
   };
   for (const { id, service, method, path, cli } of operations) {
     claim("id", id, id);

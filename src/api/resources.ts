@@ -1,6 +1,6 @@
 /**
- * Modules in which each resource's operations are declared. A command loads the one module it needs from here; the
- * registry loads all. The first part of a key is the service.
+ * The modules that declare the operations of each resource. A command loads one of them; the registry loads all. The
+ * first part of a key is the service.
  */
 export const resources = {
   "router/chat-a": () => import("./router/chat.ts"),

@@ -1,6 +1,6 @@
 /**
- * Names of parameters, fields and headers that hold secrets, in all declarations and in the standards that they follow
- * (OAuth 2.0, OpenID Connect, S3 signatures). In lower case, with underscores. test/api/secrets.test.ts compares this
+ * Names of parameters, fields and headers that hold secrets, in all declarations and in the standards behind them
+ * (OAuth 2.0, OpenID Connect, S3 signatures), in lower case with underscores. test/api/secrets.test.ts compares this
  * list with the declarations.
  */
 const secretNames: ReadonlySet<string> = new Set([
@@ -33,17 +33,17 @@ const secretNames: ReadonlySet<string> = new Set([
   "user_code",
 ]);
 
-/** Undeclared secrets are recognized by the end of their name: `creator_token`, `X-Amz-Signature`, `api-key`. */
+/** Undeclared secrets are recognized by the end of their names: `creator_token`, `X-Amz-Signature`, `api-key`. */
 const secretEnds =
   /(?:token|tokens|secret|secrets|signature|password|passwd|passphrase|credential|credentials|_key|apikey|_code|_codes|_jwt)$/;
 
-/** Names that end like those of secrets and hold none. */
+/** Names that end like those of secrets, but are not secret. */
 export const harmlessNames: ReadonlySet<string> = new Set(["country_iso_code", "jurisdiction_iso_code", "object_key"]);
 
-/** Literal segments of declared paths after which a secret follows: an invite token, the code of a waiting device. */
+/** Literal segments of declared paths that precede a secret: an invite token, the code of a waiting device. */
 export const secretPlaces: ReadonlySet<string> = new Set(["by_token", "device-grants"]);
 
-/** Whether a name belongs to a secret; encoded names and those of nested fields (`a[token]`) are understood. */
+/** Whether a name belongs to a secret. Encoded names and names of nested fields (`a[token]`) are recognized. */
 export function isSecretName(written: string): boolean {
   const name = decodeUrlText(written)
     .replace(/\[\d*\]/g, "")
@@ -56,10 +56,10 @@ export function isSecretName(written: string): boolean {
   return secretNames.has(name) || (secretEnds.test(name) && !harmlessNames.has(name));
 }
 
-/** A name that is encoded twice may hide something; three times is not understood. */
+/** A secret may be encoded twice. Three times is not supported. */
 const decodings = 3;
 
-/** Decodes percent escapes and plus signs, leniently: invalid escapes stay. */
+/** Decodes percent escapes and plus signs. Invalid escapes stay unchanged. */
 export function decodeUrlText(text: string): string {
   let now = text.replaceAll("+", " ");
   for (let i = 0; i < decodings && now.includes("%"); i += 1) {
@@ -68,17 +68,17 @@ export function decodeUrlText(text: string): string {
   return now;
 }
 
-/** How a redacted text looks. */
+/** The format of redacted text. */
 export interface Redaction {
   /** Replaces hidden values. */
   readonly mask: string;
-  /** Hides the values of all parameters in a query, whatever their names. */
+  /** Hides the values of all parameters of a query, whatever their names. */
   readonly allParameters?: boolean;
 }
 
-const usual: Redaction = { mask: "[redacted]" };
+const defaultRedaction: Redaction = { mask: "[redacted]" };
 
-/** Where a secret may be in a URL: a query, a fragment, a pair, credentials, an escape, or after such a place. */
+/** Where a URL may hold a secret: a query, a fragment, a pair, credentials, an escape, or what follows one of these. */
 function mayHoldSecret(url: string): boolean {
   if (/[?#=@%]/.test(url)) return true;
   const lower = url.toLowerCase();
@@ -87,20 +87,20 @@ function mayHoldSecret(url: string): boolean {
 }
 
 /**
- * A URL, or a target of a request, without the secrets in its query, its fragment, its path, its credentials, and in
- * URLs that its parameters hold. All else stays as it is, byte for byte.
+ * A URL or request target without the secrets in its query, fragment, path and credentials, and in URLs within its
+ * parameters. The rest stays byte for byte.
  */
-export function redactUrl(url: string, { mask, allParameters = false }: Redaction = usual): string {
-  // Most have none, and each request that changes something is written down.
+export function redactUrl(url: string, { mask, allParameters = false }: Redaction = defaultRedaction): string {
+  // Most URLs have none, and every request that changes something is recorded.
   if (!mayHoldSecret(url)) return url;
   const [, path = "", query = "", fragment = ""] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? [];
   const isHidden = (name: string, value: string) =>
     allParameters || isSecretName(name) || (value.includes("%") && holdsSecret(decodeUrlText(value)));
-  return redactPath(path, mask) + inPairs(query, mask, isHidden) + inPairs(fragment, mask, isHidden);
+  return redactPath(path, mask) + redactPairs(query, mask, isHidden) + redactPairs(fragment, mask, isHidden);
 }
 
-/** `?name=value&name=value`, with whatever is between the pairs. */
-function inPairs(text: string, mask: string, isHidden: (name: string, value: string) => boolean): string {
+/** `?name=value&name=value`, with any separators. */
+function redactPairs(text: string, mask: string, isHidden: (name: string, value: string) => boolean): string {
   if (text === "") return text;
   return text
     .split(/([?#&;])/)
@@ -115,7 +115,7 @@ function inPairs(text: string, mask: string, isHidden: (name: string, value: str
 
 const holdsSecret = (text: string): boolean => /[/?&#=]/.test(text) && redactText(redactUrl(text)) !== text;
 
-/** `/invite/by_token/[redacted]`. A slash may be encoded: the router takes it for one. */
+/** `/invite/by_token/[redacted]`. A slash may be encoded, because the router decodes it. */
 function redactPath(path: string, mask: string): string {
   const parts = path.replace(/\/\/[^/@]*@/, `//${mask}@`).split(/(\/|%(?:25)*2f)/i);
   let isSecret = false;
@@ -125,20 +125,20 @@ function redactPath(path: string, mask: string): string {
       const hides = isSecret;
       isSecret = secretPlaces.has(decodeUrlText(part).toLowerCase());
       if (hides) return mask;
-      return part.includes("=") ? inPairs(part, mask, isSecretName) : part;
+      return part.includes("=") ? redactPairs(part, mask, isSecretName) : part;
     })
     .join("");
 }
 
 /**
- * `Bearer s3cr3t`, `basic dTpw`; not prose about the schemes: `a bearer token.`, `basic credentials`. What has more to it
- * than such a word alone is taken for a credential.
+ * `Bearer s3cr3t`, `basic dTpw`, but not prose about the schemes: `a bearer token.`, `basic credentials`. Anything
+ * other than such a plain word counts as a credential.
  */
 const credentials =
   /\b(bearer|basic)(\s{1,4})(?!(?:tokens?|credentials?|schemes?|auth|authentication|authorization)\.?(?![\w.~+/=-]))[\w.~+/=-]{6,}/gi;
 
-/** Credentials in words, secrets by their names, and places of paths, wherever they are in a string. */
-export function redactText(text: string, { mask }: Redaction = usual): string {
+/** Credentials in text, secrets by their names, and secret path segments, anywhere in a string. */
+export function redactText(text: string, { mask }: Redaction = defaultRedaction): string {
   const plain = text
     .replace(credentials, `$1$2${mask}`)
     .replace(/(by_token|device-grants)((?:\/|%(?:25)*2f){1,4})[^\s/?#&"'<>`,;)]+/gi, `$1$2${mask}`)
@@ -148,7 +148,7 @@ export function redactText(text: string, { mask }: Redaction = usual): string {
   return redactQuoted(plain, mask);
 }
 
-/** `"token": "[redacted]"`, also where JSON is in a string of JSON. */
+/** `"token": "[redacted]"`, also in JSON within a JSON string. */
 function redactQuoted(text: string, mask: string): string {
   const name = /(\\{0,3}["'])([\w.-]{1,64})\1\s{0,4}:\s{0,4}(\\{0,3}["'])/g;
   let out = "";
@@ -163,7 +163,7 @@ function redactQuoted(text: string, mask: string): string {
   return out + text.slice(at);
 }
 
-/** Where the same quote closes; the end of the text, if nowhere. */
+/** The position of the closing quote, or the end of the string. */
 function endOfQuoted(text: string, from: number, quote: string): number {
   for (let i = from; i < text.length; i += 1) {
     if (text.startsWith(quote, i)) return i;
@@ -172,8 +172,8 @@ function endOfQuoted(text: string, from: number, quote: string): number {
   return text.length;
 }
 
-/** The secrets of a URL, decoded: they must not be echoed. */
-export function secretsInUrl(url: string): string[] {
+/** The secrets of a URL, decoded. They must not be echoed. */
+export function findSecretsInUrl(url: string): string[] {
   const [path = "", ...queries] = url.split(/[?#]/);
   const places = path.split(/\/|%2f/i).map(decodeUrlText);
   const inPath = places.filter((_, i) => secretPlaces.has(places[i - 1]?.toLowerCase() ?? ""));

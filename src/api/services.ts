@@ -1,24 +1,24 @@
 import type { FailureCode } from "./failures.ts";
 
-/** A check that comes before the handler. */
+/** A check that runs before the handler. */
 export type Check = "decode" | "credentials" | "validate";
 
-/** How a service differs from the others in more than paths (DECISIONS.md, E8). */
+/** How a service differs from the others, apart from its paths (DECISIONS.md, E8). */
 export interface Service {
   readonly name: "router" | "contracts" | "emulator" | "storage";
   readonly title: string;
   readonly version: string;
-  /** How validation errors are worded: see emulator/http/dialects. */
+  /** The format of validation errors: see emulator/http/dialects. */
   readonly dialect: "fastapi" | "platform" | "control";
-  /** A request without a body: `missing` where one is wanted, or an `empty` object, whose fields are missing. */
+  /** How a request without a body is treated: as `missing`, or as an `empty` object with missing fields. */
   readonly noBody: "missing" | "empty";
-  /** `exact`: another slash is another path. `redirect`: 302 to the documented spelling. */
+  /** `exact`: a path with another slash is a different path. `redirect`: 302 to the documented spelling. */
   readonly slashes: "exact" | "redirect";
-  /** Operation for requests that match no other. */
+  /** Operation for requests that match no other one. */
   readonly unmatched: "catch-all" | "404";
-  /** The order of the checks that come before the handler. */
+  /** The order of the checks before the handler. */
   readonly checks: readonly Check[];
-  /** Failures that any operation of the service may answer with. */
+  /** Failures that any operation of the service may return. */
   readonly failures: readonly FailureCode[];
 }
 
@@ -32,7 +32,7 @@ export const router = {
   noBody: "missing",
   slashes: "exact",
   unmatched: "catch-all",
-  // A JSON syntax error ends processing before credentials are looked at (DECISIONS.md, P12).
+  // A JSON syntax error is reported before credentials are checked (DECISIONS.md, P12).
   checks: ["decode", "credentials", "validate"],
   failures: ["validation", "unparsable-body", "body-too-large", "store-failed"],
 } as const satisfies Service;
@@ -82,7 +82,7 @@ export const emulator = {
   ],
 } as const satisfies Service;
 
-/** The signed PUT and GET: the base is the absolute signed URL, and no credential can reach it. */
+/** The signed PUT and GET. The base is the absolute signed URL, so no credentials are sent. */
 export const storage = {
   name: "storage",
   title: "Signed storage",

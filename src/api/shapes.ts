@@ -4,55 +4,58 @@ import { isEmailAddress } from "../base/email-address.ts";
 import { isObject } from "../base/object.ts";
 import { maxRetryDelayMs } from "./webhook-retries.ts";
 
-const given = (value: object, names: readonly string[]): number =>
+const countGiven = (value: object, names: readonly string[]): number =>
   names.filter((name) => (value as Readonly<Record<string, unknown>>)[name] !== undefined).length;
-const required = (name: string) => ({ required: [name] });
+const requireField = (name: string) => ({ required: [name] });
 
-/** For readers alone, where the handler rejects in the words of the framework: one of these fields, and only one. */
-export const oneOf = (...names: readonly string[]) => ({ oneOf: names.map(required) });
+/**
+ * For readers of the schema only, if the handler reports errors in the framework's wording: exactly one of these
+ * fields.
+ */
+export const oneOf = (...names: readonly string[]) => ({ oneOf: names.map(requireField) });
 
-/** As oneOf, but several will do. */
-export const anyOf = (...names: readonly string[]) => ({ anyOf: names.map(required) });
+/** Like oneOf, but several are accepted. */
+export const anyOf = (...names: readonly string[]) => ({ anyOf: names.map(requireField) });
 
-/** Of these fields one must be there, and only one; the documents say so too. */
+/** Exactly one of these fields is required; the documents say the same. */
 export const exactlyOne = <S extends z.ZodObject>(schema: S, ...names: readonly (keyof S["shape"] & string)[]): S =>
   schema
-    .refine((value) => given(value, names) === 1, `exactly one of ${listed(names)} is required`)
+    .refine((value) => countGiven(value, names) === 1, `exactly one of ${joinNames(names)} is required`)
     .meta(oneOf(...names));
 
-/** Of these fields one must be there, or several. */
+/** At least one of these fields is required. */
 export const atLeastOne = <S extends z.ZodObject>(schema: S, ...names: readonly (keyof S["shape"] & string)[]): S =>
-  schema.refine((value) => given(value, names) > 0, `${names.join(" or ")} is required`).meta(anyOf(...names));
+  schema.refine((value) => countGiven(value, names) > 0, `${names.join(" or ")} is required`).meta(anyOf(...names));
 
-/** These two fields cannot be there at once. */
+/** These fields exclude each other. */
 export const mutuallyExclusive = <S extends z.ZodObject>(
   schema: S,
   one: keyof S["shape"] & string,
   other: keyof S["shape"] & string,
 ): S =>
   schema
-    .refine((value) => given(value, [one, other]) < 2, `${other} cannot be used with ${one}`)
+    .refine((value) => countGiven(value, [one, other]) < 2, `${other} cannot be used with ${one}`)
     .meta({ not: { required: [one, other] } });
 
-const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+const joinNames = (names: readonly string[]): string => `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
 /**
- * A moment in a response, ISO 8601 with an offset. The documents say so; it is not checked again on its way out, since
- * nothing but the emulator's clock, or a moment that was checked on its way in, is ever written there.
+ * A time in a response, ISO 8601 with an offset. It is not validated in responses, because only the emulator's clock or
+ * validated input is ever written there.
  */
 export const timestamp = z.string().meta({ format: "date-time" });
 
-/** An e-mail address, by the grammar that every part of svc has. */
+/** An e-mail address, by the grammar that all of svc uses. */
 export const email = z.stringFormat("email", isEmailAddress).meta({ format: "email" });
 
-/** A length of time that is more than none; the rejection shows such as `like`. */
+/** A duration greater than zero. The error message shows an example such as `like`. */
 export const duration = (like: string) =>
   z
     .string()
     .refine((text) => (parseDuration(text) ?? 0) > 0, `must be a duration (${like.replace(" or ", ", ")})`)
     .meta({ pattern: durationPattern });
 
-/** The delays before the retries of a webhook. An empty list: none. */
+/** The delays before the retries of a webhook; none if the list is empty. */
 export const retrySchedule = z
   .array(
     duration("5m or PT5M").refine((text) => (parseDuration(text) ?? 0) <= maxRetryDelayMs, "must be at most 365 days"),
@@ -62,7 +65,7 @@ export const retrySchedule = z
 
 const record: z.core.$constructor<z.ZodRecord> = z.ZodRecord;
 
-/** Zod's own record leaves the key `__proto__` out, unchecked: here it is a key like any other (DECISIONS.md, R1). */
+/** Zod's record drops the key `__proto__` without a check. Here it is a key like any other (DECISIONS.md, R1). */
 const Dictionary = z.core.$constructor<z.ZodRecord>("Dictionary", (instance, definition) => {
   record.init(instance, definition);
   const parseOthers = instance._zod.parse;
@@ -70,17 +73,17 @@ const Dictionary = z.core.$constructor<z.ZodRecord>("Dictionary", (instance, def
     const { value } = payload;
     if (!isObject(value) || !Object.hasOwn(value, "__proto__")) return parseOthers(payload, context);
     const members = Object.entries(value).map(([name, input]) => {
-      // Nothing in a declaration is asynchronous.
+      // No declaration is asynchronous.
       const read = definition.valueType._zod.run({ value: input, issues: [] }, context) as z.core.ParsePayload;
       payload.issues.push(...z.core.util.prefixIssues(name, read.issues));
       return [name, read.value] as const;
     });
-    // `fromEntries` defines the key as its own, where an assignment would set the prototype.
+    // `fromEntries` defines an own property, while an assignment would set the prototype.
     payload.value = Object.fromEntries(members);
     return payload;
   };
 });
 
-/** An object with arbitrary keys, and values of one kind. */
+/** An object with arbitrary keys, and values of one type. */
 export const dictionary = <Value extends z.ZodType>(valueType: Value): z.ZodRecord<z.ZodString, Value> =>
   new Dictionary({ type: "record", keyType: z.string(), valueType }) as unknown as z.ZodRecord<z.ZodString, Value>;

@@ -15,7 +15,7 @@ export const uploadHeaders = [
   ...checksumAlgorithms.map((name) => `x-amz-checksum-${name}`),
 ];
 
-/** All optional: a URL that lost one of them is answered 403 like any other that was tampered with. */
+/** All are optional: a URL without one of them gets a 403, like any other tampered URL. */
 const signature = z.object({
   "X-Sig-Date": z.string().optional().describe("Time of signing"),
   "X-Sig-Expires": z.string().optional().describe("Validity in seconds"),

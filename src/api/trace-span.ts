@@ -2,13 +2,13 @@ import type { Span } from "../base/otlp.ts";
 import type { showTrace } from "./emulator/traces.ts";
 import type { ResultOf } from "./operation.ts";
 
-/** A node of a trace, in the control plane's form. */
+/** A node of a trace, as the control plane returns it. */
 export type TraceNode = ResultOf<typeof showTrace>["nodes"][number];
 
 const kinds = { request: "server", event: "producer", attempt: "client" } as const;
 
-/** The span that a node is: times on the wall, virtual time and the reason as attributes. */
-export function spanOf(node: TraceNode): Span {
+/** The span of a node: wall-clock times, with the virtual time and the reason as attributes. */
+export function toSpan(node: TraceNode): Span {
   const start = Date.parse(node.wall_at ?? node.at);
   return {
     trace: node.trace,
@@ -36,11 +36,11 @@ export function spanOf(node: TraceNode): Span {
 }
 
 /**
- * A receiver must answer 2xx. Of one's own answers those to a mistake of the caller are not failures (OpenTelemetry,
+ * A receiver must respond with 2xx. Responses of the emulator to invalid requests are not failures (OpenTelemetry,
  * "HTTP server spans").
  */
 const isFailure = (kind: TraceNode["kind"], status: number): boolean =>
   kind === "request" ? status === 0 || status >= 500 : status < 200 || status > 299;
 
-/** Attributes of the spans of a tree, without other settings. */
+/** Attributes of the spans of a tree if nothing else is configured. */
 export const emulatorResource = { "service.name": "svc-emulator" } as const;

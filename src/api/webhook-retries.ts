@@ -2,49 +2,49 @@ import { describeDuration, parseDuration } from "../base/duration.ts";
 
 const minute = 60_000;
 
-/** How long after a failed attempt the next one is made: after the first failure, after the second, and so on. */
+/** The delay before each retry: after the first failure, after the second, and so on. */
 export type RetrySchedule = readonly string[];
 
-/** That of the specification (Limits), of workspaces that have no other. */
+/** The schedule of the specification (Limits), for workspaces without their own. */
 export const specifiedRetrySchedule: RetrySchedule = ["5m", "10m", "20m", "40m", "80m", "160m"];
 
-/** The longest delay that a schedule may have. */
+/** The longest delay that a schedule may contain. */
 export const maxRetryDelayMs = 365 * 24 * 60 * minute;
 
-/** This many attempts without 2xx in a row disable a subscription. */
+/** This many consecutive attempts without 2xx disable a subscription. */
 export const failuresUntilDisabled = 6;
 
-/** After so long, by the specification, a dead receiver has failed so often that its webhook is disabled. */
+/** After this time, by the specification, a dead receiver has failed often enough to be disabled. */
 export const specifiedOutageMs = specifiedRetrySchedule
   .slice(0, failuresUntilDisabled - 1)
   .reduce((sum, delay) => sum + parseDuration(delay)!, 0);
 
 /**
- * So long, virtually, the record of a delivery that arrived is stored; of others it is stored longer (DECISIONS.md,
- * C21).
+ * The record of a successful delivery is retained for this virtual time; other records are retained longer
+ * (DECISIONS.md, C21).
  */
 export const deliveredRetentionMs = 30 * 24 * 60 * minute;
 
-/** Of the schedule, for each delivery: the first one, and a retry after each delay. */
-export const maxAttempts = (schedule: RetrySchedule): number => schedule.length + 1;
+/** Attempts of each delivery: the first one, and a retry after each delay. */
+export const getMaxAttempts = (schedule: RetrySchedule): number => schedule.length + 1;
 
-/** The delay after the `failures`-th failed attempt; undefined: it was the last one. */
-export function retryDelayMs(schedule: RetrySchedule, failures: number): number | undefined {
+/** The delay after the failed attempt with number `failures`; undefined: it was the last one. */
+export function getRetryDelayMs(schedule: RetrySchedule, failures: number): number | undefined {
   const delay = schedule[failures - 1];
   return delay === undefined ? undefined : parseDuration(delay);
 }
 
 /**
- * When a delivery is tried again whose `failures`-th attempt failed at `at`; undefined: never (DECISIONS.md, C19).
- * `workerTick` rounds up to the next whole minute, as the real retry worker does.
+ * The time of the next attempt, after the attempt with number `failures` failed at `at`; undefined: there is none
+ * (DECISIONS.md, C19). `workerTick` rounds up to the next whole minute, as the real retry worker does.
  */
-export function nextAttemptAt(
+export function computeNextAttempt(
   schedule: RetrySchedule,
   failures: number,
   at: number,
   workerTick: boolean,
 ): number | undefined {
-  const delay = retryDelayMs(schedule, failures);
+  const delay = getRetryDelayMs(schedule, failures);
   if (delay === undefined) return undefined;
   return workerTick ? Math.ceil((at + delay) / minute) * minute : at + delay;
 }

@@ -8,27 +8,27 @@ const startTimer = setTimeout;
 const endTimer = clearTimeout;
 
 /**
- * Virtual time: the time for the emulated services. Every timestamp in a body, every expiry and every retry uses it.
+ * Virtual time, for the emulated services. Every timestamp in a body, every expiry and every retry uses it.
  * Milliseconds since the epoch.
  */
 export interface Clock {
   now(): number;
 }
 
-/** Wall-clock time. The only port through which code may sleep. */
+/** Wall-clock time. Only code with this port may sleep. */
 export interface WallClock {
-  /** The time of day, in milliseconds since the epoch. It may be set, also back: it measures no duration. */
+  /** The time of day in milliseconds since the epoch. It may be set back, so it does not measure durations. */
   now(): number;
-  /** Whole milliseconds since some moment of the past: for timeouts and durations. */
+  /** Whole milliseconds since an arbitrary time in the past, for timeouts and durations. */
   monotonicNow(): number;
   /**
-   * Resolves after `ms`, or at once (without rejecting) when the signal is aborted. `inBackground`: the timer does not
+   * Resolves after `ms`, or at once when the signal is aborted; it never rejects. `inBackground`: the timer does not
    * keep the process alive.
    */
   sleep(ms: number, signal?: AbortSignal, how?: { readonly inBackground: boolean }): Promise<void>;
 }
 
-/** Node ends a longer timer at once. */
+/** Node.js fires a longer timer at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
 export const systemWallClock: WallClock = {
@@ -49,16 +49,16 @@ export const systemWallClock: WallClock = {
 };
 
 /**
- * Runs a function after this many milliseconds of wall-clock time, if the process still exists then; it does not keep
- * the process alive.
+ * Calls a function after this many milliseconds of wall-clock time, unless the process has exited. It does not keep the
+ * process alive.
  */
 export function runAfterDelay(ms: number, act: () => void): void {
   startTimer(act, ms).unref();
 }
 
 /**
- * The time of day as a clock of ours follows it: forwards wherever it is set, and on when it is set back, as if it had not
- * been.
+ * A clock that follows the time of day: it moves forward when the time is set forward, and continues steadily when it
+ * is set back.
  */
 export function createSteadyClock(wall: Pick<WallClock, "now" | "monotonicNow">): () => number {
   let at = wall.now();
@@ -71,11 +71,11 @@ export function createSteadyClock(wall: Pick<WallClock, "now" | "monotonicNow">)
   };
 }
 
-/** ISO 8601 UTC with seconds, as the contract API prints times: `2031-05-07T09:10:11Z`. */
-export const isoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+/** ISO 8601 UTC with seconds, the format of the contract API: `2031-05-07T09:10:11Z`. */
+export const toIsoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
-/** ISO 8601 UTC with milliseconds, as the control plane prints times. */
-export const isoMillis = (ms: number): string => new Date(ms).toISOString();
+/** ISO 8601 UTC with milliseconds, the format of the control plane. */
+export const toIsoMillis = (ms: number): string => new Date(ms).toISOString();
 
-/** ISO 8601 UTC with microseconds, as webhook payloads print times (DECISIONS.md, F21). */
-export const isoMicros = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`;
+/** ISO 8601 UTC with microseconds, the format of webhook payloads (DECISIONS.md, F21). */
+export const toIsoMicros = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`;

@@ -3,18 +3,18 @@ const iso =
 const short = /^(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/;
 
 /** The durations that `parseDuration` accepts, except zero, as a pattern without flags for readers of documents. */
-export const durationPattern = `^(?=.*[1-9])(?:${inAnyCase(bare(iso))}|${bare(short)})$`;
+export const durationPattern = `^(?=.*[1-9])(?:${ignoreCase(stripAnchors(iso))}|${stripAnchors(short)})$`;
 
-function bare({ source }: RegExp): string {
+function stripAnchors({ source }: RegExp): string {
   return source.slice(1, -1);
 }
-function inAnyCase(source: string): string {
+function ignoreCase(source: string): string {
   return source.replace(/[A-Z]/g, (letter) => `[${letter}${letter.toLowerCase()}]`);
 }
 
 const unitsMs = [604_800_000, 86_400_000, 3_600_000, 60_000, 1_000, 1];
 
-/** Milliseconds of an ISO 8601 duration (`PT2H35M`) or a short one (`2h35m`, `500ms`); undefined when it is neither. */
+/** Milliseconds of an ISO 8601 duration (`PT2H35M`) or a short one (`2h35m`, `500ms`); undefined if it is neither. */
 export function parseDuration(text: string): number | undefined {
   const match = iso.exec(text) ?? short.exec(text);
   const parts = match?.slice(1);
@@ -40,7 +40,7 @@ const unitNames = [
   ["s", 1_000],
 ] as const;
 
-/** A number of milliseconds as people say it, in whole seconds: `2 days`, `2 h 35 min`, `30 s`. */
+/** A number of milliseconds in words, in whole seconds: `2 days`, `2 h 35 min`, `30 s`. */
 export function describeDuration(ms: number): string {
   let left = Math.round(ms / 1_000) * 1_000;
   const parts = unitNames.flatMap(([name, length]) => {

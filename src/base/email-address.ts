@@ -1,49 +1,52 @@
 /**
- * E-mail addresses: a dot-atom (RFC 5322, 3.2.3; RFC 6532, 3.2 for other scripts) at a domain of two labels or more, which
- * may be an internationalized one (RFC 5890). Quoted local parts and addresses in brackets are none of them: hardly any
- * sign-up accepts those, and what looks like them in a file is something else.
+ * E-mail addresses: a dot-atom (RFC 5322, 3.2.3; RFC 6532, 3.2 for other scripts) at a domain of at least two labels,
+ * which may be internationalized (RFC 5890). Quoted local parts and addresses in brackets are rejected: hardly any
+ * sign-up accepts them, and a file with such a string usually means something else.
  */
 
-/** RFC 5321, 4.5.3.1.3: a path, which has angle brackets round it, is no longer than 256. */
+/** A path has angle brackets and at most 256 characters (RFC 5321, 4.5.3.1.3). */
 const maxLength = 254;
 
 /** RFC 1035, 2.3.4 */
 const maxLabelLength = 63;
 
-/** Most addresses, at once: the last label has two characters or more, and not digits alone. Others are looked at closely. */
+/**
+ * A quick check that most addresses pass: the last label has at least two characters, and not only digits. The rest are
+ * checked in detail.
+ */
 const common =
   /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:(?![xX][nN]--)[a-zA-Z\d]+(?:-+[a-zA-Z\d]+)*\.)+(?:[a-zA-Z]{2,}|(?![xX][nN]--)(?=[a-zA-Z\d-]*[a-zA-Z])(?=[^.]{2})[a-zA-Z\d]+(?:-+[a-zA-Z\d]+)*)$/;
 const hostName = /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+(?!\d+$)[a-z\d][a-z\d-]{0,61}[a-z\d]$/;
 
 const asciiCharacter = /^[\w!#$%&'*+/=?^`{|}~.@-]$/;
-/** Letters, marks, digits, punctuation and signs of any script. */
+/** Letters, marks, digits, punctuation and symbols of any script. */
 const visible = /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u;
 const domainCharacters = /^[\p{L}\p{M}\p{N}.-]+$/u;
-/** It appears where a program lost a character. */
+/** The replacement character, which appears if a program lost a character. */
 const replacement = "\ufffd";
 
 /** Why a string is not an e-mail address: a sentence about it. Undefined if it is one. */
-export function emailAddressProblem(text: string): string | undefined {
+export function findEmailAddressProblem(text: string): string | undefined {
   if (text.length > maxLength) return `it is longer than ${maxLength} characters`;
-  if (common.test(text)) return text.length > maxLabelLength ? domainProblem(text) : undefined;
+  if (common.test(text)) return text.length > maxLabelLength ? findDomainProblem(text) : undefined;
   const found = [...text].find((character) => !mayStand(character));
-  if (found !== undefined) return `it contains ${named(found)}`;
+  if (found !== undefined) return `it contains ${describeCharacter(found)}`;
   const [local = "", domain, ...others] = text.split("@");
   if (domain === undefined) return "it has no @";
   if (others.length > 0) return "it has more than one @";
   if (local === "") return "it has no part before the @";
   if (local.split(".").includes("")) return "the part before the @ begins or ends with a dot, or has two in a row";
   if (/^\p{M}/u.test(local)) return "it begins with a combining mark";
-  return domainProblem(text);
+  return findDomainProblem(text);
 }
 
-export const isEmailAddress = (text: string): boolean => emailAddressProblem(text) === undefined;
+export const isEmailAddress = (text: string): boolean => findEmailAddressProblem(text) === undefined;
 
-function domainProblem(text: string): string | undefined {
+function findDomainProblem(text: string): string | undefined {
   const at = text.indexOf("@");
   const domain = text.slice(at + 1).normalize("NFC");
   if (domain === "") return "it has no part after the @";
-  const name = asciiDomain(domain);
+  const name = toAsciiDomain(domain);
   if (name === undefined || !hostName.test(name)) {
     return domain.includes(".") ? "its domain is not valid" : "its domain has no dot";
   }
@@ -52,10 +55,10 @@ function domainProblem(text: string): string | undefined {
 }
 
 /**
- * A domain as the DNS has it. Wide letters and others that only a mapping makes a domain name (IDNA 2008 has none) are
- * rejected.
+ * A domain in its DNS form. Wide letters and others that are only valid after a mapping are rejected (they are not in
+ * IDNA 2008).
  */
-function asciiDomain(domain: string): string | undefined {
+function toAsciiDomain(domain: string): string | undefined {
   if (!domainCharacters.test(domain) || domain.normalize("NFKC") !== domain) return undefined;
   const url = `http://${domain}/`;
   return URL.canParse(url) ? new URL(url).hostname : undefined;
@@ -64,7 +67,7 @@ function asciiDomain(domain: string): string | undefined {
 const mayStand = (character: string): boolean =>
   character < "\x80" ? asciiCharacter.test(character) : visible.test(character) && character !== replacement;
 
-function named(character: string): string {
+function describeCharacter(character: string): string {
   if (character === " ") return "a space";
   if (character === "\t") return "a tab";
   if (visible.test(character) && character !== replacement) return `"${character}"`;

@@ -1,6 +1,6 @@
 import { lookupTable } from "./object.ts";
 
-/** Something that only a mistake in the emulator itself can cause. Answers 500 and names the operation, when known. */
+/** An error that only a bug in the emulator can cause. The response is 500 and names the operation, if known. */
 export class EmulatorBugError extends Error {
   override readonly name = "EmulatorBugError";
   readonly operation: string | undefined;
@@ -12,13 +12,13 @@ export class EmulatorBugError extends Error {
 }
 
 /**
- * An error that is thrown as a response, not because of a bug: its stack is not needed, and recording it takes up to a
+ * An error that is thrown as a response, not because of a bug. It has no stack, because capturing one takes up to a
  * quarter of the time of a rejected look-up.
  */
 export class StacklessError extends Error {
   constructor(message: string) {
     const { stackTraceLimit } = Error;
-    // Not by assignment, which throws if the language's objects are frozen (`node --frozen-intrinsics`).
+    // Not an assignment, which throws if built-in objects are frozen (`node --frozen-intrinsics`).
     Reflect.set(Error, "stackTraceLimit", 0);
     super(message);
     Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
@@ -29,7 +29,7 @@ export class StacklessError extends Error {
 export type TlsFailure = "no-tls" | "self-signed" | "unknown-authority" | "expired" | "other-host";
 
 /**
- * By the codes of Node. OpenSSL reads the response of a server without TLS as a record of another version, or as too
+ * By Node.js error codes. OpenSSL parses the response of a server without TLS as a record of another version, or as too
  * long.
  */
 const troubles = lookupTable<TlsFailure>({
@@ -48,13 +48,14 @@ const troubles = lookupTable<TlsFailure>({
 
 export const toTlsFailure = (code: string): TlsFailure | undefined => troubles[code];
 
-const hungUp: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+const disconnectCodes: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
-/** A server of TLS hangs up on clients that begin without; others answer 400. */
-export const mayExpectTls = (url: string, code: string): boolean => url.startsWith("http:") && hungUp.has(code);
+/** A TLS server closes the connection of a client without TLS, or responds with 400. */
+export const mayExpectTls = (url: string, code: string): boolean =>
+  url.startsWith("http:") && disconnectCodes.has(code);
 
-/** OpenSSL's name for it: the last part of a message that names its threads, files and lines before it. */
-export function tlsReason(error: Error): string {
+/** OpenSSL's reason: the last part of a message that starts with its threads, files and lines. */
+export function getTlsReason(error: Error): string {
   const { reason } = error as { reason?: unknown };
   return typeof reason === "string" && reason !== "" ? reason : error.message.trim();
 }

@@ -1,23 +1,23 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { trimTrailing } from "./text.ts";
 
-/** The weaker ones only recognize signatures of others. */
+/** The weaker digests are only used to recognize foreign signatures. */
 export type Digest = "sha256" | "sha512" | "sha384" | "sha1";
 export type Bytes = string | Uint8Array;
 
-/** HMAC of the parts, one after the other. Strings count as UTF-8. */
-export function hmac(digest: Digest, key: Bytes, ...parts: Bytes[]): Buffer {
+/** HMAC of the concatenated parts. Strings count as UTF-8. */
+export function computeHmac(digest: Digest, key: Bytes, ...parts: Bytes[]): Buffer {
   const mac = createHmac(digest, key);
   for (const part of parts) mac.update(part);
   return mac.digest();
 }
 
-/** The same of one text, as base64url. */
-export const hmacText = (digest: Digest, key: Bytes, text: string): string =>
+/** The same for one string, as base64url. */
+export const computeHmacText = (digest: Digest, key: Bytes, text: string): string =>
   createHmac(digest, key).update(text).digest("base64url");
 
-/** The same over bytes that are not held in memory. */
-export async function hmacOfStream(
+/** The same for bytes that are not held in memory. */
+export async function computeStreamHmac(
   digest: Digest,
   key: Bytes,
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -27,36 +27,38 @@ export async function hmacOfStream(
   return mac.digest();
 }
 
-/** Plain SHA-2 of the parts, one after the other. */
+/** SHA-2 of the concatenated parts. */
 export function hash(digest: Digest, ...parts: Bytes[]): Buffer {
   const sum = createHash(digest);
   for (const part of parts) sum.update(part);
   return sum.digest();
 }
 
-/** Compares two secrets in a time that does not depend on how much of them is alike. */
-export function constantTimeEqual(given: Bytes, expected: Bytes): boolean {
+/** Compares two secrets in a time that does not depend on their common prefix. */
+export function isEqualInConstantTime(given: Bytes, expected: Bytes): boolean {
   const [bytes, secret] = [Buffer.from(given), Buffer.from(expected)];
   const isAsLong = bytes.length === secret.length;
-  // One of another length takes as long as a wrong one. Hashing both, so that they never differ in it, costs ten times as much.
+  // A secret of another length takes the same time as a wrong one. Hashing both to equal lengths would cost ten times
+  // as much.
   return timingSafeEqual(isAsLong ? bytes : secret, secret) && isAsLong;
 }
 
 /**
- * The bytes of padded standard base64, or undefined for anything else: Buffer alone skips what it does not know, so a
- * key with a typing error would silently be another key.
+ * The bytes of padded standard base64, or undefined for anything else. Buffer skips invalid characters, so a key with a
+ * typing error would silently become another key.
  */
 export function decodeBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
-  // Comparing with the re-encoded text rejects other alphabets, blanks, missing padding and stray last bits at once.
+  // Comparing with the re-encoded string rejects other alphabets, whitespace, missing padding and stray final bits at
+  // once.
   return bytes.toString("base64") === text ? bytes : undefined;
 }
 
-/** The same for the contents of a file, whose lines `base64` of GNU wraps (RFC 2045, 6.8). */
+/** The same for the contents of a file, whose lines GNU `base64` wraps (RFC 2045, 6.8). */
 export const decodeFileBase64 = (text: string): Buffer | undefined => decodeBase64(text.replace(/[\r\n]+/g, ""));
 
 /**
- * The same for the standard and the URL-safe alphabet, with padding or without: lenient foreign verifiers accept these.
+ * The same for the standard and the URL-safe alphabet, with or without padding, as lenient foreign verifiers accept it.
  */
 export function decodeAnyBase64(text: string): Buffer | undefined {
   const standard = trimTrailing(text.replaceAll("-", "+").replaceAll("_", "/"), "=");

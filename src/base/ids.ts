@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 
-/** The source of everything that must be unique or unguessable. Deterministic under a seed. */
+/** The source of everything that must be unique or unguessable. It is deterministic with a seed. */
 export interface Ids {
   /** A version 4 UUID. */
   uuid(): string;
@@ -8,11 +8,11 @@ export interface Ids {
   bytes(bytes: number): Buffer;
   /** `bytes` random bytes as base64url, for tokens and codes. */
   token(bytes: number): string;
-  /** `length` characters drawn evenly from `alphabet` (at most 256 characters). */
+  /** `length` uniformly distributed characters of `alphabet` (at most 256 characters). */
   pick(alphabet: string, length: number): string;
 }
 
-function idsFrom(bytes: (size: number) => Buffer): Ids {
+function createIds(bytes: (size: number) => Buffer): Ids {
   return {
     bytes,
     uuid() {
@@ -28,7 +28,7 @@ function idsFrom(bytes: (size: number) => Buffer): Ids {
       let out = "";
       while (out.length < length) {
         for (const byte of bytes(length)) {
-          // Bytes past the last whole multiple would favour the first letters.
+          // Bytes past the last whole multiple would favor the first characters.
           if (byte < limit && out.length < length) out += alphabet[byte % alphabet.length];
         }
       }
@@ -37,12 +37,12 @@ function idsFrom(bytes: (size: number) => Buffer): Ids {
   };
 }
 
-export const randomIds = (): Ids => idsFrom((size) => randomBytes(size));
+export const createRandomIds = (): Ids => createIds((size) => randomBytes(size));
 
 /** The same seed gives the same sequence of ids: SHA-256 in counter mode. `next` continues a sequence. */
-export function seededIds(seed: string, next = 0): Ids & { readonly position: () => number } {
+export function createSeededIds(seed: string, next = 0): Ids & { readonly position: () => number } {
   let counter = next;
-  const ids = idsFrom((size) => {
+  const ids = createIds((size) => {
     const blocks: Buffer[] = [];
     for (let got = 0; got < size; got += 32) {
       blocks.push(createHash("sha256").update(`${seed}\0${counter}`).digest());

@@ -1,8 +1,8 @@
 import { isObject } from "./object.ts";
 
-/** A number of a JSON text that a double would change: `1.0`, `7e12345`, or an integer of 17 digits. */
+/** A JSON number that a double would change: `1.0`, `7e12345`, or an integer of 17 digits. */
 class ExactNumber {
-  /** As it was written. */
+  /** The original spelling. */
   readonly text: string;
 
   constructor(text: string) {
@@ -23,14 +23,14 @@ class ExactNumber {
   }
 }
 
-/** Most documents hold none: they are neither copied nor written by a slower way. */
+/** Most documents have none, so they are neither copied nor serialized the slow way. */
 let hasExactNumbers = false;
 
-/** The document of a JSON text that was parsed already, with numbers that parsing has changed as they were written. */
+/** A parsed document, with the numbers that parsing changed in their original spelling. */
 export function restoreExactNumbers(text: string, parsed: unknown): unknown {
-  const found = changedNumbers(text);
+  const found = findChangedNumbers(text);
   if (found.length === 0) return parsed;
-  const mark = unusedMark(text);
+  const mark = findUnusedMark(text);
   let marked = "";
   let end = 0;
   for (const [from, to] of found) {
@@ -42,7 +42,7 @@ export function restoreExactNumbers(text: string, parsed: unknown): unknown {
   );
 }
 
-/** The JSON text of a value, with exact numbers as they were written. */
+/** The JSON text of a value, with exact numbers in their original spelling. */
 export function stringifyExact(value: unknown, indent?: number): string {
   if (!hasExactNumbers) return JSON.stringify(value, null, indent);
   const texts: string[] = [];
@@ -51,34 +51,34 @@ export function stringifyExact(value: unknown, indent?: number): string {
     return JSON.stringify(
       value,
       function (this: Record<string, unknown>, key: string, plain: unknown) {
-        const own = this[key];
-        return own instanceof ExactNumber ? `${mark}${texts.push(own.text) - 1}` : plain;
+        const original = this[key];
+        return original instanceof ExactNumber ? `${mark}${texts.push(original.text) - 1}` : plain;
       },
       indent,
     );
   };
-  const mark = unusedMark(write(""));
+  const mark = findUnusedMark(write(""));
   const [first, ...others] = write(mark)?.split(`"${mark}`) ?? [];
-  // Behind each mark: the number of its text, and the quote that ends the string.
+  // After each mark: the index of its text, and the quote that ends the string.
   const rest = others.map((part, at) => texts[at]! + part.slice(part.indexOf('"') + 1));
   return [first, ...rest].join("");
 }
 
-/** The same value with nothing but plain numbers, for schemas. */
-export function plainNumbers(value: unknown): unknown {
+/** The same value with plain numbers, for schemas. */
+export function toPlainNumbers(value: unknown): unknown {
   if (!hasExactNumbers || typeof value !== "object" || value === null) return value;
   if (value instanceof ExactNumber) return value.valueOf();
-  if (Array.isArray(value)) return value.map(plainNumbers);
+  if (Array.isArray(value)) return value.map(toPlainNumbers);
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plainNumbers(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toPlainNumbers(inner)]));
 }
 
-function unusedMark(text: string): string {
+function findUnusedMark(text: string): string {
   for (let count = 0; ; count += 1) if (!text.includes(`exact${count}:`)) return `exact${count}:`;
 }
 
-/** Positions of numbers in a JSON text whose spelling changes when they are parsed. */
-function changedNumbers(text: string): [from: number, to: number][] {
+/** Positions of the numbers in a JSON text that parsing changes. */
+function findChangedNumbers(text: string): [from: number, to: number][] {
   const found: [number, number][] = [];
   const number = /-?\d[\d.eE+-]*/y;
   for (let at = 0; at < text.length; at += 1) {
@@ -102,7 +102,7 @@ const [quote, backslash, minus, zero, nine] = [...'"\\-09'].map((one) => one.cha
   number,
 ];
 
-/** The place of the quote that ends the string; the end of the text where none does. */
+/** The position of the quote that ends the string, or the end of the text. */
 export function endOfString(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
@@ -113,64 +113,68 @@ export function endOfString(text: string, start: number): number {
 }
 
 /*
- * Free-form values whose numbers a double would change, in a form that every document of JSON can hold: a number such as
- * 1.10 is an object with one member, which no caller has a reason to send.
+ * Free-form values whose numbers a double would change, in a form that fits in any JSON document: a number such as 1.10
+ * becomes an object with one field, which no caller has a reason to send.
  */
 const member = "\u0000number";
 const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** The value, with the numbers of `exact`, which is the same document as it was written. */
-export function withWrittenNumbers(value: unknown, exact: unknown): unknown {
+/** The value with the numbers of `exact`, which is the same document in its original spelling. */
+export function restoreWrittenNumbers(value: unknown, exact: unknown): unknown {
   if (exact instanceof ExactNumber) return numberText.test(exact.text) ? { [member]: exact.text } : value;
-  if (Array.isArray(value) && Array.isArray(exact)) return value.map((item, at) => withWrittenNumbers(item, exact[at]));
+  if (Array.isArray(value) && Array.isArray(exact))
+    return value.map((item, at) => restoreWrittenNumbers(item, exact[at]));
   if (!isObject(value) || !isObject(exact)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, withWrittenNumbers(inner, ownMember(exact, name))]),
+    Object.entries(value).map(([name, inner]) => [name, restoreWrittenNumbers(inner, readOwnMember(exact, name))]),
   );
 }
 
-const ownMember = (of: Readonly<Record<string, unknown>>, name: string): unknown =>
+const readOwnMember = (of: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(of, name) ? of[name] : undefined;
 
-// Inside a string the quotes would have backslashes before them.
+// Within a string the quotes would be escaped.
 const written = /\{"\\u0000number":"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"\}/g;
 
-/** The JSON text of a document, with its numbers as they were written. */
-export function writtenJson(value: unknown): string {
+/** The JSON text of a document, with its numbers in their original spelling. */
+export function toExactJson(value: unknown): string {
   const text = JSON.stringify(value);
   return text?.includes('{"\\u0000number":"') ? text.replace(written, "$1") : text;
 }
 
-/** The same value with plain numbers: for what computes with them. */
-export function computable(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(computable);
+/** The same value with plain numbers, for computations. */
+export function toComputable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toComputable);
   if (!isObject(value)) return value;
   const { [member]: text } = value;
   if (typeof text === "string" && numberText.test(text) && Object.keys(value).length === 1) return Number(text);
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, computable(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toComputable(inner)]));
 }
 
-/** How one JSON document is written: without blanks, with a blank after each comma and colon, or in ASCII alone. */
+/** The format of a JSON document: compact, with a space after each comma and colon, or ASCII only. */
 const jsonForms = ["compact", "spaced", "escaped"] as const;
 export type JsonForm = (typeof jsonForms)[number];
 
-/** The forms of webhooks: one for all of them, or in turn. */
+/** The forms of webhooks: one for all of them, or all in turn. */
 export const webhookJsonForms = [...jsonForms, "mixed"] as const;
 export type WebhookJsonForm = (typeof webhookJsonForms)[number];
 
 /** The form of the webhook with this number. */
-export const formOfWebhook = (form: WebhookJsonForm, number: number): JsonForm =>
+export const getWebhookForm = (form: WebhookJsonForm, number: number): JsonForm =>
   form === "mixed" ? jsonForms[number % jsonForms.length]! : form;
 
-/** The same document in another form: numbers and the order of keys stay. `text` is what `JSON.stringify` made. */
+/**
+ * The same document in another form. Numbers and the order of keys are unchanged. `text` is the result of
+ * `JSON.stringify`.
+ */
 export function writeJson(text: string, form: JsonForm): string {
-  if (form === "spaced") return spaceMarks(text);
+  if (form === "spaced") return insertSpaces(text);
   if (form === "escaped") return text.replace(/[\u0080-\uffff]/g, escapeUnit);
   return text;
 }
 
-/** A blank after each comma and colon that is not in a string. */
-function spaceMarks(text: string): string {
+/** Inserts a space after each comma and colon outside of strings. */
+function insertSpaces(text: string): string {
   const pieces: string[] = [];
   let isString = false;
   let from = 0;

@@ -1,6 +1,6 @@
-// Node's own versions of globals. The build puts them instead of the globals in what other programs import: tests
-// replace some (fake timers, a fake Date), and environments with the globals of a browser (jsdom, happy-dom) replace or
-// lack others. What no built-in module exports is taken from an object that Node itself has made.
+// Node.js's own versions of globals. The build uses them in the modules that other programs import: tests replace some
+// globals (fake timers, a fake Date), and environments with the globals of a browser (jsdom, happy-dom) replace or omit
+// others. Globals that no built-in module exports are taken from objects that Node.js itself has created.
 import timers from "node:timers";
 import { transferableAbortController } from "node:util";
 import { deserialize, serialize } from "node:v8";
@@ -9,7 +9,7 @@ export { performance } from "node:perf_hooks";
 export { URL, URLSearchParams } from "node:url";
 export { TextDecoder, TextEncoder } from "node:util";
 
-// Read once: fake timers replace them in the module, too.
+// Read once, because fake timers replace them in the module, too.
 export const { clearImmediate, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } = timers;
 
 const { nextTick } = process.getBuiltinModule("node:process");
@@ -24,7 +24,7 @@ const { constructor: signals } = signal;
 // Globals of buffers.
 const { constructor: bytes } = Object.getPrototypeOf(Buffer.prototype);
 const { constructor: memory } = Buffer.alloc(0).buffer;
-// The first moment of 1970, as V8 writes it.
+// The first instant of 1970, as V8 serializes it.
 const { constructor: dates } = deserialize(Buffer.from("ff0f440000000000000000", "hex"));
 
 export {

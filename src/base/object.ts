@@ -1,11 +1,11 @@
-/** Whether a value that was read is a JSON object. */
+/** Whether a parsed value is a JSON object. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The fields of a JSON object; none if a value is something else. */
-export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
+/** The fields of a JSON object; none if the value is something else. */
+export const toFields = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
-/** The value of a JSON text; undefined for any other string. */
+/** Parses JSON; undefined if it is invalid. */
 export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -15,26 +15,24 @@ export function tryParseJson(text: string): unknown {
 }
 
 /**
- * Entries by name, for names of foreign origin. Such a table has no prototype, so that `constructor` or `__proto__`
- * names nothing in it that was not put there.
+ * A table for names of foreign origin. It has no prototype, so that `constructor` or `__proto__` is only found if it
+ * was added.
  */
 export const lookupTable = <Entry>(entries: Readonly<Record<string, Entry>> = {}): Readonly<Record<string, Entry>> =>
   Object.assign(Object.create(null), entries);
 
-/** Whether a string is one of the words of a list: then it has their type. */
+/** Whether a string is one of the words of a list, which narrows its type. */
 export const isOneOf = <Word extends string>(words: readonly Word[], text: string): text is Word =>
   (words as readonly string[]).includes(text);
 
-/** Computes a value from an object on first use, and caches it for as long as the object lives. */
-export function memoize<Thing extends object, Made extends object>(
-  make: (thing: Thing) => Made,
-): (thing: Thing) => Made {
+/** Computes a value from an object on first use, and caches it for the lifetime of the object. */
+export function memoize<Thing extends object, Made extends object>(make: (key: Thing) => Made): (key: Thing) => Made {
   const all = new WeakMap<Thing, Made>();
-  return (thing) => {
-    let made = all.get(thing);
+  return (key) => {
+    let made = all.get(key);
     if (made === undefined) {
-      made = make(thing);
-      all.set(thing, made);
+      made = make(key);
+      all.set(key, made);
     }
     return made;
   };

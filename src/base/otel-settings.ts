@@ -1,12 +1,12 @@
 import type { SpanAttributes } from "./otlp.ts";
 
-/** Destination of spans, as the variables of the OpenTelemetry standard configure it. */
+/** Destination of spans, as configured by the variables of the OpenTelemetry standard. */
 export interface OtelSettings {
-  /** Takes POSTs of OTLP in JSON. */
+  /** Accepts POST requests with OTLP in JSON. */
   readonly url: string;
-  /** Lower-case names; their values may be secret. */
+  /** Lower-case names. Their values may be secret. */
   readonly headers: Readonly<Record<string, string>>;
-  /** For one POST, wall-clock time. */
+  /** For one POST, in wall-clock time. */
   readonly timeoutMs: number;
   readonly resource: SpanAttributes;
 }
@@ -29,7 +29,7 @@ export const otelVariables = {
   disabled: "OTEL_SDK_DISABLED",
 } as const;
 
-/** Whether spans may have to go anywhere; for those who load what sends them only then. */
+/** Whether spans may be exported, so that the exporter is only loaded if it is needed. */
 export const hasCollector = (env: OtelEnvironment): boolean =>
   Boolean(env[otelVariables.endpoint] || env[otelVariables.tracesEndpoint]);
 
@@ -37,16 +37,16 @@ const defaultTimeoutMs = 10_000;
 const maxTimeoutMs = 600_000;
 
 /**
- * Reads the variables. Undefined if spans are not sent. Invalid values are omitted and noted, as the standard asks:
- * telemetry must not prevent work. No note has a value in it, which may be secret.
+ * Reads the variables. Undefined if spans are not exported. Invalid values are ignored and noted, as the standard
+ * requires: telemetry must not prevent work. Notes omit the values, which may be secret.
  */
 export function readOtelSettings(
   env: OtelEnvironment,
   service: string,
-): { readonly settings: OtelSettings | undefined; readonly notes: readonly string[] } {
+): { readonly read: OtelSettings | undefined; readonly notes: readonly string[] } {
   const notes: string[] = [];
   const reading = new VariableReader(env, notes);
-  return { settings: reading.settings(service), notes };
+  return { read: reading.read(service), notes };
 }
 
 class VariableReader {
@@ -58,15 +58,20 @@ class VariableReader {
     this.#notes = notes;
   }
 
-  settings(service: string): OtelSettings | undefined {
+  read(service: string): OtelSettings | undefined {
     if (!hasCollector(this.#env) || this.#isOff()) return undefined;
-    const url = this.#url();
-    if (url === undefined || !this.#speaksHttp()) return undefined;
-    return { url, headers: this.#headers(), timeoutMs: this.#timeoutMs(), resource: this.#resource(service) };
+    const url = this.#readUrl();
+    if (url === undefined || !this.#usesHttp()) return undefined;
+    return {
+      url,
+      headers: this.#readHeaders(),
+      timeoutMs: this.#readTimeoutMs(),
+      resource: this.#readResource(service),
+    };
   }
 
-  /** An empty variable is as good as none (the standard). */
-  #first(...names: readonly string[]): readonly [name: string, value: string] | undefined {
+  /** An empty variable counts as unset, by the standard. */
+  #findFirst(...names: readonly string[]): readonly [name: string, value: string] | undefined {
     for (const name of names) {
       const value = this.#env[name]?.trim();
       if (value) return [name, value];
@@ -75,14 +80,14 @@ class VariableReader {
   }
 
   #isOff(): boolean {
-    const exporters = this.#first(otelVariables.tracesExporter)?.[1].split(",") ?? ["otlp"];
-    const isDisabled = this.#first(otelVariables.disabled)?.[1].toLowerCase() === "true";
+    const exporters = this.#findFirst(otelVariables.tracesExporter)?.[1].split(",") ?? ["otlp"];
+    const isDisabled = this.#findFirst(otelVariables.disabled)?.[1].toLowerCase() === "true";
     return isDisabled || !exporters.some((one) => one.trim() === "otlp");
   }
 
-  /** The variable of traces counts as it is; the path is added to the common one. */
-  #url(): string | undefined {
-    const [name, value] = this.#first(otelVariables.tracesEndpoint, otelVariables.endpoint) ?? [];
+  /** The variable for traces is used unchanged. The path is appended to the common one. */
+  #readUrl(): string | undefined {
+    const [name, value] = this.#findFirst(otelVariables.tracesEndpoint, otelVariables.endpoint) ?? [];
     if (name === undefined || value === undefined) return undefined;
     const url = URL.canParse(value) ? new URL(value) : undefined;
     if (!url || !/^https?:$/.test(url.protocol)) {
@@ -100,11 +105,11 @@ class VariableReader {
   }
 
   /**
-   * Servers that accept protocol buffers over HTTP accept JSON at the same URL (OTLP, "OTLP/HTTP"); gRPC is another
+   * Servers that accept protocol buffers over HTTP accept JSON at the same URL (OTLP, "OTLP/HTTP"). gRPC is a different
    * server.
    */
-  #speaksHttp(): boolean {
-    const [name, value] = this.#first(otelVariables.tracesProtocol, otelVariables.protocol) ?? [];
+  #usesHttp(): boolean {
+    const [name, value] = this.#findFirst(otelVariables.tracesProtocol, otelVariables.protocol) ?? [];
     if (name === undefined || value === "http/json") return true;
     if (value === "http/protobuf") {
       this.#notes.push(
@@ -116,9 +121,9 @@ class VariableReader {
     return false;
   }
 
-  #headers(): Record<string, string> {
-    const [name, value] = this.#first(otelVariables.tracesHeaders, otelVariables.headers) ?? [];
-    const allowed = this.#pairs(name, value).filter(([key, text]) => {
+  #readHeaders(): Record<string, string> {
+    const [name, value] = this.#findFirst(otelVariables.tracesHeaders, otelVariables.headers) ?? [];
+    const allowed = this.#parsePairs(name, value).filter(([key, text]) => {
       const isAllowed = /^[\w!#$%&'*+.^`|~-]+$/.test(key) && /^[\t\x20-\x7e]*$/.test(text);
       if (!isAllowed) this.#notes.push(`${name} has a header that HTTP does not allow. It is ignored`);
       return isAllowed;
@@ -126,8 +131,8 @@ class VariableReader {
     return Object.fromEntries(allowed.map(([key, text]) => [key.toLowerCase(), text]));
   }
 
-  #timeoutMs(): number {
-    const [name, value] = this.#first(otelVariables.tracesTimeout, otelVariables.timeout) ?? [];
+  #readTimeoutMs(): number {
+    const [name, value] = this.#findFirst(otelVariables.tracesTimeout, otelVariables.timeout) ?? [];
     if (name === undefined) return defaultTimeoutMs;
     const ms = Number(value);
     if (Number.isInteger(ms) && ms > 0 && ms <= maxTimeoutMs) return ms;
@@ -137,22 +142,22 @@ class VariableReader {
     return defaultTimeoutMs;
   }
 
-  #resource(service: string): SpanAttributes {
-    const [name, value] = this.#first(otelVariables.resource) ?? [];
-    const named = this.#first(otelVariables.serviceName)?.[1];
+  #readResource(service: string): SpanAttributes {
+    const [name, value] = this.#findFirst(otelVariables.resource) ?? [];
+    const named = this.#findFirst(otelVariables.serviceName)?.[1];
     return {
       "service.name": service,
-      ...Object.fromEntries(this.#pairs(name, value)),
+      ...Object.fromEntries(this.#parsePairs(name, value)),
       ...(named !== undefined && { "service.name": named }),
     };
   }
 
   /** `key=value,key=value`, percent-encoded (W3C Baggage). */
-  #pairs(name: string | undefined, text = ""): [key: string, value: string][] {
+  #parsePairs(name: string | undefined, text = ""): [key: string, value: string][] {
     const pairs: [string, string][] = [];
     for (const part of text.split(",")) {
       const at = part.indexOf("=");
-      const [key, value] = [part.slice(0, at).trim(), decoded(part.slice(at + 1).trim())];
+      const [key, value] = [part.slice(0, at).trim(), tryDecode(part.slice(at + 1).trim())];
       if (at > 0 && key !== "" && value !== undefined) pairs.push([key, value]);
       else if (part.trim() !== "") this.#notes.push(`${name} has a part that is not key=value. It is ignored`);
     }
@@ -160,7 +165,7 @@ class VariableReader {
   }
 }
 
-function decoded(text: string): string | undefined {
+function tryDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {

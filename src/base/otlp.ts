@@ -1,4 +1,4 @@
-/** One span of OpenTelemetry. Times are milliseconds of the wall clock. */
+/** One span of OpenTelemetry. Times are in milliseconds of the wall clock. */
 export interface Span {
   readonly trace: string;
   readonly span: string;
@@ -12,44 +12,44 @@ export interface Span {
   readonly failed?: string | undefined;
 }
 
-/** By name; null values are omitted. */
+/** By name. Null values are omitted. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | null>>;
 
 const kinds = { internal: 1, server: 2, client: 3, producer: 4 } as const;
 const failedCode = 2;
 
-/** The body of an export of spans as OTLP/HTTP accepts it in JSON (opentelemetry-proto, ExportTraceServiceRequest). */
-export function otlpDocument(
+/** The body of an OTLP/HTTP export of spans in JSON (opentelemetry-proto, ExportTraceServiceRequest). */
+export function buildOtlpDocument(
   spans: readonly Span[],
   resource: SpanAttributes,
   scope: { name: string; version: string },
 ) {
   return {
     resourceSpans: [
-      { resource: { attributes: keyValues(resource) }, scopeSpans: [{ scope, spans: spans.map(otlpSpan) }] },
+      { resource: { attributes: toKeyValues(resource) }, scopeSpans: [{ scope, spans: spans.map(toOtlpSpan) }] },
     ],
   };
 }
 
-const otlpSpan = ({ trace, span, parent, name, kind, start, end, attributes, failed }: Span) => ({
+const toOtlpSpan = ({ trace, span, parent, name, kind, start, end, attributes, failed }: Span) => ({
   traceId: trace,
   spanId: span,
   ...(parent !== null && { parentSpanId: parent }),
   name,
   kind: kinds[kind],
-  startTimeUnixNano: nanoseconds(start),
-  endTimeUnixNano: nanoseconds(Math.max(start, end)),
-  attributes: keyValues(attributes),
+  startTimeUnixNano: toNanoseconds(start),
+  endTimeUnixNano: toNanoseconds(Math.max(start, end)),
+  attributes: toKeyValues(attributes),
   ...(failed !== undefined && { status: { code: failedCode, message: failed } }),
 });
 
-/** 64 bits are strings in JSON of protocol buffers. */
-const nanoseconds = (ms: number): string => `${BigInt(Math.round(ms * 1_000)) * 1_000n}`;
+/** The JSON form of protocol buffers encodes 64-bit integers as strings. */
+const toNanoseconds = (ms: number): string => `${BigInt(Math.round(ms * 1_000)) * 1_000n}`;
 
-const keyValues = (attributes: SpanAttributes) =>
-  Object.entries(attributes).flatMap(([key, value]) => (value === null ? [] : [{ key, value: anyValue(value) }]));
+const toKeyValues = (attributes: SpanAttributes) =>
+  Object.entries(attributes).flatMap(([key, value]) => (value === null ? [] : [{ key, value: toAnyValue(value) }]));
 
-function anyValue(value: string | number | boolean) {
+function toAnyValue(value: string | number | boolean) {
   if (typeof value === "string") return { stringValue: value };
   if (typeof value === "boolean") return { boolValue: value };
   return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };

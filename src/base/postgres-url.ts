@@ -1,39 +1,39 @@
 /** Address of a PostgreSQL database, and its user. */
 export interface PostgresUrl {
-  /** A name or an address; the folder of a Unix socket begins with a slash. */
+  /** A host name or an address. The folder of a Unix socket starts with a slash. */
   readonly host: string;
   readonly port: number;
   /** Undefined: the user who runs the program, or PGUSER. */
   readonly user: string | undefined;
   readonly password: string | undefined;
-  /** Undefined: called as the user is. */
+  /** Undefined: the same name as the user. */
   readonly database: string | undefined;
-  /** How the connection is encrypted, as `sslmode` says it; undefined: it is not. */
+  /** The encryption of the connection, as in `sslmode`; undefined: none. */
   readonly sslMode: string | undefined;
 }
 
 const sslModes = ["disable", "allow", "prefer", "require", "verify-full"];
 const form = "postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket";
 
-/** Valid names of our schemas: no character in them needs quotes anywhere. */
+/** Valid schema names: none of the characters needs quotes. */
 export const isSchemaName = (name: string): boolean => /^[a-z_][a-z0-9_]{0,62}$/.test(name) && !name.startsWith("pg_");
 
-/** The one that is meant where none is named. */
+/** The default schema. */
 export const defaultSchema = "svc";
 
 /**
- * Reads a URL as libpq writes them; the host may be missing if a parameter names it. Throws an Error that describes the
+ * Parses a URL in libpq's format. The host may be missing if a parameter names it. Throws an Error that describes the
  * problem without the password.
  */
 export function parsePostgresUrl(text: string): PostgresUrl {
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`must be a URL (${form})`);
-  // The client would try one after the other, and find a leader on each.
+  // The client would try the hosts in turn, and find a leader on each.
   const several = "must name exactly one host";
   const [, authority = ""] = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(text) ?? [];
   if (authority.includes(",")) throw new Error(several);
   let url: URL;
   try {
-    // A URL with a user needs a host in the standard; libpq accepts one without.
+    // By the standard, a URL with a user needs a host. libpq accepts one without.
     url = new URL(text.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=(?::\d*)?(?:[/?]|$))/, "$1localhost"));
   } catch {
     throw new Error(`must be a valid URL (${form})`);
@@ -47,18 +47,18 @@ export function parsePostgresUrl(text: string): PostgresUrl {
     throw new Error(`must have an sslmode of ${sslModes.join(", ")}, got "${sslMode}"`);
   const port = Number(url.searchParams.get("port") || url.port || 5432);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error("must have a port from 1 to 65535");
-  const part = (encoded: string) => decoded(encoded) || undefined;
+  const decodePart = (encoded: string) => decodeOrReject(encoded) || undefined;
   return {
-    host: url.searchParams.get("host") || decoded(url.hostname).replace(/^\[(.*)\]$/, "$1"),
+    host: url.searchParams.get("host") || decodeOrReject(url.hostname).replace(/^\[(.*)\]$/, "$1"),
     port,
-    user: part(url.username),
-    password: part(url.password),
-    database: part(url.pathname.slice(1)),
+    user: decodePart(url.username),
+    password: decodePart(url.password),
+    database: decodePart(url.pathname.slice(1)),
     sslMode: sslMode === "disable" ? undefined : sslMode,
   };
 }
 
-/** For people: where it is, without the password. */
+/** The address without the password, for messages. */
 export function formatPostgresUrl({ host, port, user, database }: PostgresUrl): string {
   const as = user === undefined ? "" : `${encodeURIComponent(user)}@`;
   const name = database === undefined ? "" : encodeURIComponent(database);
@@ -67,7 +67,7 @@ export function formatPostgresUrl({ host, port, user, database }: PostgresUrl): 
   return `postgres://${as}${host.includes(":") ? `[${host}]` : host}${port === 5432 ? "" : `:${port}`}/${name}`;
 }
 
-function decoded(text: string): string {
+function decodeOrReject(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

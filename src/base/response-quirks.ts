@@ -1,13 +1,13 @@
 import type { buildConnector } from "undici";
 
-/* Responses that HTTP allows, and undici does not. */
+/* Responses that HTTP allows and undici does not. */
 
 const statusLine = /^HTTP\/1\.[01] 100[ \r]/;
-/** Whether an incomplete beginning can be one of a 100. */
+/** Whether an incomplete start can belong to a 100 response. */
 const maxPrefixBytes = "HTTP/1.1 100 ".length;
 const maxHeldBytes = 65_536;
 
-/** A connection over which requests are sent one after the other. */
+/** A connection for one request after another. */
 interface Connection {
   readonly bytesWritten: number;
   on(event: "readable", listener: () => void): unknown;
@@ -17,7 +17,7 @@ interface Connection {
 
 /**
  * Skips unrequested 100 responses: a server may send one to any request (RFC 9110, 15.2), and undici treats it as a
- * broken connection. The first data after a write is the beginning of a response. Called before other listeners, which
+ * broken connection. The first data after a write is the start of a response. Registered before other listeners, which
  * then read the data that is put back.
  */
 function skipContinue(socket: Connection): void {
@@ -32,7 +32,7 @@ function skipContinue(socket: Connection): void {
     if (!awaitsHead) return;
     const chunk = socket.read();
     if (chunk === null) return;
-    const rest = withoutContinue(held ? Buffer.concat([held, chunk]) : chunk);
+    const rest = removeContinue(held ? Buffer.concat([held, chunk]) : chunk);
     held = rest.isWhole || rest.bytes.length > maxHeldBytes ? undefined : rest.bytes;
     if (held || rest.bytes.length === 0) return;
     awaitsHead = false;
@@ -40,22 +40,20 @@ function skipContinue(socket: Connection): void {
   });
 }
 
-/**
- * The bytes without the responses of 100 at their beginning; not whole: there may be one, of which more has to come.
- */
-function withoutContinue(bytes: Buffer): { readonly bytes: Buffer; readonly isWhole: boolean } {
+/** The bytes without leading 100 responses. Incomplete if the start of one is still missing its end. */
+function removeContinue(bytes: Buffer): { readonly bytes: Buffer; readonly isWhole: boolean } {
   if (bytes.length < maxPrefixBytes) {
     return { bytes, isWhole: bytes.length > 0 && !"HTTP/1.1 100 ".startsWith(bytes.toString("latin1")) };
   }
   if (!statusLine.test(bytes.toString("latin1", 0, maxPrefixBytes))) return { bytes, isWhole: true };
   const end = bytes.indexOf("\r\n\r\n");
-  return end < 0 ? { bytes, isWhole: false } : withoutContinue(bytes.subarray(end + 4));
+  return end < 0 ? { bytes, isWhole: false } : removeContinue(bytes.subarray(end + 4));
 }
 
-/** Whether a response ends with its head, whatever it says of a length (RFC 9112, 6.3). */
+/** Whether a response has no body, whatever length it declares (RFC 9112, 6.3). */
 export const hasNoBody = (status: number): boolean => status === 204 || status === 304;
 
-/** Connects as another connector does, to servers that may answer 100 before they answer. */
+/** Wraps a connector, for servers that may send 100 before the response. */
 export const createContinueSkippingConnector =
   (connect: buildConnector.connector): buildConnector.connector =>
   (target, callback) =>

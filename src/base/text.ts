@@ -1,12 +1,12 @@
 /**
  * The candidate that was probably meant: at most two typing mistakes away, and less than half of the word. By hand: the
- * parser corrects names of commands and flags alone.
+ * argument parser only corrects names of commands and flags.
  */
 export function findNearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.min(3, Math.floor(word.length / 2) + 1);
   for (const candidate of candidates) {
-    const distance = typingDistance(word.toLowerCase(), candidate.toLowerCase());
+    const distance = computeTypingDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -15,14 +15,14 @@ export function findNearest(word: string, candidates: Iterable<string>): string 
   return best;
 }
 
-/** `Did you mean "x"?`, or the whole list when nothing is near. */
-export function didYouMean(word: string, candidates: readonly string[]): string {
+/** `Did you mean "x"?`, or the whole list if none is similar. */
+export function formatSuggestion(word: string, candidates: readonly string[]): string {
   const near = findNearest(word, candidates);
   return near === undefined ? `Known: ${[...candidates].sort().join(", ")}.` : `Did you mean ${near}?`;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
-function typingDistance(a: string, b: string): number {
+/** The number of insertions, deletions, replacements and swaps of neighbors that turn one word into the other. */
+function computeTypingDistance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array<number>(b.length).fill(0)]);
   for (let j = 0; j <= b.length; j += 1) rows[0]![j] = j;
   for (let i = 1; i <= a.length; i += 1) {
@@ -41,10 +41,7 @@ function typingDistance(a: string, b: string): number {
 export const pluralize = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
 
-/**
- * The string without those characters at its end. An expression such as `/=+$/` would begin again at each of them,
- * which takes the square of their number.
- */
+/** The string without those characters at its end. A regular expression such as `/=+$/` takes quadratic time. */
 export function trimTrailing(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && characters.includes(text[end - 1]!)) end -= 1;

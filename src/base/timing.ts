@@ -1,20 +1,23 @@
 import type { WallClock } from "./clock.ts";
 
-/** Stands for a result that did not come in time. */
+/** The result of work that did not finish in time. */
 export const timedOut = Symbol("late");
 
-/** Result of `work`, or `late` if that takes longer than `ms` of wall-clock time. The work itself continues. */
+/** Result of `work`, or `late` if it takes longer than `ms` of wall-clock time. The work itself continues. */
 export async function withTimeout<T>(wall: WallClock, ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
   const done = new AbortController();
   try {
     return await Promise.race([work, wall.sleep(ms, done.signal).then((): typeof timedOut => timedOut)]);
   } finally {
-    // Without a reason of ours, a DOMException with its stack would be made for every request.
+    // Without an explicit reason, every request would create a DOMException with a stack.
     done.abort(timedOut);
   }
 }
 
-/** Looks at once and every so often, one look after the other. Returns the function that ends it, after a last look. */
+/**
+ * Calls a function at once and then at intervals, never concurrently. Returns a function that stops it after a final
+ * call.
+ */
 export function pollEvery(wall: WallClock, everyMs: number, look: () => Promise<void>): () => Promise<void> {
   const ended = new AbortController();
   async function watch(): Promise<void> {
@@ -31,7 +34,7 @@ export function pollEvery(wall: WallClock, everyMs: number, look: () => Promise<
   };
 }
 
-/** Calls in the next turn of the event loop. Node's own, read once: tests replace the global by a fake one. */
+/** Calls a function in the next turn of the event loop. It is read once, because tests replace the global by a fake. */
 export const onNextTurn = setImmediate;
 
 /** Resolves in the next turn of the event loop. */

@@ -1,22 +1,22 @@
-/** Origin of a call, as the header `traceparent` has it (W3C Trace Context). */
+/** Origin of a request, from the header `traceparent` (W3C Trace Context). */
 export interface TraceContext {
-  /** 32 hexadecimal digits, the same for all that happens because of one thing. */
+  /** 32 hexadecimal digits, the same for everything in one trace. */
   readonly trace: string;
-  /** 16 hexadecimal digits: the caller's span. */
+  /** 16 hexadecimal digits: the span of the caller. */
   readonly span: string;
 }
 
-// A later version may have more fields; these keep their meaning (W3C Trace Context, 3.2.4).
+// A later version may add fields. These keep their meaning (W3C Trace Context, 3.2.4).
 const traceparent = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 
-/** Undefined if it is missing or malformed: such a header is as good as none. */
+/** Undefined if it is missing or malformed, which count the same. */
 export function readTraceparent(header: string | undefined): TraceContext | undefined {
   const [, version, trace, span, more] = (header && traceparent.exec(header)) || [];
   if (!trace || !span || (version === "00" && more !== undefined)) return undefined;
   return { trace, span };
 }
 
-/** With the flag that says that spans are stored. */
+/** With the flag for sampled spans. */
 export const writeTraceparent = ({ trace, span }: TraceContext): string => `00-${trace}-${span}-01`;
 
 const tracestateMember =
@@ -24,12 +24,12 @@ const tracestateMember =
 const maxTracestateMembers = 32;
 
 /**
- * Vendor data in addition to a `traceparent`, which is forwarded unchanged (W3C Trace Context, 3.3). Undefined if it is
- * missing or malformed.
+ * Vendor data in addition to a `traceparent`, forwarded unchanged (W3C Trace Context, 3.3). Undefined if it is missing
+ * or malformed.
  */
 export function readTracestate(header: string | undefined): string | undefined {
   const members = (header ?? "").split(",", 1_000).map((member) => member.trim());
-  const told = members.filter((member) => member !== "");
-  const isWellFormed = told.length <= maxTracestateMembers && told.every((member) => tracestateMember.test(member));
-  return isWellFormed && told.length > 0 ? header : undefined;
+  const listed = members.filter((member) => member !== "");
+  const isWellFormed = listed.length <= maxTracestateMembers && listed.every((member) => tracestateMember.test(member));
+  return isWellFormed && listed.length > 0 ? header : undefined;
 }

@@ -2,18 +2,18 @@ import { randomBytes } from "node:crypto";
 import { hash } from "./hmac.ts";
 import type { TraceContext } from "./trace-context.ts";
 
-/** Something new, below another or as the beginning of a trace. */
-export const newSpan = (above?: TraceContext): TraceContext => ({
+/** A new span, as a child of another one or as the root of a trace. */
+export const createSpan = (above?: TraceContext): TraceContext => ({
   trace: above?.trace ?? randomBytes(16).toString("hex"),
   span: randomBytes(8).toString("hex"),
 });
 
 const traceBytes = 16;
-/** Drawn at once: each draw by itself is felt where every request begins a trace. */
+/** Drawn together, because a draw per id is measurably slow if every request starts a trace. */
 const drawnBytes = 256 * traceBytes;
 
-/** Creates trace ids for new traces. The same seed gives the same ones; without one they are random. */
-export function traceIds(seed?: string): (beginning: string) => string {
+/** Creates trace ids for new traces. The same seed gives the same ids. Without one they are random. */
+export function deriveTraceIds(seed?: string): (beginning: string) => string {
   if (seed !== undefined) return (beginning) => hash("sha256", `${seed}\0${beginning}`).toString("hex", 0, traceBytes);
   let drawn = Buffer.alloc(0);
   let at = 0;
@@ -27,6 +27,6 @@ export function traceIds(seed?: string): (beginning: string) => string {
   };
 }
 
-/** The span of one thing within a trace: made of its name, so that it need not be stored. */
-export const spanId = (trace: string, name: string): string =>
+/** The span of an object within a trace, derived from its name so that it is not stored. */
+export const deriveSpanId = (trace: string, name: string): string =>
   hash("sha256", `${trace}\0${name}`).toString("hex", 0, 8);

@@ -1,2 +1,2 @@
-/** The version of svc, as package.json has it (a test compares them): files on disk name it as their writer. */
+/** The version of svc in package.json (a test compares them). Files on disk name it as their writer. */
 export const svcVersion = "0.1.0";

@@ -1,6 +1,5 @@
 import type { Client } from "../client/client.ts";
-import type { Credentials } from "../client/credentials.ts";
-import type { BaseUrls } from "../client/request.ts";
+import type { BaseUrls, Credentials } from "../client/published.d.ts";
 import type { TypedFlag, TypedPositional } from "../derive/command-flags.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../derive/command-spec.ts";
 import type { Output } from "./output/output.ts";

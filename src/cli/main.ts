@@ -1,5 +1,5 @@
-import { isoMillis, systemWallClock } from "../base/clock.ts";
-import { commandGroups } from "./commands/groups.ts";
+import { systemWallClock, toIsoMillis } from "../base/clock.ts";
+import { commandGroups } from "./command-tree/groups.ts";
 import {
   groupNames,
   insertSeparator,
@@ -7,7 +7,8 @@ import {
   loadDeclarations,
   loadParser,
   readLine,
-} from "./commands/tree.ts";
+} from "./command-tree/tree.ts";
+import { readProfiles } from "./connection/profiles/profile.ts";
 import { renderHelp } from "./help/help.ts";
 import { annotate, shouldAnnotate } from "./output/github-actions.ts";
 import { createPrinter, escapePage, printPage } from "./output/print.ts";
@@ -95,9 +96,8 @@ async function run(
   try {
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
     if (!chosen) return await printed(await help(argv, host));
-    const { runCommandLine } = await import("./perform/perform.ts");
-    const svc: Parameters<typeof runCommandLine>[4] = async (inner, how = {}) =>
-      (await import("./perform/run-captured.ts")).runCaptured(main, inner, host, how);
+    const { runCommandLine, runCaptured } = await import("./runtime/perform.ts");
+    const svc: Parameters<typeof runCommandLine>[4] = (inner, how = {}) => runCaptured(main, inner, host, how);
     return await runCommandLine(chosen, argv, host, stopping, svc, readLine);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
@@ -145,9 +145,8 @@ async function completions(words: readonly string[], host: Host): Promise<string
       { value: "help", about: "Show help for a command or a topic" },
     ],
     declarations: async (group) => (names.has(group) ? loadDeclarations(group) : []),
-    snapshots: async () => (await import("./connection/snapshot-names.ts")).snapshotNames(host),
+    snapshots: async () => (await import("./connection/emulator/snapshot-names.ts")).snapshotNames(host),
     profiles: async () => {
-      const { readProfiles } = await import("./connection/profile.ts");
       return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
     },
   });
@@ -163,7 +162,7 @@ async function reportFailure(found: Explanation, error: unknown, argv: readonly 
   const printer = createPrinter(host, false);
   if (logsJson(own)) {
     // Programs that collect the log of an emulator read a document on a line, also of a fatal error.
-    const about = { time: isoMillis(systemWallClock.now()), level: "error", event: "fatal" };
+    const about = { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
     await printer.json("stderr", { ...about, ...explanationJson(explanation) });
     return explanation.exitCode;
   }

@@ -15,10 +15,10 @@ const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
 });
 
 /**
- * The response with its content codings undone (RFC 9110, 8.4). No request asks for any, but proxies and stored objects
- * have them. A response with a coding that is not known here stays as it is.
+ * The response with its content codings decoded (RFC 9110, 8.4). No request asks for any, but proxies and stored
+ * objects use them. A response with an unknown coding stays unchanged.
  */
-export function decodedAnswer(answer: IncomingResponse, method: string, maxBytes: number): IncomingResponse {
+export function decodeResponse(answer: IncomingResponse, method: string, maxBytes: number): IncomingResponse {
   const { "content-encoding": encoding = "", "content-length": length, ...headers } = answer.headers;
   const codings = encoding
     .toLowerCase()
@@ -28,32 +28,32 @@ export function decodedAnswer(answer: IncomingResponse, method: string, maxBytes
   const isKnown = codings.every((coding) => decoders[coding] !== undefined);
   if (codings.length === 0 || !isKnown || length === "0" || hasNoBody(answer.status) || method === "HEAD")
     return answer;
-  return { ...answer, headers, body: decodedBody(answer.body, codings, maxBytes) };
+  return { ...answer, headers, body: decodeBody(answer.body, codings, maxBytes) };
 }
 
-async function* decodedBody(
+async function* decodeBody(
   body: AsyncIterable<Uint8Array>,
   codings: readonly string[],
   maxBytes: number,
 ): AsyncGenerator<Uint8Array> {
   const coded = body[Symbol.asyncIterator]();
   const first = await coded.next();
-  // No bytes at all are no damage.
+  // An empty body is valid.
   if (first.done) return;
   const streams = codings.toReversed().map((coding) => decoders[coding]!());
   const decoded = streams.at(-1)!;
   // If it fails, reading the last one fails, too.
-  pipeline([Readable.from(withFirst(first.value, coded), { objectMode: false }), ...streams]).catch(() => {});
+  pipeline([Readable.from(prependChunk(first.value, coded), { objectMode: false }), ...streams]).catch(() => {});
   let bytes = 0;
   for await (const chunk of decoded as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
-    // A small answer may become an endless one.
+    // A small response may decode to an endless one.
     if (bytes > maxBytes) throw createSizeLimitError(maxBytes);
     yield chunk;
   }
 }
 
-async function* withFirst(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* prependChunk(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield first;
     for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
@@ -62,10 +62,10 @@ async function* withFirst(first: Uint8Array, rest: AsyncIterator<Uint8Array>): A
   }
 }
 
-/** Meaningful responses do not nest this deeply; code that walks through values would run out of stack. */
+/** Real responses do not nest this deeply, and recursive code would overflow the stack. */
 const maxDepth = 1_000;
 
-/** The value of a JSON text. Throws SyntaxError if it is not one, or nests too deeply. */
+/** Parses JSON. Throws SyntaxError if it is invalid or nests too deeply. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) throw new SyntaxError(`nested more than ${maxDepth} levels`);
   return JSON.parse(text);

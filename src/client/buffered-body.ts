@@ -1,6 +1,6 @@
 /**
- * The body of a response that is held in memory: readers get it once all has come. A stream of Node would deliver it
- * piece by piece, and takes longer to create and read than most responses are.
+ * A response body that is held in memory until it is complete. A Node.js stream delivers it piece by piece, and is
+ * slower to create and read than most responses take.
  */
 export class BufferedBody implements AsyncIterable<Uint8Array> {
   readonly #onDestroy: (cause: Error) => void;
@@ -10,18 +10,18 @@ export class BufferedBody implements AsyncIterable<Uint8Array> {
   #fail!: (cause: Error) => void;
   #isOver = false;
 
-  /** `onDestroy` is called where it is given up before its end, by either side. */
+  /** `onDestroy` is called if either side gives up before the end. */
   constructor(onDestroy: (cause: Error) => void) {
     this.#onDestroy = onDestroy;
     this.#complete = new Promise((resolve, reject) => {
       this.#end = resolve;
       this.#fail = reject;
     });
-    // Readers get the error; there may be none yet.
+    // Readers get the error, but there may be none yet.
     this.#complete.catch(() => {});
   }
 
-  /** Null: that was all. Returns whether more may come at once, which it may. */
+  /** Null marks the end. Returns whether more may follow at once, which is always true. */
   push(chunk: Uint8Array | null): true {
     if (this.#isOver) return true;
     if (chunk !== null) {

@@ -1,10 +1,10 @@
 import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
-import { plainNumbers } from "../base/json.ts";
-import { placeholders } from "../base/urls.ts";
+import { toPlainNumbers } from "../base/json.ts";
+import { findPlaceholders } from "../base/urls.ts";
 import { type ArgumentProblem, InvalidArgumentsError } from "./errors.ts";
 
-/** A caller's arguments of an operation, before their types are known. */
+/** Arguments of an operation, before their types are known. */
 export interface CallArguments {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
@@ -12,11 +12,11 @@ export interface CallArguments {
   readonly body?: unknown;
 }
 
-/** A call whose arguments fit its operation. Requests are built of nothing else, and nothing else checks arguments. */
+/** A call with valid arguments. Requests are only built from such calls, and arguments are only checked here. */
 export class CheckedCall {
   readonly operation: CallableOperation;
   readonly args: CallArguments;
-  /** Other values only look like one. */
+  /** Makes the type nominal. */
   declare protected readonly isChecked: true;
 
   private constructor(operation: CallableOperation, args: CallArguments) {
@@ -25,18 +25,17 @@ export class CheckedCall {
   }
 
   /**
-   * Throws InvalidArgumentsError, which names every invalid argument. Without its schemas an operation accepts
-   * anything.
+   * Throws InvalidArgumentsError, which names every invalid argument. Without schemas an operation accepts anything.
    */
-  static of(operation: CallableOperation, args: CallArguments = {}): CheckedCall {
-    const problems = problemsIn(operation, args);
+  static check(operation: CallableOperation, args: CallArguments = {}): CheckedCall {
+    const problems = findProblems(operation, args);
     if (problems.length > 0) throw new InvalidArgumentsError(operation.id, problems);
     return new CheckedCall(operation, args);
   }
 
   /**
-   * The same call with values of the program itself instead of checked ones: the hash of an address, the headers of a
-   * signature, the query of the next page. They are valid by construction, and not checked again.
+   * The same call with values that the program computed: the hash of an address, the headers of a signature, the query
+   * of the next page. They are valid by construction and not checked again.
    */
   with(changes: CallArguments): CheckedCall {
     return new CheckedCall(this.operation, { ...this.args, ...changes });
@@ -44,22 +43,22 @@ export class CheckedCall {
 }
 
 /** Arguments that do not fit the declaration. */
-function problemsIn(operation: CallableOperation, args: CallArguments): ArgumentProblem[] {
+function findProblems(operation: CallableOperation, args: CallArguments): ArgumentProblem[] {
   const { params, query, headers, body } = operation.request;
-  // The signed URL of a storage call holds them all.
+  // The signed URL of a storage call contains them.
   if (operation.service.name === "storage") return [];
   return [
-    ...pathProblems(operation.path, args.params ?? {}),
-    ...partProblems("params", params, args.params ?? {}),
-    ...partProblems("query", query, args.query ?? {}),
-    ...partProblems("headers", headers, args.headers ?? {}),
-    ...partProblems("body", body?.schema, plainNumbers(args.body)),
+    ...findPathProblems(operation.path, args.params ?? {}),
+    ...findPartProblems("params", params, args.params ?? {}),
+    ...findPartProblems("query", query, args.query ?? {}),
+    ...findPartProblems("headers", headers, args.headers ?? {}),
+    ...findPartProblems("body", body?.schema, toPlainNumbers(args.body)),
   ];
 }
 
-/** Values that would change the path to that of another operation: "" of a list, ".." of its parent. */
-function pathProblems(path: string, params: NonNullable<CallArguments["params"]>): ArgumentProblem[] {
-  return placeholders(path).flatMap((name) => {
+/** Rejects values that would change the path to that of another operation: "" of a list, ".." of its parent. */
+function findPathProblems(path: string, params: NonNullable<CallArguments["params"]>): ArgumentProblem[] {
+  return findPlaceholders(path).flatMap((name) => {
     const value = params[name];
     if (name === "full_path" || typeof value !== "string") return [];
     const rule =
@@ -68,7 +67,11 @@ function pathProblems(path: string, params: NonNullable<CallArguments["params"]>
   });
 }
 
-function partProblems(part: ArgumentProblem["in"], schema: z.ZodType | undefined, value: unknown): ArgumentProblem[] {
+function findPartProblems(
+  part: ArgumentProblem["in"],
+  schema: z.ZodType | undefined,
+  value: unknown,
+): ArgumentProblem[] {
   const parsed = schema?.safeParse(value, { jitless: true });
   if (!parsed || parsed.success) return [];
   return parsed.error.issues.map((issue) => {
@@ -78,46 +81,47 @@ function partProblems(part: ArgumentProblem["in"], schema: z.ZodType | undefined
   });
 }
 
-/** All ways in which a value differs from its declaration. */
-export function issuesIn(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
+/** All differences between a value and its declaration. */
+export function findIssues(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
   try {
-    // Most processes check one response: making a fast parser for it would cost them more than all else that they do.
+    // Most processes check one response, so compiling a fast parser would cost more than it saves.
     return schema.safeParse(value, { jitless: true }).error?.issues ?? [];
   } catch (error) {
-    // Zod hands issues on as the arguments of one call, which have a limit: a hundred thousand of one list are too many.
+    // Zod passes issues as the arguments of one call, which are limited. A list with a hundred thousand issues exceeds
+    // that.
     if (!(error instanceof RangeError)) throw error;
     return [{ code: "custom", path: [], message: "too many differences to list", input: value }];
   }
 }
 
 /**
- * Position of a value with another shape than the declaration: a field that is missing, or a string instead of a list.
- * Undefined if all that is declared can be read. Undeclared fields, choices and formats do not matter: services grow.
+ * The path of a value with another shape than declared: a missing field, or a string instead of a list. Undefined if
+ * every declared field is readable. Undeclared fields, choices and formats do not matter, because services grow.
  */
-export const shapeProblemIn = (schema: z.ZodType, value: unknown): string | undefined =>
-  firstShapeProblem(issuesIn(schema, value), value);
+export const findShapeProblem = (schema: z.ZodType, value: unknown): string | undefined =>
+  getFirstShapeProblem(findIssues(schema, value), value);
 
-/** The same of differences that were found in a value. */
-export function firstShapeProblem(issues: readonly z.core.$ZodIssue[], value: unknown): string | undefined {
+/** The same, for issues that were already found. */
+export function getFirstShapeProblem(issues: readonly z.core.$ZodIssue[], value: unknown): string | undefined {
   const found = issues.find((issue) => isOfShape(issue, value));
   return found && `${found.path.map(String).join(".") || "the response"}: ${found.message}`;
 }
 
 /**
- * Another word than those that are declared is still a word, and nothing if one value is declared is read as nothing,
- * but for an id, a URL or a key, by which the next thing is done. Of a choice of shapes, none must fit.
+ * Whether an issue changes the shape. An undeclared word is still a word, and null can replace a value, except for an
+ * id, a URL or a key, which the next call needs. For a choice of shapes, none must match.
  */
 function isOfShape(issue: z.core.$ZodIssue, value: unknown): boolean {
   const given = issue.path.reduce((inner: unknown, step) => (inner as Record<PropertyKey, unknown>)?.[step], value);
-  const isNothing = given === undefined || given === null;
-  if (isNothing && issue.path.length > 0 && !isNeeded(issue)) return false;
+  const isMissing = given === undefined || given === null;
+  if (isMissing && issue.path.length > 0 && !isNeeded(issue)) return false;
   if (issue.code === "invalid_type") return true;
   if (issue.code === "invalid_value") return issue.values.every((one) => typeof one !== typeof given);
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return false;
   return issue.errors.every((branch) => branch.some((one) => isOfShape(one, given)));
 }
 
-/** Containers. An item of a list has no name, so that a missing one is not expected. */
+/** Containers. List items have no names, so none can be missing. */
 function isNeeded(issue: z.core.$ZodIssue): boolean {
   const name = issue.path.at(-1);
   if (typeof name !== "string" || /(?:^|_)(?:id|key|url)$/.test(name)) return true;

@@ -1,59 +1,47 @@
 import type { ArgumentsOf, CallableOperation, Operation, ResultOf } from "../api/operation.ts";
 import { systemWallClock, type WallClock } from "../base/clock.ts";
-import { didYouMean } from "../base/text.ts";
+import { formatSuggestion } from "../base/text.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
-import type { Credentials } from "./credentials.ts";
-import type { MissedEventsHandler } from "./events.ts";
 import type { ReadMode } from "./limits.ts";
 import { type Retry, type RetryRule, withRetries } from "./network-failure.ts";
-import { type BaseUrls, buildRequest, type HttpRequest, isIdempotent, type RequestOptions } from "./request.ts";
-import { type ApiResponse, type HttpResponse, readModeOf, readResponse, requireValidValue } from "./response.ts";
+import type { CallOptions, ClientOptions as PublishedOptions } from "./published.d.ts";
+import { buildRequest, type HttpRequest, isIdempotent } from "./request.ts";
+import { type ApiResponse, getReadMode, type HttpResponse, readResponse, requireValidValue } from "./response.ts";
 import type { Transport } from "./transport.ts";
 
-/** Called with every exchange; default: none. */
+/** Called after every exchange; default: none. */
 export interface ExchangeObserver {
   readonly onRequest?: (request: HttpRequest) => void;
   readonly onResponse?: (request: HttpRequest, response: HttpResponse, durationMs: number) => void;
   readonly onRetry?: (request: HttpRequest, retry: Retry) => void;
-  /** A success that differs from its declaration, and how. */
+  /** Called for a success that differs from its declaration. */
   readonly onDrift?: (operationId: string, drift: readonly string[]) => void;
 }
 
-export interface ClientOptions extends Partial<RetryRule> {
-  readonly baseUrls: BaseUrls;
+export interface ClientOptions extends Omit<PublishedOptions, "maxAnswerBytes"> {
   /** Given, so that its library is loaded by those alone who are about to send something. Closed with the client. */
   readonly transport: Transport;
-  readonly credentials?: Credentials;
-  /** Per attempt: for a response that is held in memory as a whole, else for its beginning. */
-  readonly timeoutMs?: number;
   readonly wall?: WallClock;
   readonly observer?: ExchangeObserver;
-  /** Let `call` throw InvalidResponseError if a declared field is unreadable; omitted: values stay as they came. */
+  /**
+   * Makes `call` throw InvalidResponseError if a declared field is unreadable. By default values are returned
+   * unchanged.
+   */
   readonly readable?: boolean;
-  /** Headers of the trace that all calls belong to (W3C Trace Context); not sent to signed URLs, which are of others. */
+  /**
+   * Headers of the trace that all calls belong to (W3C Trace Context). They are not sent to signed URLs of other
+   * services.
+   */
   readonly tracing?: Readonly<Record<string, string>> | undefined;
-}
-
-export interface CallOptions extends RequestOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Retry a POST too: for calls whose repetition changes nothing more. */
-  readonly repeatable?: boolean | undefined;
-  readonly timeoutMs?: number | undefined;
-  /** How long a stream may be silent: 0 forever. Omitted: timeoutMs, in which it brings 1 KiB a second at least. */
-  readonly silenceMs?: number | undefined;
-  /** Called when a stream of events skipped some, which were read too slowly; by default it continues silently. */
-  readonly onMissed?: MissedEventsHandler | undefined;
-  /** Instead of the client's own. */
-  readonly retries?: number | undefined;
 }
 
 export interface SendOptions extends CallOptions {
   /**
-   * Loads the declaration that a success with these headers is compared with, where the call was made without its schemas;
-   * undefined: it is not compared.
+   * Loads the declaration that a success with these headers is compared with, if the call has no schemas; undefined: it
+   * is not compared.
    */
   readonly declaration?: ((headers: HttpResponse["headers"]) => Promise<CallableOperation> | undefined) | undefined;
-  /** Keep numbers that a double would change as ExactNumber: for what is only printed. */
+  /** Keeps numbers that a double would change as ExactNumber, for values that are only printed. */
   readonly exactNumbers?: boolean | undefined;
 }
 
@@ -64,12 +52,19 @@ type Parameters<O extends Operation> =
 
 /** Calls declared operations. One client per set of base URLs and credentials; close it when done. */
 export interface Client {
-  /** The value of a success; everything else is thrown (src/client/errors.ts). */
+  /** The value of a success. Everything else is thrown (src/client/errors.ts). */
   call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
-  /** The same with status, headers and drift. */
+  /** The same, with status, headers and drift. */
   send(call: CheckedCall, options?: SendOptions): Promise<ApiResponse>;
-  /** Sends a request as it is, with retries, and checks nothing. Without `reading` the response is read whole. */
-  exchange(request: HttpRequest, options?: CallOptions, reading?: (status: number) => ReadMode): Promise<HttpResponse>;
+  /**
+   * Sends a request unchanged, with retries and without checks. Without `chooseReadMode` the response is held in
+   * memory.
+   */
+  exchange(
+    request: HttpRequest,
+    options?: CallOptions,
+    chooseReadMode?: (status: number) => ReadMode,
+  ): Promise<HttpResponse>;
   close(): Promise<void>;
 }
 
@@ -91,31 +86,31 @@ export function createClient(options: ClientOptions): Client {
   };
 
   const { tracing } = options;
-  const traced = (request: HttpRequest): HttpRequest =>
+  const addTraceHeaders = (request: HttpRequest): HttpRequest =>
     tracing === undefined ? request : { ...request, headers: { ...tracing, ...request.headers } };
 
   async function exchange(
     request: HttpRequest,
     call: CallOptions = {},
-    reading?: (status: number) => ReadMode,
+    chooseReadMode?: (status: number) => ReadMode,
   ): Promise<HttpResponse> {
     const repeatable = isRepeatable(request.method, call);
-    const attempt = async () => {
+    const sendOnce = async () => {
       const startedAt = wall.monotonicNow();
       observer.onRequest?.(request);
       const response = await transport.send(request, {
         timeoutMs: call.timeoutMs ?? options.timeoutMs ?? clientDefaults.timeoutMs,
         silenceMs: call.silenceMs,
-        reading,
+        chooseReadMode,
         repeatable,
         signal: call.signal,
       });
       observer.onResponse?.(request, response, wall.monotonicNow() - startedAt);
       return response;
     };
-    // A stream can be read once only.
+    // A stream can be read only once.
     const retries = isReadOnce(request.body) ? 0 : (call.retries ?? rule.retries);
-    return withRetries(attempt, { ...rule, retries }, pauses, {
+    return withRetries(sendOnce, { ...rule, retries }, pauses, {
       signal: call.signal,
       repeatable,
       onRetry: (retry) => observer.onRetry?.(request, retry),
@@ -125,10 +120,10 @@ export function createClient(options: ClientOptions): Client {
   async function send(call: CheckedCall, how: SendOptions = {}): Promise<ApiResponse> {
     const { operation } = call;
     const built = buildRequest(call, baseUrls, credentials, how);
-    const request = operation.service.name === "storage" ? built : traced(built);
-    const reading = (status: number) => readModeOf(operation, status);
-    const timeoutMs = how.timeoutMs ?? options.timeoutMs ?? operation.longestMs;
-    const response = await exchange(request, { ...how, timeoutMs }, reading);
+    const request = operation.service.name === "storage" ? built : addTraceHeaders(built);
+    const chooseReadMode = (status: number) => getReadMode(operation, status);
+    const timeoutMs = how.timeoutMs ?? options.timeoutMs ?? operation.maxDurationMs;
+    const response = await exchange(request, { ...how, timeoutMs }, chooseReadMode);
     const repeatable = isRepeatable(request.method, how);
     const declaration = response.status < 400 ? await how.declaration?.(response.headers) : undefined;
     const answer = await readResponse(declaration ?? operation, request, response, { ...how, repeatable });
@@ -137,10 +132,10 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return {
-    exchange: (request, ...rest) => exchange(traced(request), ...rest),
+    exchange: (request, ...rest) => exchange(addTraceHeaders(request), ...rest),
     send,
     async call(operation, ...[args, how]) {
-      const answer = await send(CheckedCall.of(operation, args as CallArguments | undefined), how);
+      const answer = await send(CheckedCall.check(operation, args as CallArguments | undefined), how);
       return (options.readable ? requireValidValue(answer) : answer.value) as ResultOf<typeof operation>;
     },
     close() {
@@ -155,17 +150,18 @@ const isRepeatable = (method: string, { repeatable }: CallOptions): boolean =>
 
 const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "object" && !ArrayBuffer.isView(body);
 
-/** Each name that there is. */
-export type AllOf<T> = Readonly<Record<keyof T, true>>;
+/** Each option name. */
+export type AllKeys<T> = Readonly<Record<keyof T, true>>;
 
-/** Rejects a misspelt name, which would have no effect. Throws a TypeError that names the nearest. */
-export function checkNames<T extends object>(given: T | undefined, known: AllOf<T>, place: string): void {
+/** Rejects a misspelled name, which would have no effect. Throws a TypeError that names the nearest one. */
+export function checkNames<T extends object>(given: T | undefined, known: AllKeys<T>, place: string): void {
   const names = Object.keys(known);
   const wrong = Object.keys(given ?? {}).find((name) => !names.includes(name));
-  if (wrong !== undefined) throw new TypeError(`${place}: unknown option "${wrong}". ${didYouMean(wrong, names)}`);
+  if (wrong !== undefined)
+    throw new TypeError(`${place}: unknown option "${wrong}". ${formatSuggestion(wrong, names)}`);
 }
 
-/** Rejects base URLs of which none says where a service is. Throws a TypeError. */
+/** Rejects base URLs that do not include any service. Throws a TypeError. */
 export function checkUrls(given: Readonly<Record<string, unknown>>, place: string, names: readonly string[]): void {
   const urls = Object.entries(given).filter(([, url]) => url !== undefined);
   if (urls.length === 0) throw new TypeError(`${place}: at least one of ${names.join(", ")} is required`);

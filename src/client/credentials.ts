@@ -1,24 +1,12 @@
 import type { CallableOperation } from "../api/operation.ts";
 import { MissingCredentialsError } from "./errors.ts";
-
-/** Credentials of a caller. Each operation uses only those that it declares. */
-export interface Credentials {
-  readonly clientId?: string | undefined;
-  readonly clientSecret?: string | undefined;
-  /** Keys by cluster id; the one of the cluster that the call names is sent. */
-  readonly clusterKeys?: Readonly<Record<string, string>> | undefined;
-  /** For calls that name no cluster, or one without a key of its own. */
-  readonly clusterKey?: string | undefined;
-  readonly basic?: { readonly username: string; readonly password: string } | undefined;
-  readonly bearer?: string | undefined;
-  readonly controlToken?: string | undefined;
-}
+import type { Credentials } from "./published.d.ts";
 
 /**
- * The headers that identify the caller of one operation. A missing cluster key is omitted, since the routing service
- * may accept that (DECISIONS.md, R6); everything else that is missing throws MissingCredentialsError.
+ * The headers that authenticate a call of an operation. A missing cluster key is omitted, because the routing service
+ * may accept that (DECISIONS.md, R6). Any other missing credential throws MissingCredentialsError.
  */
-export function credentialHeaders(
+export function buildCredentialHeaders(
   operation: Pick<CallableOperation, "auth" | "service">,
   clusterId: string | undefined,
   credentials: Credentials,
@@ -40,9 +28,9 @@ export function credentialHeaders(
     case "cluster-key":
     case "cluster-key-or-bearer": {
       const { clusterKeys = {}, clusterKey } = credentials;
-      const own = clusterId && Object.hasOwn(clusterKeys, clusterId) ? clusterKeys[clusterId] : undefined;
-      const key = own || clusterKey;
-      // Its optional header `authorization` is declared without saying what for.
+      const namedKey = clusterId && Object.hasOwn(clusterKeys, clusterId) ? clusterKeys[clusterId] : undefined;
+      const key = namedKey || clusterKey;
+      // The specification declares its optional header `authorization` without a purpose.
       const { bearer } = operation.auth === "cluster-key-or-bearer" ? credentials : { bearer: undefined };
       return {
         ...(key ? { "x-cluster-key": key } : {}),

@@ -1,9 +1,9 @@
-import { timeText } from "./limits.ts";
-import type { Problem } from "./problem.ts";
+import { formatTime } from "./limits.ts";
+import type { Problem } from "./published.d.ts";
 
 /**
- * The service rejected the request: a status that is not a success. The message is meant for the output of a test:
- * `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
+ * The service rejected the request with an error status. The message is meant for test output: `contracts.status: 404
+ * Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
  */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
@@ -15,7 +15,7 @@ export class ServiceError extends Error {
   readonly problem: Problem;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
-  /** The request may have been carried out, and sending it again could do its work twice. */
+  /** The request may have been processed, and sending it again could repeat its effect. */
   readonly outcomeUnknown: boolean;
 
   constructor(of: {
@@ -40,21 +40,24 @@ export class ServiceError extends Error {
   }
 }
 
-/** Whether a request with that response may have been carried out. 501 and 508 say that it was not. */
+/** Whether a request with that response may have been processed. 501 and 508 mean that it was not. */
 export const leavesOutcomeUnknown = (status: number, headers: Readonly<Record<string, string>>): boolean =>
   status >= 500 && status !== 501 && status !== 508 && !unchanged.some((name) => name in headers);
 
-/** With these an emulator reports that the request had no effect: it could not store it, or another process leads. */
+/**
+ * With these headers an emulator reports that the request had no effect: it could not be stored, or another process is
+ * the leader.
+ */
 const unchanged = ["x-svc-unchanged", "x-svc-not-leading"];
 
-/** No complete response came: refused connection, time-out, reset, a response cut off in the middle. */
+/** No complete response came: connection refused, timeout, reset, or a truncated response. */
 export class NetworkError extends Error {
   override readonly name: string = "NetworkError";
-  /** Origin that was called, without path or credentials. */
+  /** Origin of the request, without path or credentials. */
   readonly origin: string;
   /** `ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`, … */
   readonly code: string;
-  /** The request was sent and may have been carried out, and sending it again could do its work twice. */
+  /** The request was sent and may have been processed. Sending it again could repeat its effect. */
   readonly outcomeUnknown: boolean;
 
   constructor(origin: string, code: string, message: string, cause: unknown, outcomeUnknown = false) {
@@ -65,10 +68,10 @@ export class NetworkError extends Error {
   }
 }
 
-/** The response is too large: an endless body, or a flood of headers. Nothing of it was stored. */
+/** The response is too large: an endless body, or a flood of headers. Nothing was stored. */
 export class ResponseTooLargeError extends NetworkError {
   override readonly name = "ResponseTooLargeError";
-  /** Whether the caller may allow more. */
+  /** Whether the caller can raise the limit. */
   readonly adjustable: boolean;
 
   constructor(origin: string, message: string, cause: unknown, outcomeUnknown: boolean, adjustable: boolean) {
@@ -77,7 +80,7 @@ export class ResponseTooLargeError extends NetworkError {
   }
 }
 
-/** The proxy in between could not be reached, or rejected; the service has seen nothing of the request. */
+/** The proxy could not be reached, or rejected the request. The service has not received it. */
 export class ProxyError extends NetworkError {
   override readonly name = "ProxyError";
   /** The proxy's response, if there was one. */
@@ -89,18 +92,18 @@ export class ProxyError extends NetworkError {
   }
 }
 
-/** The service asks to wait longer than the caller allows. */
+/** The service asks for a longer wait than the caller allows. */
 export class RetryAfterTooLongError extends Error {
   override readonly name = "RetryAfterTooLongError";
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number, maxWaitMs: number) {
-    super(`The service requests a wait of ${timeText(retryAfterMs)}, but the maximum is ${timeText(maxWaitMs)}.`);
+    super(`The service requests a wait of ${formatTime(retryAfterMs)}, but the maximum is ${formatTime(maxWaitMs)}.`);
     this.retryAfterMs = retryAfterMs;
   }
 }
 
-/** The caller's arguments do not fit the declaration; nothing was sent. */
+/** The caller's arguments do not match the declaration. Nothing was sent. */
 export class InvalidArgumentsError extends Error {
   override readonly name = "InvalidArgumentsError";
   readonly problems: readonly ArgumentProblem[];
@@ -119,7 +122,7 @@ export interface ArgumentProblem {
   readonly missing: boolean;
 }
 
-/** The credentials that the operation needs were not given; nothing was sent. */
+/** The credentials that the operation needs are missing. Nothing was sent. */
 export class MissingCredentialsError extends Error {
   override readonly name = "MissingCredentialsError";
   readonly needs: "api-key" | "basic" | "bearer" | "control-token";
@@ -131,7 +134,7 @@ export class MissingCredentialsError extends Error {
   }
 }
 
-/** A success whose body is not what the operation declares to send: HTML, broken JSON. */
+/** A success whose body does not match the declaration: HTML, broken JSON. */
 export class InvalidResponseError extends Error {
   override readonly name = "InvalidResponseError";
   readonly status: number;
@@ -142,7 +145,7 @@ export class InvalidResponseError extends Error {
   }
 }
 
-/** The routing service passed a declared call to its catch-all: its path was spelt otherwise (DECISIONS.md, R2). */
+/** The routing service matched a declared call to its catch-all, so its path was misspelled (DECISIONS.md, R2). */
 export class MisroutedRequestError extends Error {
   override readonly name = "MisroutedRequestError";
   readonly sent: string;
@@ -155,7 +158,7 @@ export class MisroutedRequestError extends Error {
   }
 }
 
-/** The options of createClient that each kind of credentials consists of. */
+/** The options of createClient for each kind of credentials. */
 const credentialOptions: Readonly<Record<MissingCredentialsError["needs"], string>> = {
   "api-key": "credentials.clientId and credentials.clientSecret",
   basic: "credentials.basic",
@@ -164,14 +167,14 @@ const credentialOptions: Readonly<Record<MissingCredentialsError["needs"], strin
 };
 
 /**
- * Reports in what a call failed with which operation it was, and which option of a program may help: test runners print
- * the message and the stack, and nothing else. A rejection says so itself; commands name their call, and have flags.
+ * Adds the operation to an error, and the option of a program that may help: test runners print only the message and
+ * the stack. A rejection names its operation already. Commands name their call, and have flags.
  */
 export function addOperationToError(operation: string, error: unknown): unknown {
   if (!isNameless(error)) return error;
-  const advice = adviceFor(error);
+  const advice = getAdvice(error);
   const message = `${operation}: ${error.message}${advice === undefined ? "" : ` ${advice}`}`;
-  // The captured stack begins with the former message.
+  // The captured stack starts with the previous message.
   error.stack = error.stack?.replace(error.message, () => message) ?? "";
   error.message = message;
   return error;
@@ -186,19 +189,19 @@ export async function* addOperationToStreamErrors<T>(operation: string, pieces: 
   }
 }
 
-type Nameless =
+type ErrorWithoutName =
   | NetworkError
   | RetryAfterTooLongError
   | MissingCredentialsError
   | InvalidResponseError
   | MisroutedRequestError;
 
-const isNameless = (error: unknown): error is Nameless =>
+const isNameless = (error: unknown): error is ErrorWithoutName =>
   [NetworkError, RetryAfterTooLongError, MissingCredentialsError, InvalidResponseError, MisroutedRequestError].some(
     (kind) => error instanceof kind,
   );
 
-function adviceFor(error: Nameless): string | undefined {
+function getAdvice(error: ErrorWithoutName): string | undefined {
   if (error instanceof MissingCredentialsError) return `Pass ${credentialOptions[error.needs]} to createClient.`;
   if (error instanceof RetryAfterTooLongError) return "Increase maxWaitMs.";
   if (error instanceof ResponseTooLargeError) return error.adjustable ? "Increase maxAnswerBytes." : undefined;

@@ -1,17 +1,19 @@
-import { fieldsOf } from "../base/object.ts";
+import { toFields } from "../base/object.ts";
 import { formatSize } from "../base/size.ts";
 import { parseJson } from "./body.ts";
 import { InvalidResponseError } from "./errors.ts";
 
-/** A stream may continue forever, its stored part may not: the request log's entries are some kilobytes. */
+/**
+ * A stream may continue forever, but its buffered part is limited: the entries of the request log take a few kilobytes.
+ */
 const eventMaxBytes = 16 * 2 ** 20;
 
-/** Called when events were omitted because they were read too slowly, with their number if the service sends it. */
+/** Called when events were skipped because they were read too slowly, with their number if the service reports it. */
 export type MissedEventsHandler = (count: number | undefined) => void;
 
 /**
- * The documents of a stream of server-sent events (WHATWG HTML, 9.2); an event `resync` is reported and not one of
- * them. Throws InvalidResponseError.
+ * The documents of a stream of server-sent events (WHATWG HTML, 9.2). An event `resync` is reported separately. Throws
+ * InvalidResponseError.
  */
 export async function* parseServerSentEvents(
   body: AsyncIterable<Uint8Array>,
@@ -20,14 +22,14 @@ export async function* parseServerSentEvents(
   let data: string[] = [];
   let isResync = false;
   let size = 0;
-  for await (const line of linesOf(body)) {
+  for await (const line of readLines(body)) {
     size += line.length;
-    if (size > eventMaxBytes) throw tooLarge();
+    if (size > eventMaxBytes) throw createTooLargeError();
     if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
     if (/^event: ?resync$/.test(line)) isResync = true;
     if (line !== "") continue;
-    const event = data.length > 0 ? eventOf(data.join("\n")) : undefined;
-    if (isResync) onMissed(missedOf(event));
+    const event = data.length > 0 ? parseEvent(data.join("\n")) : undefined;
+    if (isResync) onMissed(getMissedCount(event));
     else if (data.length > 0) yield event;
     isResync = false;
     data = [];
@@ -35,22 +37,22 @@ export async function* parseServerSentEvents(
   }
 }
 
-/** Lines end with CR LF, LF or CR. A line in pieces is put together once, when its end has come. */
-async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+/** Lines end with CR LF, LF or CR. The pieces of a line are joined once, at its end. */
+async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pieces: string[] = [];
   let size = 0;
   let afterReturn = false;
   for await (const chunk of body) {
     let text = decoder.decode(chunk, { stream: true });
-    // The line feed of a line end that was cut in two.
+    // The line feed of a line end that was split between two chunks.
     if (afterReturn && text.startsWith("\n")) text = text.slice(1);
     if (text === "") continue;
     afterReturn = text.endsWith("\r");
     const [first = "", ...others] = text.split(/\r\n|\n|\r/);
     pieces.push(first);
     size += first.length;
-    if (size > eventMaxBytes) throw tooLarge();
+    if (size > eventMaxBytes) throw createTooLargeError();
     if (others.length === 0) continue;
     yield pieces.join("");
     yield* others.slice(0, -1);
@@ -59,15 +61,15 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
   }
 }
 
-const tooLarge = (): InvalidResponseError =>
+const createTooLargeError = (): InvalidResponseError =>
   new InvalidResponseError(200, `The service sent an event of more than ${formatSize(eventMaxBytes)}.`);
 
-function missedOf(event: unknown): number | undefined {
-  const { missed } = fieldsOf(event);
+function getMissedCount(event: unknown): number | undefined {
+  const { missed } = toFields(event);
   return typeof missed === "number" ? missed : undefined;
 }
 
-function eventOf(text: string): unknown {
+function parseEvent(text: string): unknown {
   try {
     return parseJson(text);
   } catch {

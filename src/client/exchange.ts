@@ -7,47 +7,47 @@ import { nextTurn } from "../base/timing.ts";
 import { BufferedBody } from "./buffered-body.ts";
 import {
   createSizeLimitError,
+  formatTime,
   maxInterimResponses,
   minStreamedBytesPerSecond,
   type ReadMode,
   resolveMaxBytes,
   SizeLimitError,
   TimeLimitError,
-  timeText,
 } from "./limits.ts";
 
 export interface ExchangeOptions {
   readonly wall: WallClock;
-  /** For a response that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
+  /** For a response that is held in memory: from the last byte of the request to the end. Otherwise to its start. */
   readonly timeoutMs: number;
-  /** For a stream: how long it may be silent; 0: forever. Omitted: a minimum speed applies. */
+  /** For a stream: how long it may be silent; 0: forever. By default a minimum speed applies. */
   readonly silenceMs?: number | undefined;
   readonly maxBytes?: number | undefined;
-  /** How a response of this status is read. */
-  readonly reading: (status: number) => ReadMode;
-  /** Not aborted yet. */
+  /** Chooses how to read a response with this status. */
+  readonly chooseReadMode: (status: number) => ReadMode;
+  /** Must not be aborted yet. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The beginning of a response; the body fails where a limit is hit or the connection ends. */
+/** The start of a response. Its body fails if a limit is exceeded or the connection ends. */
 export interface IncomingResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Unread bytes of a response that are stored; until they are read, the connection rests. */
+/** Unread bytes that are buffered. The connection is paused until they are read. */
 const keptBytes = 64 * 1_024;
 
 /**
- * One request, and the only code that applies the limits of a response. undici calls it with each step, by the
- * callbacks of its version 7. undici's own time limits are not used: each piece resets them, so that slow drips and
- * interim responses outlive them.
+ * One request. All limits of a response are applied here. undici calls it at each step through the callbacks of its
+ * version 7. undici's own time limits are not used, because each chunk resets them, so that slow drips and interim
+ * responses outlive them.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
-  /** Rejects with the cause as undici, the signal or a limit gave it. */
-  readonly begun: Promise<IncomingResponse>;
-  /** Whether the request was on a connection; until then no server can have read it. */
+  /** Rejects with the cause from undici, the signal or a limit. */
+  readonly response: Promise<IncomingResponse>;
+  /** Whether the request was sent over a connection. Before that, no server can have read it. */
   isSent = false;
   readonly #options: ExchangeOptions;
   readonly #over = new AbortController();
@@ -64,12 +64,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #read = 0;
   #readInWindow = 0;
   #isPaused = false;
-  #rested = false;
+  #hasPaused = false;
   #deadline = Number.POSITIVE_INFINITY;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
-    this.begun = new Promise((resolve, reject) => {
+    this.response = new Promise((resolve, reject) => {
       this.#begin = resolve;
       this.#refuse = reject;
     });
@@ -78,7 +78,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
-    // It was given up while it waited for a connection.
+    // It was aborted while it waited for a connection.
     if (this.#isOver) {
       abort(new Error("the caller has stopped waiting"));
       return;
@@ -88,7 +88,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     void this.#watch();
   }
 
-  /** A long request takes its time; a receiver that stops reading it does not. */
+  /** A long request may take its time, but a receiver that stops reading it may not. */
   onBodySent(): void {
     this.#onProgress();
   }
@@ -101,9 +101,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
       }
       return true;
     }
-    const { reading, maxBytes } = this.#options;
+    const { chooseReadMode, maxBytes } = this.#options;
     this.#resume = resume;
-    this.#reading = reading(status);
+    this.#reading = chooseReadMode(status);
     this.#allowed = resolveMaxBytes(this.#reading, maxBytes);
     const headers = joinHeaders(rawHeaders);
     if (status !== 204 && Number(headers["content-length"]) > this.#allowed) {
@@ -113,7 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const isEmpty = hasNoBody(status);
     this.#body = isEmpty || this.#reading === "whole" ? new BufferedBody((cause) => this.#end(cause)) : this.#stream();
     this.#begin({ status, headers, body: this.#body });
-    // Whatever length it names, and whatever bytes follow: it has no body (RFC 9110, 15.3.5).
+    // It has no body, whatever length it declares and whatever bytes follow (RFC 9110, 15.3.5).
     if (isEmpty) this.onComplete();
     return true;
   }
@@ -132,7 +132,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
         done(cause);
       },
     });
-    // Readers get the error; there may be none yet.
+    // Readers get the error, but there may be none yet.
     return body.on("error", () => {});
   }
 
@@ -146,7 +146,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     if (this.#body!.push(chunk)) return true;
     this.#isPaused = true;
-    this.#rested = true;
+    this.#hasPaused = true;
     return false;
   }
 
@@ -176,7 +176,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #openWindow(): void {
     const { wall, timeoutMs, silenceMs = timeoutMs } = this.#options;
     this.#readInWindow = 0;
-    this.#rested = this.#isPaused;
+    this.#hasPaused = this.#isPaused;
     this.#deadline = silenceMs === 0 ? Number.POSITIVE_INFINITY : wall.monotonicNow() + silenceMs;
   }
 
@@ -186,7 +186,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       const left = this.#deadline - wall.monotonicNow();
       if (left > 0) {
         await wall.sleep(left, this.#over.signal);
-        // If we were too busy to look, data that came in time may still have to be read.
+        // If this process was too busy to read, data that arrived in time may still be unread.
         await nextTurn();
       } else {
         this.#onDeadline();
@@ -198,20 +198,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { timeoutMs, silenceMs } = this.#options;
     const windowMs = silenceMs ?? timeoutMs;
     if (!this.#body) {
-      this.#fail(new TimeLimitError(`no response within ${timeText(timeoutMs)}`));
+      this.#fail(new TimeLimitError(`no response within ${formatTime(timeoutMs)}`));
     } else if (this.#reading === "whole") {
-      this.#fail(new TimeLimitError(`the response was incomplete after ${timeText(timeoutMs)}`));
-    } else if (this.#rested || this.#readInWindow >= this.#wanted(windowMs)) {
-      // While the one who reads it is busy, the sender cannot continue.
+      this.#fail(new TimeLimitError(`the response was incomplete after ${formatTime(timeoutMs)}`));
+    } else if (this.#hasPaused || this.#readInWindow >= this.#computeReadAhead(windowMs)) {
+      // While the reader is busy, the sender cannot continue.
       this.#openWindow();
     } else {
       const pace = this.#readInWindow === 0 ? "stopped in the middle" : "was slower than 1 KiB per second";
-      this.#fail(new TimeLimitError(`the response ${pace} for ${timeText(windowMs)}`));
+      this.#fail(new TimeLimitError(`the response ${pace} for ${formatTime(windowMs)}`));
     }
   }
 
-  /** Bytes; where a silence of its own is allowed, or events come, any will do. */
-  #wanted(windowMs: number): number {
+  /** The minimum number of bytes per window. Any number is enough for events, or if `silenceMs` is set. */
+  #computeReadAhead(windowMs: number): number {
     const mayCrawl = this.#options.silenceMs !== undefined || this.#reading === "events";
     return mayCrawl ? 1 : (minStreamedBytesPerSecond * windowMs) / 1_000;
   }
@@ -225,7 +225,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** Cuts the connection, unless all has come over it. */
+  /** Closes the connection, unless everything was received. */
   #end(cause: Error): void {
     if (this.#isOver) return;
     this.#settle();
@@ -238,7 +238,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Lower-case names; repeated ones joined by a comma. */
+/** Lower-case names. Repeated ones are joined by a comma. */
 function joinHeaders(raw: readonly Buffer[]): Record<string, string> {
   const headers = new Map<string, string>();
   for (let i = 0; i < raw.length; i += 2) {

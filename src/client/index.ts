@@ -1,5 +1,5 @@
 // The typed client for programs: `import { createClient } from "svc-toolkit/client"`. Its published types are in
-// published.d.ts, since those of the schema library are not shipped; a test compares the two.
+// published.d.ts: no schema library is needed to compile against them.
 export {
   InvalidArgumentsError,
   InvalidResponseError,

@@ -1,33 +1,33 @@
 import type { ArgumentsOf, Operation, ResultOf } from "../api/operation.ts";
-import { type AnyOperation, type OperationById, type OperationId, operationById, registry } from "../api/registry.ts";
-import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import {
-  type AllOf,
-  type CallOptions,
-  type ClientOptions,
-  checkAmounts,
-  checkNames,
-  checkUrls,
-  createClient as createDeclaredClient,
-} from "./client.ts";
-import type { Credentials } from "./credentials.ts";
+  type AnyOperation,
+  getOperationById,
+  type OperationById,
+  type OperationId,
+  registry,
+} from "../api/registry.ts";
+import { type CallArguments, CheckedCall } from "./checked-call.ts";
+import { type AllKeys, checkAmounts, checkNames, checkUrls, createClient as createDeclaredClient } from "./client.ts";
 import { addOperationToError, addOperationToStreamErrors, InvalidArgumentsError } from "./errors.ts";
-import type { BaseUrls } from "./request.ts";
+import type { BaseUrls, CallOptions, ClientOptions, Credentials } from "./published.d.ts";
 import type { ApiResponse } from "./response.ts";
 import { createTransport } from "./transport.ts";
 
 /** The ids of all operations, in the order of the specification. */
 export const operationIds: readonly OperationId[] = (registry as readonly AnyOperation[]).map(({ id }) => id);
 
-/** Calls operations by their ids: the door for programs, whose published types need no schema library. */
+/**
+ * Calls operations by their ids. It is the public interface for programs, and its published types need no schema
+ * library.
+ */
 export interface NamedClient {
-  /** The value of a success; everything else is thrown. */
+  /** The value of a success. Everything else is thrown. */
   call<Id extends OperationId>(
     id: Id,
     args?: ArgumentsOf<OperationById<Id>>,
     options?: CallOptions,
   ): Promise<ResultOf<OperationById<Id>>>;
-  /** The same with status, headers, and where the response differs from the declaration. */
+  /** The same, with status, headers and the differences from the declaration. */
   send<Id extends OperationId>(
     id: Id,
     args?: ArgumentsOf<OperationById<Id>>,
@@ -36,13 +36,7 @@ export interface NamedClient {
   close(): Promise<void>;
 }
 
-export interface NamedClientOptions
-  extends Omit<ClientOptions, "transport" | "wall" | "observer" | "readable" | "tracing"> {
-  /** The largest answer that is read. Default: 256 MiB where it is held in memory, 16 GiB where it is streamed. */
-  readonly maxAnswerBytes?: number | undefined;
-}
-
-const optionNames: AllOf<NamedClientOptions> = {
+const optionNames: AllKeys<ClientOptions> = {
   baseUrls: true,
   credentials: true,
   timeoutMs: true,
@@ -50,8 +44,8 @@ const optionNames: AllOf<NamedClientOptions> = {
   maxWaitMs: true,
   maxAnswerBytes: true,
 };
-const addressNames: AllOf<BaseUrls> = { router: true, contracts: true, emulator: true };
-const credentialNames: AllOf<Credentials> = {
+const addressNames: AllKeys<BaseUrls> = { router: true, contracts: true, emulator: true };
+const credentialNames: AllKeys<Credentials> = {
   clientId: true,
   clientSecret: true,
   clusterKeys: true,
@@ -61,8 +55,8 @@ const credentialNames: AllOf<Credentials> = {
   controlToken: true,
 };
 
-const argumentNames: AllOf<CallArguments> = { params: true, query: true, headers: true, body: true };
-const callNames: AllOf<CallOptions> = {
+const argumentNames: AllKeys<CallArguments> = { params: true, query: true, headers: true, body: true };
+const callNames: AllKeys<CallOptions> = {
   signal: true,
   repeatable: true,
   timeoutMs: true,
@@ -75,10 +69,10 @@ const callNames: AllOf<CallOptions> = {
 };
 
 /**
- * A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for an option that is misspelt
- * or missing.
+ * A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for an option that is
+ * misspelled or missing.
  */
-export function createClient(options: NamedClientOptions): NamedClient {
+export function createClient(options: ClientOptions): NamedClient {
   checkNames(options, optionNames, "createClient");
   const { baseUrls, credentials, maxAnswerBytes, timeoutMs, retries, maxWaitMs } = options ?? {};
   checkNames(baseUrls, addressNames, "createClient: baseUrls");
@@ -89,7 +83,7 @@ export function createClient(options: NamedClientOptions): NamedClient {
   let isClosed = false;
 
   async function send(id: string, given: unknown, call: CallOptions | undefined): Promise<ApiResponse> {
-    const operation: Operation = operationById(id);
+    const operation: Operation = getOperationById(id);
     const args = given as CallArguments | undefined;
     checkNames(args, argumentNames, id);
     checkNames(call, callNames, `${id}: the options of a request`);
@@ -99,11 +93,11 @@ export function createClient(options: NamedClientOptions): NamedClient {
       if (call?.url === undefined) throw new TypeError(`${id} requires the option url: the signed URL`);
     } else if (baseUrls[service] === undefined)
       throw new TypeError(`${id} requires the option baseUrls.${service} of createClient`);
-    const checked = CheckedCall.of(operation, args);
-    const closed = () => new Error(`${id}: the client is closed. Send requests before client.close()`);
-    if (isClosed) throw closed();
+    const checked = CheckedCall.check(operation, args);
+    const createClosedError = () => new Error(`${id}: the client is closed. Send requests before client.close()`);
+    if (isClosed) throw createClosedError();
     const answer = await client.send(checked, call).catch((error: unknown) => {
-      throw isClosed ? closed() : addOperationToError(id, error);
+      throw isClosed ? createClosedError() : addOperationToError(id, error);
     });
     return isPieces(answer.value) ? { ...answer, value: addOperationToStreamErrors(id, answer.value) } : answer;
   }
@@ -118,7 +112,7 @@ export function createClient(options: NamedClientOptions): NamedClient {
   };
 }
 
-/** Undeclared arguments would be skipped. Throws InvalidArgumentsError. */
+/** Undeclared arguments would be ignored. Throws InvalidArgumentsError. */
 function refuseWithoutPlace({ id, request }: Operation, args: CallArguments = {}): void {
   const parts = Object.keys(argumentNames) as (keyof CallArguments)[];
   const problems = parts

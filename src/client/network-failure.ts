@@ -1,5 +1,5 @@
 import type { WallClock } from "../base/clock.ts";
-import { type TlsFailure, tlsReason, toTlsFailure } from "../base/errors.ts";
+import { getTlsReason, type TlsFailure, toTlsFailure } from "../base/errors.ts";
 import { lookupTable } from "../base/object.ts";
 import {
   InvalidArgumentsError,
@@ -13,10 +13,10 @@ import { type ForwardProxy, TunnelError } from "./proxy.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
-/** Facts about a request that failed. */
+/** Facts about a failed request. */
 export interface FailedRequest {
   readonly request: HttpRequest;
-  /** Whether sending it again would change nothing more. */
+  /** Whether sending it again has no further effect. */
   readonly repeatable: boolean;
   readonly proxy: ForwardProxy | undefined;
   readonly isSent: boolean;
@@ -44,7 +44,7 @@ const ofTls: Readonly<Record<TlsFailure, string>> = {
   "other-host": "its certificate is for another host",
 };
 
-/** No connection was made: no server can have read the request. */
+/** No connection was made, so no server can have read the request. */
 const unconnected: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -53,9 +53,12 @@ const unconnected: ReadonlySet<string> = new Set([
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
-const neverSent = (code: string): boolean => unconnected.has(code) || toTlsFailure(code) !== undefined;
+const wasNeverSent = (code: string): boolean => unconnected.has(code) || toTlsFailure(code) !== undefined;
 
-/** The error to throw for one of undici, or for a limit: InvalidArgumentsError, or a NetworkError in words. */
+/**
+ * The error to throw for a failure in undici or an exceeded limit: InvalidArgumentsError, or a NetworkError with a
+ * description.
+ */
 export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   const { request, proxy, isSent, repeatable } = attempt;
   const { origin, pathname } = new URL(request.url);
@@ -69,16 +72,16 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
     const { status, cause } = error;
     return status === undefined ? createUnreachedError(proxy, cause) : createProxyError(proxy, status, origin, cause);
   }
-  const { code, reason } = reasonOf(error);
-  // Through a proxy only the proxy itself is connected to.
+  const { code, reason } = getReason(error);
+  // With a proxy, only the proxy itself is connected to.
   if (proxy && unconnected.has(code)) return createUnreachedError(proxy, error);
   const through = proxy ? ` through the proxy ${proxy.origin}` : "";
-  const outcomeUnknown = isSent && !repeatable && !neverSent(code);
+  const outcomeUnknown = isSent && !repeatable && !wasNeverSent(code);
   if (code === "UND_ERR_HEADERS_OVERFLOW") {
-    return tooLarge("its headers are larger than 16 KiB", false);
+    return createTooLargeError("its headers are larger than 16 KiB", false);
   }
   return error instanceof SizeLimitError
-    ? tooLarge(error.message, error.adjustable)
+    ? createTooLargeError(error.message, error.adjustable)
     : new NetworkError(
         origin,
         code,
@@ -87,7 +90,7 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
         outcomeUnknown,
       );
 
-  function tooLarge(why: string, adjustable: boolean): ResponseTooLargeError {
+  function createTooLargeError(why: string, adjustable: boolean): ResponseTooLargeError {
     return new ResponseTooLargeError(
       origin,
       `Failed to read from ${origin}${through}: ${why}.`,
@@ -98,7 +101,7 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   }
 }
 
-/** The proxy's own response: 407, which only proxies send, or a tunnel that it does not open. */
+/** The proxy's own response: 407, which only proxies send, or a rejected tunnel. */
 export function createProxyError(proxy: ForwardProxy, status: number, origin: string, cause?: unknown): ProxyError {
   const does =
     status === 407
@@ -110,36 +113,36 @@ export function createProxyError(proxy: ForwardProxy, status: number, origin: st
 }
 
 function createUnreachedError(proxy: ForwardProxy, cause: unknown): ProxyError {
-  const { code, reason } = reasonOf(cause);
+  const { code, reason } = getReason(cause);
   return new ProxyError(proxy.origin, code, `Failed to reach the proxy ${proxy.origin}: ${reason} (${code}).`, cause);
 }
 
-/** Such as a header with a line break in it. */
+/** For example, a header with a line break. */
 const isUnsendable = (error: unknown): error is Error =>
   (error as { code?: string } | null)?.code === "UND_ERR_INVALID_ARG";
 
-/** Messages of TLS are several lines long. */
+/** Messages of TLS have several lines. */
 function describeProtocolError(code: string, error: { message?: string }): string {
   const trouble = toTlsFailure(code);
   if (trouble !== undefined) return ofTls[trouble];
-  // As zlib names the errors of Brotli.
+  // zlib's names for Brotli errors.
   if (code.startsWith("ERR__ERROR_")) return "the compressed response is damaged";
-  if (code.startsWith("ERR_SSL_") && error instanceof Error) return `TLS failed: ${tlsReason(error)}`;
+  if (code.startsWith("ERR_SSL_") && error instanceof Error) return `TLS failed: ${getTlsReason(error)}`;
   return error.message || code;
 }
 
-function reasonOf(error: unknown): { code: string; reason: string } {
+function getReason(error: unknown): { code: string; reason: string } {
   const cause = (error ?? {}) as { name?: string; code?: string; message?: string; errors?: { code?: string }[] };
-  // Happy eyeballs report one failure per address.
+  // Happy eyeballs reports one failure per address.
   const code = cause.code ?? cause.errors?.[0]?.code ?? "UNKNOWN";
   if (cause.name === "HTTPParserError") return { code: cause.code ?? "HPE", reason: "the server does not speak HTTP" };
   return { code, reason: reasons[code] ?? describeProtocolError(code, cause) };
 }
 
 export interface RetryRule {
-  /** Further attempts after the first. */
+  /** Retries after the first attempt. */
   readonly retries: number;
-  /** The longest single wait; when the service asks for more, RetryAfterTooLongError is thrown at once. */
+  /** The longest single wait. If the service asks for more, RetryAfterTooLongError is thrown at once. */
   readonly maxWaitMs: number;
 }
 
@@ -154,9 +157,9 @@ const firstBackoffMs = 500;
 const maxBackoffMs = 30_000;
 
 /**
- * Sends until a response is final. What is not repeatable is sent again after 429 alone, which says that nothing was
- * done. Full jitter over a doubling bound; `Retry-After` is a minimum (RFC 9110, 10.2.3), so nothing is sent earlier
- * than the service asks for. By hand: undici's own handler caps that wait, and has no jitter.
+ * Sends until a response is final. A request that is not repeatable is only sent again after 429, which means that
+ * nothing was done. Full jitter over a doubling bound; `Retry-After` is a minimum (RFC 9110, 10.2.3). By hand: undici's
+ * own handler caps that wait, and has no jitter.
  */
 export async function withRetries(
   send: () => Promise<HttpResponse>,
@@ -184,7 +187,7 @@ export async function withRetries(
     if (!failed) await drain(outcome);
 
     const backoffMs = random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** attempt);
-    // Never less than asked for: that is at most maxWaitMs here.
+    // Never less than requested, which is at most maxWaitMs here.
     const waitMs = Math.min(rule.maxWaitMs, Math.round(retryAfter + backoffMs));
     options.onRetry?.({ attempt: attempt + 1, waitMs, reason: failed ? outcome.code : `status ${outcome.status}` });
     await wall.sleep(waitMs, options.signal);
@@ -192,16 +195,16 @@ export async function withRetries(
   }
 }
 
-/** Milliseconds of the header `Retry-After`, which holds seconds, or a date by the clock of the service. */
+/** Milliseconds of the header `Retry-After`, which holds seconds, or a date by the service's clock. */
 export function parseRetryAfterMs(
   { "retry-after": text, date }: Readonly<Record<string, string>>,
   now: number,
 ): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text.trim())) return Number(text) * 1_000;
-  const until = Date.parse(text);
-  const since = Date.parse(date ?? "");
-  return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(since) ? now : since));
+  const retryAt = Date.parse(text);
+  const sentAt = Date.parse(date ?? "");
+  return Number.isNaN(retryAt) ? undefined : Math.max(0, retryAt - (Number.isNaN(sentAt) ? now : sentAt));
 }
 
 /** A flood or a rejection would occur again, and closed clients need no new connection. */
@@ -213,7 +216,7 @@ const isTemporary = (error: unknown): error is NetworkError =>
 
 const drainedBytes = 64 * 1_024;
 
-/** So that the connection can be used again; but not for an endless response. */
+/** Frees the connection for reuse, but does not read an endless response. */
 async function drain({ body }: HttpResponse): Promise<void> {
   let read = 0;
   try {

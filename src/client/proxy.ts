@@ -1,15 +1,15 @@
-/** A proxy that requests go through. */
+/** A proxy for requests. */
 export interface ForwardProxy {
-  /** Its origin, without credentials: it may be shown. */
+  /** Its origin, without credentials, so that it can be shown. */
   readonly origin: string;
   /** For `proxy-authorization`. */
   readonly authorization: string | undefined;
 }
 
-/** The proxy of requests to that address; undefined if they go straight there. */
+/** The proxy for requests to that address; undefined for a direct connection. */
 export type ProxyResolver = (url: URL) => ForwardProxy | undefined;
 
-/** The failure at the proxy: it was not reached, or it did not open a tunnel. */
+/** A failure at the proxy: it was unreachable, or it rejected a tunnel. */
 export class TunnelError extends Error {
   override readonly name = "TunnelError";
   /** Its response to CONNECT. */

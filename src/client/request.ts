@@ -1,44 +1,30 @@
 import type { CallableOperation, Method } from "../api/operation.ts";
 import { stringifyExact } from "../base/json.ts";
-import { fieldsOf } from "../base/object.ts";
+import { toFields } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
 import { fillTemplate } from "../base/urls.ts";
 import type { CallArguments, CheckedCall } from "./checked-call.ts";
-import { type Credentials, credentialHeaders } from "./credentials.ts";
-
-/** Addresses of the services; a storage call has its whole signed URL instead. */
-export interface BaseUrls {
-  readonly router?: string | undefined;
-  readonly contracts?: string | undefined;
-  /** Origin of the routing service's listener: the paths of the control plane begin with `/_emulator`. */
-  readonly emulator?: string | undefined;
-}
+import { buildCredentialHeaders } from "./credentials.ts";
+import type { BaseUrls, CallOptions, Credentials } from "./published.d.ts";
 
 export interface HttpRequest {
   readonly method: Method;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A function opens a stream again for each attempt; an open stream can be sent once. */
+  /** A function opens a stream again for each attempt. An open stream can only be sent once. */
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>) | undefined;
 }
 
 const idempotentMethods: ReadonlySet<string> = new Set(["GET", "PUT", "DELETE"]);
 
-/** Whether a method may be sent again without doing its work twice (RFC 9110, 9.2.2). */
+/** Whether a method may be sent again without repeating its effect (RFC 9110, 9.2.2). */
 export const isIdempotent = (method: string): boolean => idempotentMethods.has(method);
 
-export interface RequestOptions {
-  /** The absolute signed URL of a storage call. */
-  readonly url?: string | undefined;
-  /** Of a raw or streamed body. */
-  readonly contentType?: string | undefined;
-  /** Length of a streamed body; signed storage URLs accept no body of unknown length. */
-  readonly contentLength?: number | undefined;
-}
+export type RequestOptions = Pick<CallOptions, "url" | "contentType" | "contentLength">;
 
 /**
- * The HTTP request of one call. Pure: it reads nothing but its arguments. Without `credentials` none are in it; where
- * they lack what the operation needs it throws MissingCredentialsError.
+ * Builds the HTTP request of a call from its arguments only. Without `credentials` none are added. If they lack what
+ * the operation needs, MissingCredentialsError is thrown.
  */
 export function buildRequest(
   { operation, args }: CheckedCall,
@@ -58,25 +44,25 @@ export function buildRequest(
   }
   return {
     method,
-    url: baseUrl(operation, base) + pathOf(operation, args),
+    url: getBaseUrl(operation, base) + buildPath(operation, args),
     headers: {
-      accept: acceptOf(operation),
+      accept: buildAccept(operation),
       ...type,
-      ...declaredHeaders(args.headers),
-      ...(credentials && credentialHeaders(operation, clusterNamedIn(args), credentials)),
+      ...toDeclaredHeaders(args.headers),
+      ...(credentials && buildCredentialHeaders(operation, findNamedCluster(args), credentials)),
     },
     body: content,
   };
 }
 
-function baseUrl(operation: CallableOperation, base: BaseUrls): string {
+function getBaseUrl(operation: CallableOperation, base: BaseUrls): string {
   const name = operation.service.name as keyof BaseUrls;
   const url = base[name];
   if (url === undefined) throw new Error(`No base URL for the service ${name}`);
   return trimTrailing(url, "/");
 }
 
-function pathOf(operation: CallableOperation, args: CallArguments): string {
+function buildPath(operation: CallableOperation, args: CallArguments): string {
   const path = fillTemplate(operation.path, (args.params ?? {}) as Record<string, string | number>);
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(args.query ?? {})) {
@@ -85,19 +71,19 @@ function pathOf(operation: CallableOperation, args: CallArguments): string {
   return query.size > 0 ? `${path}?${query}` : path;
 }
 
-/** The cluster that a call names, in its path or in its body: decides which cluster key is sent. */
-function clusterNamedIn(args: CallArguments): string | undefined {
-  const named = args.params?.cluster_id ?? fieldsOf(args.body).cluster_id;
+/** The cluster that a call names in its path or body, which decides which cluster key is sent. */
+function findNamedCluster(args: CallArguments): string | undefined {
+  const named = args.params?.cluster_id ?? toFields(args.body).cluster_id;
   return typeof named === "string" ? named : undefined;
 }
 
-function acceptOf(operation: CallableOperation): string {
+function buildAccept(operation: CallableOperation): string {
   const kinds = Object.values(operation.responses).map(({ kind }) => kind);
   if (kinds.includes("events")) return "text/event-stream";
   return kinds.includes("json") ? "application/json" : "*/*";
 }
 
-function declaredHeaders(headers: CallArguments["headers"]): Record<string, string> {
+function toDeclaredHeaders(headers: CallArguments["headers"]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );

@@ -4,7 +4,7 @@ import type { CallableOperation } from "../api/operation.ts";
 import { redactUrl } from "../api/secrets.ts";
 import { restoreExactNumbers } from "../base/json.ts";
 import { parseJson } from "./body.ts";
-import { firstShapeProblem, issuesIn } from "./checked-call.ts";
+import { findIssues, getFirstShapeProblem } from "./checked-call.ts";
 import { InvalidResponseError, leavesOutcomeUnknown, MisroutedRequestError, ServiceError } from "./errors.ts";
 import { type MissedEventsHandler, parseServerSentEvents } from "./events.ts";
 import type { ReadMode } from "./limits.ts";
@@ -13,7 +13,7 @@ import { type HttpRequest, isIdempotent } from "./request.ts";
 
 export interface HttpResponse {
   readonly status: number;
-  /** Lower-case names; repeated ones joined by a comma. */
+  /** Lower-case names. Repeated ones are joined by a comma. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
 }
@@ -22,29 +22,26 @@ export interface HttpResponse {
 export interface ApiResponse<Value = unknown> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The service's own value, undeclared fields included. */
+  /** The service's own value, including undeclared fields. */
   readonly value: Value;
   /**
    * Differences of status or body from the declaration: `status 200 instead of 201`, `items.0.colour: not declared`.
    */
   readonly drift: readonly string[];
-  /**
-   * The reason why the value cannot be read by its declaration (src/client/checked-call.ts); undefined if it can, or
-   * was not checked.
-   */
+  /** Why the value cannot be read as declared (src/client/checked-call.ts); undefined if it can, or was not checked. */
   readonly shapeProblem: string | undefined;
 }
 
-/** The value of a response whose fields are about to be read. Throws InvalidResponseError if they are not there. */
+/** The value of a response, for code that reads its fields. Throws InvalidResponseError if they are missing. */
 export function requireValidValue<Value>({ status, value, shapeProblem }: ApiResponse<Value>): Value {
   if (shapeProblem === undefined) return value;
   throw new InvalidResponseError(status, `The service responded ${status} with an undeclared body: ${shapeProblem}.`);
 }
 
-/** How a response of that status is read: bytes and events are handed on as they come. */
-export function readModeOf(operation: CallableOperation, status: number): ReadMode {
-  const kind = declaredBody(operation, status)?.kind;
-  // The one document of ours that grows with all the data.
+/** How to read a response with that status: bytes and events are streamed. */
+export function getReadMode(operation: CallableOperation, status: number): ReadMode {
+  const kind = findDeclaredBody(operation, status)?.kind;
+  // The only document of the emulator that grows with its data.
   if (operation.id === "state.export" && kind === "json") return "export";
   return kind === "bytes" ? "stream" : kind === "events" ? "events" : "whole";
 }
@@ -52,15 +49,15 @@ export function readModeOf(operation: CallableOperation, status: number): ReadMo
 /** Options for reading a response. */
 export interface ResponseReadOptions {
   readonly onMissed?: MissedEventsHandler | undefined;
-  /** Whether sending the request again would change nothing more. Default: by its method. */
+  /** Whether sending the request again has no further effect. Default: by its method. */
   readonly repeatable?: boolean | undefined;
-  /** Numbers that a double would change are stored as ExactNumber: for what is only printed. */
+  /** Numbers that a double would change are returned as ExactNumber, for values that are only printed. */
   readonly exactNumbers?: boolean | undefined;
 }
 
 /**
- * Checks a response: its value, or a thrown ServiceError, InvalidResponseError or MisroutedRequestError. The specification names few
- * statuses of success, so every 2xx is one, and what differs from the declaration is drift.
+ * Checks a response: returns its value, or throws ServiceError, InvalidResponseError or MisroutedRequestError. The
+ * specification names few success statuses, so every 2xx counts as one, and differences from the declaration are drift.
  */
 export async function readResponse(
   operation: CallableOperation,
@@ -80,11 +77,11 @@ export async function readResponse(
       `${request.method} ${operation.path}`,
     );
   }
-  // A server that ends answers what it would answer otherwise, but for the body.
-  const declared = status >= 400 && headers["content-length"] === "0" ? undefined : declaredBody(operation, status);
+  // A server that shuts down sends the usual response without a body.
+  const declared = status >= 400 && headers["content-length"] === "0" ? undefined : findDeclaredBody(operation, status);
   if (declared === undefined) {
-    // Sign-ins and proxies answer with a page, or send on to one.
-    if (status < 400 && isPage(response)) throw createUnexpectedError(expectedStatuses(operation), response);
+    // Sign-ins and proxies respond with a page, or redirect to one.
+    if (status < 400 && isPage(response)) throw createUnexpectedError(formatExpectedStatuses(operation), response);
     const body = parseBody(await readBodyText(response.body));
     throw new ServiceError({
       operation: operation.id,
@@ -101,100 +98,104 @@ export async function readResponse(
   const ofStatus =
     operation.responses[status] || declared.kind === "passthrough"
       ? []
-      : [`status ${status} instead of ${successesOf(operation).join(" or ")}`];
+      : [`status ${status} instead of ${listSuccessStatuses(operation).join(" or ")}`];
   return { status, headers, ...result, drift: [...ofStatus, ...drift] };
 }
 
-/** The path that was asked for, without the secrets in it. */
+/** The requested path, without its secrets. */
 export const formatRequestPath = ({ url }: Pick<HttpRequest, "url">): string => redactUrl(new URL(url).pathname);
 
-const expectedStatuses = ({ responses }: CallableOperation): string => `status ${Object.keys(responses).join(" or ")}`;
+const formatExpectedStatuses = ({ responses }: CallableOperation): string =>
+  `status ${Object.keys(responses).join(" or ")}`;
 
-/** Operations at the path of the catch-all, which never serves them. */
+/** Operations under the path of the catch-all, which it never serves. */
 const routedServices: ReadonlySet<string> = new Set<CallableOperation["service"]["name"]>(["router", "emulator"]);
 
 const isCatchAll = (operation: CallableOperation): boolean => Array.isArray(operation.method);
 
-/** The kind of body that a success of that status is read as. */
-export const bodyKindOf = (operation: CallableOperation, status: number): Body["kind"] | undefined =>
-  declaredBody(operation, status)?.kind;
+/** How the body of a success with that status is read. */
+export const getBodyKind = (operation: CallableOperation, status: number): DeclaredBody["kind"] | undefined =>
+  findDeclaredBody(operation, status)?.kind;
 
 /** How the body of a success is read; undefined for other statuses. */
-function declaredBody({ responses }: CallableOperation, status: number): Body | undefined {
+function findDeclaredBody({ responses }: CallableOperation, status: number): DeclaredBody | undefined {
   const exact = responses[status];
   if (exact || status >= 400) return exact;
   const all = Object.values(responses);
-  // A cluster may answer any success of its own where its response passes unchecked.
+  // A forwarded response may have any success status of its cluster.
   const passing = all.find(({ kind }) => kind === "passthrough");
   if (passing) return passing;
   if (status < 300) return Object.entries(responses).find(([declared]) => Number(declared) < 300)?.[1] ?? all[0];
   return all.find(({ kind }) => kind === "redirect");
 }
 
-const successesOf = ({ responses }: CallableOperation): string[] =>
+const listSuccessStatuses = ({ responses }: CallableOperation): string[] =>
   Object.keys(responses).filter((status) => status < "400");
 
-type Body = CallableOperation["responses"][number];
-type Result = Pick<ApiResponse, "value" | "drift" | "shapeProblem">;
+type DeclaredBody = CallableOperation["responses"][number];
+type ParseResult = Pick<ApiResponse, "value" | "drift" | "shapeProblem">;
 
 async function read(
-  declared: Body,
+  declared: DeclaredBody,
   response: HttpResponse,
   { onMissed, exactNumbers }: ResponseReadOptions,
-): Promise<Result> {
-  const exact = (text: string, value: unknown) => (exactNumbers ? restoreExactNumbers(text, value) : value);
-  const parsedText = (text: string) => {
+): Promise<ParseResult> {
+  const restoreNumbers = (text: string, value: unknown) => (exactNumbers ? restoreExactNumbers(text, value) : value);
+  const parseAsText = (text: string) => {
     const value = parseBody(text);
-    return value === text ? text : exact(text, value);
+    return value === text ? text : restoreNumbers(text, value);
   };
-  const plain = (value: unknown): Result => ({ value, drift: [], shapeProblem: undefined });
+  const createResult = (value: unknown): ParseResult => ({ value, drift: [], shapeProblem: undefined });
   switch (declared.kind) {
     case "json": {
       const text = await readBodyText(response.body);
-      if (text.trim() === "") return otherThan("JSON", undefined, "an empty body");
-      const value = jsonOf(response, text);
-      if (value === undefined) return otherThan("JSON", text, "text");
-      const printed = exact(text, value);
-      return declared.schema ? { value: printed, ...compareBody(declared.schema, value) } : plain(printed);
+      if (text.trim() === "") return createUnexpectedResult("JSON", undefined, "an empty body");
+      const value = parseResponseJson(response, text);
+      if (value === undefined) return createUnexpectedResult("JSON", text, "text");
+      const printed = restoreNumbers(text, value);
+      return declared.schema ? { value: printed, ...compareBody(declared.schema, value) } : createResult(printed);
     }
     case "empty": {
       const text = await readBodyText(response.body);
-      if (text.trim() === "") return plain(undefined);
-      // A page is what proxies and sign-ins answer instead of the service.
+      if (text.trim() === "") return createResult(undefined);
+      // Proxies and sign-ins respond with a page instead of the service.
       if (isMarkup(text)) throw createUnexpectedError("nothing", response, "HTML");
-      return { ...plain(parsedText(text)), drift: ["a body instead of none"] };
+      return { ...createResult(parseAsText(text)), drift: ["a body instead of none"] };
     }
     case "html":
-      return plain(await readBodyText(response.body));
+      return createResult(await readBodyText(response.body));
     case "bytes": {
-      // A page instead of a document; uploaded octets may be anything.
-      if (declared.mediaType === "application/octet-stream") return plain(response.body);
+      // A page instead of a document. Uploaded bytes may be anything.
+      if (declared.mediaType === "application/octet-stream") return createResult(response.body);
       if (isPage(response)) throw createUnexpectedError(`a document (${declared.mediaType})`, response);
-      const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(mediaTypeOf);
-      const type = mediaTypeOf(response.headers["content-type"] ?? "");
+      const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(parseMediaType);
+      const type = parseMediaType(response.headers["content-type"] ?? "");
       const isOther = type !== "" && !declaredTypes.includes(type);
-      return { ...plain(response.body), drift: isOther ? [`${type} instead of ${declaredTypes.join(" or ")}`] : [] };
+      return {
+        ...createResult(response.body),
+        drift: isOther ? [`${type} instead of ${declaredTypes.join(" or ")}`] : [],
+      };
     }
     case "redirect": {
       const text = await readBodyText(response.body);
-      return plain(response.headers.location ?? (text === "" ? undefined : parsedText(text)));
+      return createResult(response.headers.location ?? (text === "" ? undefined : parseAsText(text)));
     }
     case "events": {
       if (isPage(response)) throw createUnexpectedError("a stream of events", response);
-      if (mediaTypeOf(response.headers["content-type"] ?? "") === "text/event-stream")
-        return plain(parseServerSentEvents(response.body, onMissed));
+      if (parseMediaType(response.headers["content-type"] ?? "") === "text/event-stream")
+        return createResult(parseServerSentEvents(response.body, onMissed));
       const text = await readBodyText(response.body);
       const events = text === "" ? [] : [parseBody(text)];
-      return { ...plain(Readable.from(events)), drift: ["a single response instead of a stream of events"] };
+      return { ...createResult(Readable.from(events)), drift: ["a single response instead of a stream of events"] };
     }
     case "passthrough": {
       const text = await readBodyText(response.body);
-      return plain(response.headers.location ?? (text === "" ? undefined : parsedText(text)));
+      return createResult(response.headers.location ?? (text === "" ? undefined : parseAsText(text)));
     }
   }
 }
 
-const otherThan = (wanted: string, value: unknown, what: string): Result => ({
+const createUnexpectedResult = (wanted: string, value: unknown, what: string): ParseResult => ({
   value,
   drift: [`${what} instead of ${wanted}`],
   shapeProblem: `${what} instead of ${wanted}`,
@@ -202,7 +203,7 @@ const otherThan = (wanted: string, value: unknown, what: string): Result => ({
 
 const isPage = ({ headers }: HttpResponse): boolean => /\bhtml\b/.test(headers["content-type"] ?? "");
 const isMarkup = (text: string): boolean => /^\s*</.test(text);
-const mediaTypeOf = (contentType: string): string => contentType.split(";", 1)[0]!.trim().toLowerCase();
+const parseMediaType = (contentType: string): string => contentType.split(";", 1)[0]!.trim().toLowerCase();
 
 function createUnexpectedError(what: string, response: HttpResponse, received?: string): InvalidResponseError {
   const got = received ?? (isPage(response) ? "HTML" : "something else");
@@ -212,16 +213,17 @@ function createUnexpectedError(what: string, response: HttpResponse, received?: 
   );
 }
 
-/** Unknown keys and other differences; the value is handed over all the same (DECISIONS.md, E10). */
+/** Unknown keys and other differences. The value is returned nevertheless (DECISIONS.md, E10). */
 function compareBody(schema: z.ZodType, value: unknown): Pick<ApiResponse, "drift" | "shapeProblem"> {
-  const issues = issuesIn(schema, value);
+  const issues = findIssues(schema, value);
   const drift = issues.flatMap((issue) => {
-    const at = (key?: string) => [...issue.path.map(String), ...(key === undefined ? [] : [key])].join(".") || "body";
+    const formatIssuePath = (key?: string) =>
+      [...issue.path.map(String), ...(key === undefined ? [] : [key])].join(".") || "body";
     return issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => `${at(key)}: not declared`)
-      : [`${at()}: ${issue.message}`];
+      ? issue.keys.map((key) => `${formatIssuePath(key)}: not declared`)
+      : [`${formatIssuePath()}: ${issue.message}`];
   });
-  return { drift, shapeProblem: firstShapeProblem(issues, value) };
+  return { drift, shapeProblem: getFirstShapeProblem(issues, value) };
 }
 
 export async function readBodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
@@ -238,8 +240,8 @@ function parseBody(text: string): unknown {
   }
 }
 
-/** The document; undefined for plain text. What was cut short, and a page, is neither. */
-function jsonOf(response: HttpResponse, text: string): unknown {
+/** Undefined for plain text. Truncated JSON and pages are invalid. */
+function parseResponseJson(response: HttpResponse, text: string): unknown {
   try {
     return parseJson(text);
   } catch (cause) {

@@ -9,13 +9,13 @@ import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
 export interface SendOptions {
-  /** For a response that is held in memory, as a whole, from the last byte of the request; else for its beginning. */
+  /** For a response that is held in memory: from the last byte of the request to the end. Otherwise to its start. */
   readonly timeoutMs: number;
-  /** For a stream: how long it may be silent; 0: forever. Omitted: a minimum speed applies. */
+  /** For a stream: how long it may be silent; 0: forever. By default a minimum speed applies. */
   readonly silenceMs?: number | undefined;
-  /** How a response of that status is read; omitted: whole. */
-  readonly reading?: ((status: number) => ReadMode) | undefined;
-  /** Whether sending it again would change nothing more. */
+  /** Chooses how to read a response with this status; default: in memory. */
+  readonly chooseReadMode?: ((status: number) => ReadMode) | undefined;
+  /** Whether sending it again has no further effect. */
   readonly repeatable?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -26,15 +26,15 @@ export interface Transport {
 }
 
 export interface TransportOptions {
-  /** Omitted: requests go straight to their address. */
+  /** Default: direct connections. */
   readonly proxyFor?: ProxyResolver | undefined;
   /** Connections per origin. */
   readonly connections?: number | undefined;
   /** For a connection, and for the tunnel of a proxy. At most ten seconds. */
   readonly connectTimeoutMs?: number | undefined;
-  /** The largest answer that is read. Default: see src/client/limits.ts. */
+  /** The largest response that is read. Default: see src/client/limits.ts. */
   readonly maxAnswerBytes?: number | undefined;
-  /** Measures the limits of time. */
+  /** Measures the time limits. */
   readonly wall?: WallClock | undefined;
 }
 
@@ -48,25 +48,26 @@ interface Route {
 
 const maxConnectMs = 10_000;
 
-/** HTTP through undici: one pool per origin, redirects not followed, every failure a NetworkError. */
+/** HTTP through undici: one pool per origin, no redirects, and every failure is a NetworkError. */
 export function createTransport(options: TransportOptions = {}): Transport {
   const { proxyFor, connections = 16, maxAnswerBytes, wall = systemWallClock } = options;
   const connectTimeoutMs = Math.min(maxConnectMs, options.connectTimeoutMs ?? maxConnectMs);
-  const straight = new Agent({
+  const directAgent = new Agent({
     connections,
     connect: createContinueSkippingConnector(buildConnector({ timeout: connectTimeoutMs })),
   });
   const tunnels = new Map<string, Promise<Dispatcher>>();
 
-  async function routeOf(url: URL, proxy: ForwardProxy | undefined): Promise<Route> {
+  async function resolveRoute(url: URL, proxy: ForwardProxy | undefined): Promise<Route> {
     const { origin, host, pathname, search } = url;
     const path = pathname + search;
-    if (!proxy) return { dispatcher: straight, origin, path, headers: {} };
-    // A proxy that speaks HTTP is given whole addresses (RFC 9112, 3.2.2): many open tunnels for HTTPS alone.
+    if (!proxy) return { dispatcher: directAgent, origin, path, headers: {} };
+    // An HTTP proxy gets absolute URLs (RFC 9112, 3.2.2). Tunnels, of which many reject other ports, are only used for
+    // HTTPS.
     if (url.protocol === "http:" && proxy.origin.startsWith("http:")) {
       const { authorization } = proxy;
       const headers = { host, ...(authorization === undefined ? {} : { "proxy-authorization": authorization }) };
-      return { dispatcher: straight, origin: proxy.origin, path: origin + path, headers };
+      return { dispatcher: directAgent, origin: proxy.origin, path: origin + path, headers };
     }
     const opened =
       tunnels.get(proxy.origin) ??
@@ -76,14 +77,14 @@ export function createTransport(options: TransportOptions = {}): Transport {
   }
 
   return {
-    async send(request, { timeoutMs, silenceMs, reading = () => "whole", repeatable = false, signal }) {
+    async send(request, { timeoutMs, silenceMs, chooseReadMode = () => "whole", repeatable = false, signal }) {
       const url = new URL(request.url);
       const proxy = proxyFor?.(url);
-      const { dispatcher, origin, path, headers } = await routeOf(url, proxy);
+      const { dispatcher, origin, path, headers } = await resolveRoute(url, proxy);
       signal?.throwIfAborted();
-      const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxAnswerBytes, reading, signal });
+      const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxAnswerBytes, chooseReadMode, signal });
       const body = watchBody(request.body);
-      const failed = (error: unknown) =>
+      const toFailure = (error: unknown) =>
         signal?.aborted
           ? error
           : (body.failure ?? toRequestError({ request, repeatable, proxy, isSent: exchange.isSent }, error));
@@ -99,30 +100,38 @@ export function createTransport(options: TransportOptions = {}): Transport {
         },
         exchange,
       );
-      const begun = await exchange.begun.catch((error: unknown) => {
-        throw failed(error);
+      const response = await exchange.response.catch((error: unknown) => {
+        throw toFailure(error);
       });
-      if (proxy && begun.status === 407) {
+      if (proxy && response.status === 407) {
         exchange.abort();
         throw createProxyError(proxy, 407, url.origin);
       }
-      const answer = await decoded(begun, request.method, resolveMaxBytes(reading(begun.status), maxAnswerBytes));
-      return { ...answer, body: chunks(answer.body, failed) };
+      const answer = await decodeResponseBody(
+        response,
+        request.method,
+        resolveMaxBytes(chooseReadMode(response.status), maxAnswerBytes),
+      );
+      return { ...answer, body: readChunks(answer.body, toFailure) };
     },
     async close() {
       const opened = await Promise.allSettled(tunnels.values());
       const all = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-      await Promise.all([straight, ...all].map((dispatcher) => dispatcher.destroy()));
+      await Promise.all([directAgent, ...all].map((dispatcher) => dispatcher.destroy()));
     },
   };
 }
 
-const decoded = async (answer: IncomingResponse, method: string, maxBytes: number): Promise<IncomingResponse> =>
+const decodeResponseBody = async (
+  answer: IncomingResponse,
+  method: string,
+  maxBytes: number,
+): Promise<IncomingResponse> =>
   answer.headers["content-encoding"] === undefined
     ? answer
-    : (await import("./body.ts")).decodedAnswer(answer, method, maxBytes);
+    : (await import("./body.ts")).decodeResponse(answer, method, maxBytes);
 
-/** The content that is sent; `failure` is what reading it failed with, which is no trouble of the network. */
+/** The content that is sent. `failure` is the error of reading it, which is not a network error. */
 function watchBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {
   if (given === undefined || typeof given === "string" || ArrayBuffer.isView(given))
     return { content: given, failure: undefined };
@@ -138,7 +147,7 @@ function watchBody(given: HttpRequest["body"]): { readonly content: unknown; rea
   return watched;
 }
 
-async function* chunks(body: AsyncIterable<Uint8Array>, failed: (error: unknown) => unknown) {
+async function* readChunks(body: AsyncIterable<Uint8Array>, failed: (error: unknown) => unknown) {
   try {
     yield* body;
   } catch (error) {

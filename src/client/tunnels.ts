@@ -1,10 +1,7 @@
 import { type Dispatcher, Pool, ProxyAgent } from "undici";
 import { type ForwardProxy, TunnelError } from "./proxy.ts";
 
-/**
- * Sends through tunnels that the proxy opens (CONNECT; RFC 9110, 9.3.6). Loaded where a proxy applies, and nowhere
- * else.
- */
+/** Sends requests through tunnels of the proxy (CONNECT; RFC 9110, 9.3.6). Only loaded if there is a proxy. */
 export function createTunnelDispatcher(proxy: ForwardProxy, timeoutMs: number): Dispatcher {
   const tls = { timeout: timeoutMs };
   return new ProxyAgent({
@@ -26,8 +23,8 @@ export function createTunnelDispatcher(proxy: ForwardProxy, timeoutMs: number): 
 }
 
 /**
- * Throws TunnelError, and nothing else: errors of a cut connection are those after which undici tries again, without
- * end where the proxy hangs up each time.
+ * Throws only TunnelError: after the error of a closed connection undici tries again, endlessly if the proxy always
+ * closes it.
  */
 async function awaitConnect(connecting: Promise<Dispatcher.ConnectData>): Promise<Dispatcher.ConnectData> {
   const answer = await connecting.catch((cause: unknown) => {

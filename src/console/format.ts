@@ -1,10 +1,10 @@
-import { isoSeconds } from "../base/clock.ts";
+import { toIsoSeconds } from "../base/clock.ts";
 
-/** `2031-01-02` and `03:04:05`, UTC as the service writes it. */
-export const formatDate = (at: string | number): string => iso(at).slice(0, 10);
-export const formatTime = (at: string | number): string => iso(at).slice(11, 19);
+/** `2031-01-02` and `03:04:05`, UTC as in the service. */
+export const formatDate = (at: string | number): string => toIso(at).slice(0, 10);
+export const formatTime = (at: string | number): string => toIso(at).slice(11, 19);
 
-const iso = (at: string | number): string => (typeof at === "string" ? at : isoSeconds(at));
+const toIso = (at: string | number): string => (typeof at === "string" ? at : toIsoSeconds(at));
 
 const units = [
   ["d", 86_400_000],
@@ -13,7 +13,7 @@ const units = [
   ["s", 1_000],
 ] as const;
 
-/** A length of time in its two largest units: `1 h 20 min`, `4 min 55 s`; less than a second is `0 s`. */
+/** A duration in its two largest units: `1 h 20 min`, `4 min 55 s`; less than a second is `0 s`. */
 export function formatElapsed(ms: number): string {
   const first = units.findIndex(([, size]) => ms >= size);
   if (first < 0) return "0 s";
@@ -27,8 +27,8 @@ export function formatElapsed(ms: number): string {
 export const pluralize = (count: number, one: string, many = `${one}s`): string =>
   `${formatCount(count)} ${count === 1 ? one : many}`;
 
-/** `10 000`, with narrow blanks. */
+/** `10 000`, with narrow spaces. */
 export const formatCount = (count: number): string => count.toLocaleString("en").replaceAll(",", "\u202f");
 
-/** `CONTRACT_SIGNED` as words: `contract signed`. */
+/** `CONTRACT_SIGNED` in words: `contract signed`. */
 export const toWords = (code: string): string => code.toLowerCase().replaceAll("_", " ");

@@ -1,20 +1,17 @@
 import type { Operation, RequestBody } from "../api/operation.ts";
 import { isObject, lookupTable } from "../base/object.ts";
-import { placeholders } from "../base/urls.ts";
+import { findPlaceholders } from "../base/urls.ts";
 import type { CommandExample, FlagSpec } from "./command-spec.ts";
 
-/**
- * One declared example as a person would type it: flags, then `--set` for nested fields, or the body from standard
- * input.
- */
+/** One declared example as a command line: flags, then `--set` for nested fields, or the body from standard input. */
 export function buildCommandExample(
   words: readonly string[],
   operation: Operation,
   flags: readonly FlagSpec[],
   example: Operation["examples"][number],
 ): CommandExample {
-  const positionals = placeholders(operation.path).map((name) => String(example.params?.[name] ?? `<${name}>`));
-  const fromFlags = (place: (target: NonNullable<FlagSpec["target"]>) => boolean) =>
+  const positionals = findPlaceholders(operation.path).map((name) => String(example.params?.[name] ?? `<${name}>`));
+  const collectFlagValues = (place: (target: NonNullable<FlagSpec["target"]>) => boolean) =>
     flags.flatMap(({ flag, type, target, isBase64 }): string[] => {
       if (!target || !place(target)) return [];
       const values = example[target.in] as Record<string, unknown> | undefined;
@@ -22,17 +19,18 @@ export function buildCommandExample(
       if (value === undefined || value === null) return [];
       if (type === "switch") return [`--${flag}`];
       if (type === "boolean") return [value ? `--${flag}` : `--no-${flag}`];
-      if (isBase64) return [`--${flag}`, `@${fileNamedIn(values)}`];
+      if (isBase64) return [`--${flag}`, `@${findFileName(values)}`];
       return [value].flat().flatMap((one) => [`--${flag}`, String(one)]);
     });
   const covered = new Set(flags.flatMap(({ target }) => (target?.in === "body" ? [target.name] : [])));
   const deeper = isObject(example.body) ? Object.entries(example.body).filter(([name]) => !covered.has(name)) : [];
-  const leaves = deeper.flatMap(([name, value]) => leavesOf(value, name));
-  const piped = example.body === undefined ? undefined : pipedFlag(operation.request.body, example.body, leaves.length);
+  const leaves = deeper.flatMap(([name, value]) => listLeaves(value, name));
+  const piped =
+    example.body === undefined ? undefined : findPipedFlag(operation.request.body, example.body, leaves.length);
   const body = piped
     ? [piped, "-"]
     : [
-        ...fromFlags(({ in: place }) => place === "body"),
+        ...collectFlagValues(({ in: place }) => place === "body"),
         ...leaves.flatMap(([path, value]) => ["--set", `${path}=${value}`]),
       ];
   const isByName = "command" in operation.cli && operation.cli.confirm === "name";
@@ -42,17 +40,17 @@ export function buildCommandExample(
     argv: [
       ...words,
       ...positionals,
-      ...fromFlags(({ in: place }) => place !== "body"),
+      ...collectFlagValues(({ in: place }) => place !== "body"),
       ...body,
       ...confirmed,
-      ...keptIn(operation),
+      ...listSavedFields(operation),
     ],
     ...(piped ? { stdin: typeof example.body === "string" ? example.body : JSON.stringify(example.body) } : {}),
   };
 }
 
 /** The file for a response of bytes, which is unreadable on a terminal. */
-function keptIn({ responses }: Operation): string[] {
+function listSavedFields({ responses }: Operation): string[] {
   const names = Object.values(responses).flatMap((answer) =>
     answer.kind === "bytes" ? (fileNames[answer.mediaType] ?? []) : [],
   );
@@ -64,21 +62,21 @@ const fileNames = lookupTable<string>({
   "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "contract.docx",
 });
 
-/** The file that a request names next to its bytes. */
-const fileNamedIn = (values: Readonly<Record<string, unknown>> | undefined): string =>
+/** The file name in a request, next to its bytes. */
+const findFileName = (values: Readonly<Record<string, unknown>> | undefined): string =>
   String(Object.values(values ?? {}).find((value) => /^[\w-]+\.[a-z]+$/.test(String(value))) ?? "FILE");
 
-/** The flag for a whole body: one of raw bytes always, others if it is large. */
-function pipedFlag(declared: RequestBody | undefined, body: unknown, leaves: number): string | undefined {
+/** The flag for a whole body: for raw bytes always, for others if they are large. */
+function findPipedFlag(declared: RequestBody | undefined, body: unknown, leaves: number): string | undefined {
   if (declared?.kind === "raw" || declared?.kind === "stream") return "--file";
   return leaves > maxAssignments || !isObject(body) ? "--data" : undefined;
 }
 
 const maxAssignments = 10;
 
-function leavesOf(value: unknown, path: string): [string, string][] {
+function listLeaves(value: unknown, path: string): [string, string][] {
   if (isObject(value) || Array.isArray(value)) {
-    const inner = Object.entries(value).flatMap(([key, one]) => leavesOf(one, `${path}.${key}`));
+    const inner = Object.entries(value).flatMap(([key, one]) => listLeaves(one, `${path}.${key}`));
     if (inner.length > 0) return inner;
     return [[path, JSON.stringify(value)]];
   }

@@ -1,11 +1,11 @@
 import type { Operation } from "../api/operation.ts";
 import { lookupTable } from "../base/object.ts";
 import type { FlagSpec, Paging, PositionalSpec, ValueType } from "./command-spec.ts";
-import { derivePaging, inputSchema, type ScalarField, scalarFields } from "./fields.ts";
+import { derivePaging, listScalarFields, type ScalarField, toInputSchema } from "./fields.ts";
 
 /**
- * Flags with a meaning of their own: the global ones and those of a kind of request or answer. A field of the same
- * name is reached by a longer flag: `--body-data`, `--query-file`.
+ * Reserved flags: the global ones, and those of a kind of request or response. A field of the same name gets a longer
+ * flag: `--body-data`, `--query-file`.
  */
 const reservedFlags: ReadonlySet<string> = new Set([
   "base-url",
@@ -38,13 +38,13 @@ const reservedFlags: ReadonlySet<string> = new Set([
   "version",
 ]);
 
-/** The flags of the command of an operation: those of its fields, and those that its kinds of body and answer bring. */
+/** The flags of an operation's command: those of its fields, and those for its kinds of body and response. */
 export function deriveFlags(operation: Operation): FlagSpec[] {
   const paged = derivePaging(operation);
   const { query, headers, body } = operation.request;
   const taken = new Set(reservedFlags);
   const place = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
-    const kebab = flagWords[field.name] ?? kebabOf(field.name);
+    const kebab = flagWords[field.name] ?? toKebabCase(field.name);
     const flag = taken.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
     taken.add(flag);
     const { name, type, description, repeatable, required, choices, placeholder, isBase64 } = field;
@@ -64,20 +64,22 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
     };
   };
   return [
-    ...(query ? scalarFields(inputSchema(query)).map((field) => place("query", field)) : []),
-    ...(headers ? scalarFields(inputSchema(headers)).map((field) => place("headers", field)) : []),
-    ...(body && "schema" in body ? scalarFields(inputSchema(body.schema)).map((field) => place("body", field)) : []),
-    ...(body?.kind === "jsonOrForm" ? secretFileFlags(taken) : []),
-    ...wholeBodyFlags(operation),
-    ...(paged ? [allFlag(paged)] : []),
+    ...(query ? listScalarFields(toInputSchema(query)).map((field) => place("query", field)) : []),
+    ...(headers ? listScalarFields(toInputSchema(headers)).map((field) => place("headers", field)) : []),
+    ...(body && "schema" in body
+      ? listScalarFields(toInputSchema(body.schema)).map((field) => place("body", field))
+      : []),
+    ...(body?.kind === "jsonOrForm" ? deriveSecretFileFlags(taken) : []),
+    ...deriveWholeBodyFlags(operation),
+    ...(paged ? [createAllFlag(paged)] : []),
   ];
 }
 
 /** Token grants of OAuth (RFC 6749, 4.1.3 and 6; RFC 8628, 3.4). */
 const oauthSecrets: ReadonlySet<string> = new Set(["client-secret", "refresh-token", "code", "device-code"]);
 
-/** A flag for each of these secrets of a command, for the file that holds it. */
-const secretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
+/** For each of these secrets of a command, a flag for the file that contains it. */
+const deriveSecretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
   [...oauthSecrets]
     .filter((flag) => taken.has(flag))
     .map((flag) => ({
@@ -88,18 +90,18 @@ const secretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
       holds: flag,
     }));
 
-/** Fields that commands call by a word of their own: one thing, one word, whatever the services say. */
+/** Fields that the command line renames, so that one thing has one name in all services. */
 const flagWords = lookupTable<string>({ cluster_id: "cluster" });
 
 /** `filter_priority[$eq]` → `filter-priority-eq` */
-const kebabOf = (name: string): string =>
+const toKebabCase = (name: string): string =>
   name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
 
-/** The flags that a kind of body, answer or method brings. */
-function wholeBodyFlags({ service, request, responses, method, cli }: Operation): FlagSpec[] {
+/** The flags for a kind of body, response or method. */
+function deriveWholeBodyFlags({ service, request, responses, method, cli }: Operation): FlagSpec[] {
   const flags: FlagSpec[] = [];
   if (service.name === "emulator") {
     flags.push({ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" });
@@ -161,8 +163,8 @@ function wholeBodyFlags({ service, request, responses, method, cli }: Operation)
   return flags;
 }
 
-/** `--all`, of a list that answers in parts. */
-const allFlag = ({ by, most }: Paging): FlagSpec => ({
+/** `--all`, for a paged list. */
+const createAllFlag = ({ by, most }: Paging): FlagSpec => ({
   flag: "all",
   type: "switch",
   description: by ? "Show all rows, page by page" : `Show the maximum number of rows (${most})`,
@@ -183,10 +185,10 @@ type OneOf<Spec extends { readonly type: ValueType | "switch" }> = Spec extends 
   ? Choice
   : ValueOf<Spec["type"]>;
 
-/** The part of a flag's declaration that its type follows from. */
+/** The part of a flag's declaration that determines its type. */
 export type TypedFlag = Pick<FlagSpec, "flag" | "type" | "repeatable" | "optionalValue" | "choices">;
 
-/** The values of declared flags, by their names. Any may be missing: a default is for help alone. */
+/** The values of declared flags, by name. Any may be missing, because defaults only appear in help. */
 export type FlagValues<Flags extends readonly TypedFlag[]> = {
   readonly [Spec in Flags[number] as Spec["flag"]]?: Spec extends { readonly repeatable: true }
     ? readonly OneOf<Spec>[]
@@ -195,7 +197,7 @@ export type FlagValues<Flags extends readonly TypedFlag[]> = {
       : OneOf<Spec>;
 };
 
-/** The same of a positional. */
+/** The same for a positional. */
 export type TypedPositional = Pick<PositionalSpec, "name" | "optional" | "variadic" | "choices">;
 
 type WordOf<Spec extends TypedPositional> = Spec extends { readonly variadic: true }
@@ -204,7 +206,7 @@ type WordOf<Spec extends TypedPositional> = Spec extends { readonly variadic: tr
     ? Choice
     : string;
 
-/** The values of declared positionals, by their names. Who does not call one optional gets it, or is not run. */
+/** The values of declared positionals, by name. A command does not run without its required positionals. */
 export type PositionalValues<Positionals extends readonly TypedPositional[]> = {
   readonly [Spec in Positionals[number] as Spec["name"]]:
     | WordOf<Spec>

@@ -1,18 +1,25 @@
 import type { Operation, ResponseBody } from "../api/operation.ts";
 import type { ResourceName } from "../api/resources.ts";
-import { placeholders } from "../base/urls.ts";
+import { findPlaceholders } from "../base/urls.ts";
 import { buildCommandExample } from "./command-examples.ts";
 import { deriveFlags } from "./command-flags.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "./command-spec.ts";
-import { derivePaging, fieldNames, hasMoreRules, inputSchema, outputSchema, scalarFields } from "./fields.ts";
+import {
+  derivePaging,
+  hasMoreRules,
+  listFieldNames,
+  listScalarFields,
+  toInputSchema,
+  toOutputSchema,
+} from "./fields.ts";
 
-/** The commands of all operations as plain data (DECISIONS.md, E9). Total: every kind of input and answer has its place. */
+/** The commands of all operations as plain data (DECISIONS.md, E9). Every kind of input and response is supported. */
 export const deriveCommands = (byResource: ReadonlyMap<ResourceName, readonly Operation[]>): CommandSpec[] =>
   [...byResource].flatMap(([resource, operations]) =>
     operations.map((operation) => deriveCommand(operation, resource)),
   );
 
-/** The command of one operation. A hand-written one that replaces it may build on this. */
+/** The command of one operation. A hand-written command that replaces it may build on this. */
 export function deriveCommand(operation: Operation, resource: ResourceName): CommandSpec {
   const { request, service, method, path } = operation;
   const isByHand = "by" in operation.cli;
@@ -20,12 +27,12 @@ export function deriveCommand(operation: Operation, resource: ResourceName): Com
   const words = cli.command.split(" ");
   const paged = derivePaging(operation);
   const flags = deriveFlags(operation);
-  const success = successOf(operation);
+  const success = findSuccess(operation);
   return {
     words,
     summary: operation.summary,
     ...(operation.description === undefined ? {} : { description: operation.description }),
-    positionals: positionalsOf(operation),
+    positionals: derivePositionals(operation),
     flags,
     examples: operation.examples.map((example) => buildCommandExample(words, operation, flags, example)),
     operation: operation.id,
@@ -38,11 +45,13 @@ export function deriveCommand(operation: Operation, resource: ResourceName): Com
     answers: Object.fromEntries(
       Object.entries(operation.responses).map(([status, answer]) => [status, omitSchema(answer)]),
     ),
-    ...(operation.longestMs === undefined ? {} : { longestMs: operation.longestMs }),
+    ...(operation.maxDurationMs === undefined ? {} : { maxDurationMs: operation.maxDurationMs }),
     output: success.kind,
-    needsSchema: needsSchemaOf(operation, flags),
+    needsSchema: deriveNeedsSchema(operation, flags),
     fields:
-      success.kind === "json" || success.kind === "events" ? fieldNames(outputSchema(success.schema), cli.rows) : [],
+      success.kind === "json" || success.kind === "events"
+        ? listFieldNames(toOutputSchema(success.schema), cli.rows)
+        : [],
     ...(cli.columns ? { columns: cli.columns } : {}),
     ...(cli.rows === undefined ? {} : { rows: cli.rows }),
     ...(paged ? { paged } : {}),
@@ -53,9 +62,9 @@ export function deriveCommand(operation: Operation, resource: ResourceName): Com
   };
 }
 
-function positionalsOf(operation: Operation): PositionalSpec[] {
-  const fields = operation.request.params ? scalarFields(inputSchema(operation.request.params)) : [];
-  const path = placeholders(operation.path).map((name): PositionalSpec => {
+function derivePositionals(operation: Operation): PositionalSpec[] {
+  const fields = operation.request.params ? listScalarFields(toInputSchema(operation.request.params)) : [];
+  const path = findPlaceholders(operation.path).map((name): PositionalSpec => {
     const field = fields.find((one) => one.name === name);
     return {
       name,
@@ -73,27 +82,27 @@ function omitSchema(answer: ResponseBody): CommandSpec["answers"][number] {
   return rest;
 }
 
-function needsSchemaOf({ request, path }: Operation, flags: readonly FlagSpec[]): CommandSpec["needsSchema"] {
+function deriveNeedsSchema({ request, path }: Operation, flags: readonly FlagSpec[]): CommandSpec["needsSchema"] {
   const { params, query, headers, body } = request;
   const parts = { params, query, headers };
   if (body && "schema" in body) return "all";
   if (Object.values(parts).some((schema) => schema && hasMoreRules(schema))) return "all";
-  const free = (place: keyof typeof parts): ReadonlySet<string> => {
+  const findFreeName = (place: keyof typeof parts): ReadonlySet<string> => {
     const schema = parts[place];
-    const fields = schema ? scalarFields(inputSchema(schema)) : [];
+    const fields = schema ? listScalarFields(toInputSchema(schema)) : [];
     return new Set(fields.flatMap(({ name, isFree }) => (isFree ? [name] : [])));
   };
   return [
-    ...placeholders(path).filter((name) => !free("params").has(name)),
+    ...findPlaceholders(path).filter((name) => !findFreeName("params").has(name)),
     ...flags.flatMap(({ flag, target }) =>
-      target && target.in !== "body" && !free(target.in).has(target.name) ? [flag] : [],
+      target && target.in !== "body" && !findFreeName(target.in).has(target.name) ? [flag] : [],
     ),
   ];
 }
 
 const showability = ["events", "json", "bytes", "html", "redirect", "passthrough", "empty"] as const;
 
-function successOf({ responses }: Operation): ResponseBody {
+function findSuccess({ responses }: Operation): ResponseBody {
   const successes = Object.entries(responses)
     .filter(([status]) => Number(status) < 400)
     .map(([, response]) => response);

@@ -1,28 +1,28 @@
 import { type ControlRole, controlRoles, isAllowed } from "../api/control-roles.ts";
-import { type Operation, roleOf } from "../api/operation.ts";
+import { getRequiredRole, type Operation } from "../api/operation.ts";
 import { operationsByResource, registry } from "../api/registry.ts";
 import type { ResourceName } from "../api/resources.ts";
 import { deriveCommands } from "./commands.ts";
 
-/** The console's data of an operation, to call it and to write it as a command. */
+/** The console's data about an operation, for the call and for its command. */
 export interface ConsoleOperation {
   readonly method: string;
   readonly path: string;
   /** `emulator clock advance` */
   readonly command: string;
   readonly positionals: readonly string[];
-  /** The flag of each field, by its place: `body.until_idle` is `until-idle`. */
+  /** The flag of each field, by its path: `body.until_idle` is `until-idle`. */
   readonly flags: Readonly<Record<string, string>>;
-  /** The roles whose tokens may call it, the least first; omitted where anyone may. */
+  /** The roles whose tokens may call it, lowest first; missing if anyone may. */
   readonly allowed?: readonly ControlRole[];
-  /** The command asks before it does it, unless `--yes` is given. */
+  /** The command asks for confirmation, unless `--yes` is given. */
   readonly confirmed?: true;
 }
 
-/** The operations of these ids, as plain data: the page contains no schemas. Throws if one does not exist. */
-export function consoleOperations(ids: readonly string[]): Record<string, ConsoleOperation> {
+/** The operations with these ids, as plain data, because the page contains no schemas. Throws if one does not exist. */
+export function deriveConsoleOperations(ids: readonly string[]): Record<string, ConsoleOperation> {
   const operations: readonly Operation[] = registry;
-  const needed = new Map(operations.map((each) => [each.id, roleOf(each)]));
+  const needed = new Map(operations.map((each) => [each.id, getRequiredRole(each)]));
   const specs = new Map(
     deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>).map((spec) => [
       spec.operation,

@@ -3,7 +3,7 @@ import { isObject } from "../base/object.ts";
 /** Observations from recordings of the services. */
 export interface ObservedClaim {
   readonly count: number;
-  /** When it was seen last. */
+  /** When it was last observed. */
   readonly at: string;
   /** Ids of the differences from the declarations. */
   readonly differs: readonly string[];
@@ -12,7 +12,7 @@ export interface ObservedClaim {
 /** By claim: `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
 export type ObservedClaims = Readonly<Record<string, ObservedClaim>>;
 
-/** A failure as all operations that return it were observed. */
+/** The observation of a failure, over all operations that return it. */
 export function findObservedFailure(claims: ObservedClaims, code: string): ObservedClaim | undefined {
   const found = Object.entries(claims).flatMap(([claim, seen]) => (claim.endsWith(` ${code}`) ? [seen] : []));
   if (found.length === 0) return undefined;
@@ -26,7 +26,10 @@ export function findObservedFailure(claims: ObservedClaims, code: string): Obser
   };
 }
 
-/** An OpenAPI document with what was observed of each operation, failure and webhook: `x-basis: observed`, how often, and when last. */
+/**
+ * An OpenAPI document with the observations of each operation, failure and webhook: `x-basis: observed`, how often, and
+ * when last.
+ */
 export function markObserved<T extends object>(document: T, claims: ObservedClaims): T {
   const mark = (claim: string): Readonly<Record<string, unknown>> => {
     if (!Object.hasOwn(claims, claim)) return {};

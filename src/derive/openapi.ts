@@ -2,17 +2,17 @@ import type * as z from "zod";
 import type { Activity } from "../api/activities.ts";
 import type { Operation } from "../api/operation.ts";
 import type { Service } from "../api/services.ts";
-import { webhookItems } from "./openapi/bodies.ts";
+import { buildWebhookItems } from "./openapi/bodies.ts";
 import {
-  operationObject,
+  buildOperationObject,
+  getTag,
   securityRequirements,
   securitySchemes,
   sharedParameters,
-  tagOf,
 } from "./openapi/operations.ts";
-import { failureShapes, type Json, type SchemaNames, schemaWriter } from "./openapi/schemas.ts";
+import { createSchemaWriter, failureShapes, type Json, type SchemaNames } from "./openapi/schemas.ts";
 
-/** The services that have a document; the signed storage has none (DECISIONS.md, E9). */
+/** The services with a document. The signed storage has none (DECISIONS.md, E9). */
 export const documentedServices = ["router", "contracts", "emulator"] as const;
 export type DocumentedService = (typeof documentedServices)[number];
 
@@ -31,8 +31,8 @@ export interface Server {
 }
 
 /**
- * The OpenAPI 3.1 document of one service. Takes the module `src/api/registry.ts` as it is. Without `servers` it names
- * the address that an emulator has by default.
+ * The OpenAPI 3.1 document of one service. `source` is the module `src/api/registry.ts`. Without `servers`, the default
+ * address of an emulator is listed.
  */
 export function buildOpenApi(
   name: DocumentedService,
@@ -43,28 +43,28 @@ export function buildOpenApi(
   const [first] = operations;
   if (!first) throw new Error(`The registry has no operation of ${name}`);
 
-  const writer = schemaWriter(schemaNames);
+  const writer = createSchemaWriter(schemaNames);
   const paths: Record<string, Record<string, Json>> = Object.create(null);
   for (const operation of operations) {
     for (const method of [operation.method].flat()) {
-      const item = { [method.toLowerCase()]: operationObject(operation, method, writer) };
+      const item = { [method.toLowerCase()]: buildOperationObject(operation, method, writer) };
       paths[operation.path] = { ...paths[operation.path], ...item };
     }
   }
-  const webhooks = name === "contracts" && webhookPayloads ? webhookItems(webhookPayloads, writer) : undefined;
+  const webhooks = name === "contracts" && webhookPayloads ? buildWebhookItems(webhookPayloads, writer) : undefined;
   const schemes = new Set<string>(operations.flatMap(({ auth }) => securityRequirements[auth].flat()));
   const used = JSON.stringify({ paths, webhooks });
   const failureForms = Object.values(failureShapes).filter(({ name }) => used.includes(`/schemas/${name}"`));
   return {
     openapi: "3.1.0",
-    info: infoOf(first.service),
+    info: buildInfo(first.service),
     servers,
-    tags: [...new Set(operations.map(tagOf))].map((tag) => ({ name: tag })),
+    tags: [...new Set(operations.map(getTag))].map((tag) => ({ name: tag })),
     paths,
     ...(webhooks ? { webhooks } : {}),
     components: {
       schemas: Object.assign(
-        writer.components(),
+        writer.getComponents(),
         ...failureForms.map(({ name, schema, parts }) => ({ [name]: schema, ...parts })),
       ),
       parameters: pick(sharedParameters, (name) => used.includes(`/parameters/${name}"`)),
@@ -73,21 +73,21 @@ export function buildOpenApi(
   };
 }
 
-/** Components that nothing refers to would only puzzle a reader. */
+/** Unreferenced components would only confuse readers. */
 const pick = (parts: Json, isWanted: (name: string) => boolean): Json =>
   Object.fromEntries(Object.entries(parts).filter(([name]) => isWanted(name)));
 
-const byDefault = (port: number): Server => ({
+const createDefaultServer = (port: number): Server => ({
   url: `http://127.0.0.1:${port}`,
   description: "An emulator started with its defaults",
 });
 const defaultServers: Readonly<Record<DocumentedService, Server>> = {
-  router: byDefault(4010),
-  contracts: byDefault(4011),
-  emulator: byDefault(4010),
+  router: createDefaultServer(4010),
+  contracts: createDefaultServer(4011),
+  emulator: createDefaultServer(4010),
 };
 
-const infoOf = ({ title, version }: Service): Json => ({
+const buildInfo = ({ title, version }: Service): Json => ({
   title,
   version,
   description:

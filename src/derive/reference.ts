@@ -11,7 +11,7 @@ import {
 import { unemulatedFeatures, unemulatedRoutes } from "../api/contracts/unemulated-routes.ts";
 import type { Failure } from "../api/failure.ts";
 import { failures } from "../api/failures.ts";
-import { type Operation, roleOf } from "../api/operation.ts";
+import { getRequiredRole, type Operation } from "../api/operation.ts";
 import { lookupTable } from "../base/object.ts";
 import { pluralize } from "../base/text.ts";
 import type { CommandDeclaration, FlagSpec, PositionalSpec } from "./command-spec.ts";
@@ -29,33 +29,33 @@ export interface ReferenceParts {
 /** The reference page: every operation, command, flag, failure, activity and exit code, as Markdown. */
 export function renderReference({ registry, commands, globalFlags, exitCodes, observed = {} }: ReferenceParts): string {
   const byWords = new Map(commands.map((command) => [command.words.join(" "), command]));
-  const commandFor = ({ cli }: Operation) => byWords.get("by" in cli ? cli.by : cli.command);
-  const standing = new Set(registry.map(commandFor));
+  const findCommand = ({ cli }: Operation) => byWords.get("by" in cli ? cli.by : cli.command);
+  const standing = new Set(registry.map(findCommand));
 
   const severalCalls = commands.filter((command) => !standing.has(command));
-  return `${blocks(
+  return `${joinBlocks(
     "# Reference",
     "Generated from the declarations in `src/api` by `src/derive/reference.ts`. “Known from” is the source of a fact: the specification, public material of the service, or an assumption.",
     ...[...new Set(registry.map(({ service }) => service))].flatMap((service) => [
       `## ${service.title}`,
-      service.failures.length > 0 ? `Any operation may also respond with ${codes(service.failures)}.` : "",
+      service.failures.length > 0 ? `Any operation may also respond with ${formatCodes(service.failures)}.` : "",
       ...registry
         .filter((operation) => operation.service === service)
-        .map((operation) => operationSection(operation, commandFor(operation), observed[operation.id])),
+        .map((operation) => renderOperationSection(operation, findCommand(operation), observed[operation.id])),
     ]),
     globalFlags.length > 0 ? "## Flags of every command" : "",
-    flagTable(globalFlags),
+    renderFlagTable(globalFlags),
     severalCalls.length > 0 ? "## Commands of several requests" : "",
     ...severalCalls.flatMap((command) => [
       `### ${command.words.join(" ")}`,
       ...describeCommand(command),
-      code(usage(command)),
-      flagTable(command.flags),
+      formatCode(formatUsage(command)),
+      renderFlagTable(command.flags),
     ]),
     renderUnemulatedSection(),
-    lifecycleSection(),
-    activitySection(registry),
-    failureSection(observed),
+    renderLifecycleSection(),
+    renderActivitySection(registry),
+    renderFailureSection(observed),
     exitCodes.length > 0 ? "## Exit codes" : "",
     renderMarkdownTable(
       ["Code", "Meaning"],
@@ -65,31 +65,31 @@ export function renderReference({ registry, commands, globalFlags, exitCodes, ob
 }
 
 /** Every declared failure once, by code. */
-const failureSection = (observed: ObservedClaims): string =>
-  blocks(
+const renderFailureSection = (observed: ObservedClaims): string =>
+  joinBlocks(
     "## Failures",
     renderMarkdownTable(
       ["Code", "Status", "Form", "When", "Known from"],
       Object.entries(failures as Readonly<Record<string, Failure<unknown>>>)
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([name, { status, shape, when, basis }]) => [
-          code(name),
+          formatCode(name),
           String(status),
           shape,
           when,
-          basisWords(basis, findObservedFailure(observed, name)),
+          describeBasis(basis, findObservedFailure(observed, name)),
         ]),
     ),
   );
 
-/** The public routes that are known by name alone, with the missing facts of each. */
+/** Public routes of which only the name is known, with the missing facts. */
 const renderUnemulatedSection = (): string =>
-  blocks(
+  joinBlocks(
     "## Public routes that are not emulated",
     "The service has these routes, but their description is not public. The emulator responds 501 and names the missing facts, unless the seed scripts a response (`apps.answers`).",
     renderMarkdownTable(
       ["Route", "About", "Missing facts"],
-      unemulatedRoutes.map(({ path, about, missing }) => [code(path), about, missing]),
+      unemulatedRoutes.map(({ path, about, missing }) => [formatCode(path), about, missing]),
     ),
     "The paths of these routes are not public. Requests for them get 404, like any unknown path:",
     renderMarkdownTable(
@@ -99,8 +99,8 @@ const renderUnemulatedSection = (): string =>
   );
 
 /** Every activity with the operations that cause it. */
-const activitySection = (registry: readonly Operation[]): string =>
-  blocks(
+const renderActivitySection = (registry: readonly Operation[]): string =>
+  joinBlocks(
     "## Activities",
     "Send a test webhook for any of them with `svc webhooks trigger`.",
     ...Object.entries(activityGroups).flatMap(([group, activities]) => [
@@ -108,19 +108,19 @@ const activitySection = (registry: readonly Operation[]): string =>
       renderMarkdownTable(
         ["Activity", "Caused by"],
         activities.map((activity) => [
-          code(activity),
-          codes(registry.filter(({ emits }) => emits?.includes(activity)).map(({ id }) => id)),
+          formatCode(activity),
+          formatCodes(registry.filter(({ emits }) => emits?.includes(activity)).map(({ id }) => id)),
         ]),
       ),
     ]),
   );
 
 /** The states of a contract as a diagram, and every move as a row. */
-const lifecycleSection = (): string =>
-  blocks(
+const renderLifecycleSection = (): string =>
+  joinBlocks(
     "## Lifecycle of a contract",
     "Other transitions are rejected.",
-    ["```mermaid", "stateDiagram-v2", ...arrows(), "```"],
+    ["```mermaid", "stateDiagram-v2", ...renderArrows(), "```"],
     renderMarkdownTable(
       ["Trigger", "From", "When", "Needs", "To", "Emits", "One virtual minute later"],
       moves.map((move) => [
@@ -131,8 +131,8 @@ const lifecycleSection = (): string =>
           ? (move.requires ?? []).map((need) => `${need} (else ${requirements[need]})`).join(", ")
           : "",
         "refusedAs" in move ? `rejected: ${move.refusedAs}` : (ends[move.to] ?? move.to),
-        "emits" in move ? codes(move.emits) : "",
-        "sends" in move && move.sends ? codes(emailDeliveryActivities[move.sends]) : "",
+        "emits" in move ? formatCodes(move.emits) : "",
+        "sends" in move && move.sends ? formatCodes(emailDeliveryActivities[move.sends]) : "",
       ]),
     ),
   );
@@ -141,20 +141,20 @@ const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
 
 const ends = lookupTable<string>({ "=": "(stays)", held: "(the status before the hold)" });
 
-function arrows(): string[] {
+function renderArrows(): string[] {
   const lines = moves.flatMap((move) => {
     if ("refusedAs" in move || move.to === "=") return [];
-    // A hold can lead back to many states; the diagram shows only the way out.
-    const to = move.to === "held" ? "REDLINING" : node(move.to);
-    return move.from.map((from) => `    ${node(from)} --> ${to}: ${move.trigger}`);
+    // A hold can return to many states. The diagram only shows the way out.
+    const to = move.to === "held" ? "REDLINING" : renderNode(move.to);
+    return move.from.map((from) => `    ${renderNode(from)} --> ${to}: ${move.trigger}`);
   });
   return [...new Set(lines)];
 }
 
-const node = (state: string): string => (state === "(new)" || state === "(deleted)" ? "[*]" : state);
+const renderNode = (state: string): string => (state === "(new)" || state === "(deleted)" ? "[*]" : state);
 
 /** One operation with its command; `command` is undefined while the hand-written one is missing. */
-function operationSection(
+function renderOperationSection(
   operation: Operation,
   command: CommandDeclaration | undefined,
   seen: ObservedClaim | undefined,
@@ -173,53 +173,53 @@ function operationSection(
     basis,
   } = operation;
   const facts: [string, string][] = [
-    ["Route", code(`${[method].flat().join("|")} ${path}`)],
+    ["Route", formatCode(`${[method].flat().join("|")} ${path}`)],
     ["Credentials", auth],
-    ["Role", roleOf(operation) ?? ""],
+    ["Role", getRequiredRole(operation) ?? ""],
     [
       "Answers",
       Object.entries(responses)
         .map(([status, { kind }]) => `${status} (${kind})`)
         .join(", "),
     ],
-    ["Failures", codes(failures)],
-    ["Failures of its cluster", codes(clusterFailures)],
-    ["Emits", codes(emits ?? [])],
-    ["Known from", basisWords(basis, seen)],
+    ["Failures", formatCodes(failures)],
+    ["Failures of its cluster", formatCodes(clusterFailures)],
+    ["Emits", formatCodes(emits ?? [])],
+    ["Known from", describeBasis(basis, seen)],
   ];
-  return blocks(
+  return joinBlocks(
     `### ${id}`,
     `${summary}.${description === undefined ? "" : ` ${description}`}`,
     facts.filter(([, text]) => text !== "").map(([name, text]) => `- ${name}: ${text}`),
-    command ? `${code(usage(command))}` : "",
+    command ? `${formatCode(formatUsage(command))}` : "",
     ...(command ? describeCommand(command, [`${summary}.`, description ?? ""]) : []),
-    command ? flagTable(command.flags) : [],
+    command ? renderFlagTable(command.flags) : [],
   );
 }
 
 /** `svc contracts status COMPOSITE_ID [flags]`. */
-const usage = ({ words, positionals, flags }: CommandDeclaration): string =>
-  ["svc", ...words, ...positionals.map(placeholder), ...(flags.length > 0 ? ["[flags]"] : [])].join(" ");
+const formatUsage = ({ words, positionals, flags }: CommandDeclaration): string =>
+  ["svc", ...words, ...positionals.map(formatPlaceholder), ...(flags.length > 0 ? ["[flags]"] : [])].join(" ");
 
-/** Help text above its flags; if an operation has the command, only the part that the operation lacks. */
-const describeCommand = ({ summary, description }: CommandDeclaration, said: readonly string[] = []): string[] =>
-  [`${summary}.`, ...(description?.split(/\n{2,}/) ?? [])].filter((part) => !said.includes(part));
+/** Help text above the flags. For the command of an operation, only what the operation does not say. */
+const describeCommand = ({ summary, description }: CommandDeclaration, details: readonly string[] = []): string[] =>
+  [`${summary}.`, ...(description?.split(/\n{2,}/) ?? [])].filter((part) => !details.includes(part));
 
-function placeholder({ name, optional, variadic }: PositionalSpec): string {
+function formatPlaceholder({ name, optional, variadic }: PositionalSpec): string {
   const shown = `${name.toUpperCase()}${variadic ? "…" : ""}`;
   return optional ? `[${shown}]` : shown;
 }
 
-const flagTable = (flags: readonly FlagSpec[]): string[] =>
+const renderFlagTable = (flags: readonly FlagSpec[]): string[] =>
   renderMarkdownTable(
     ["Flag", "Value", "Meaning"],
-    flags.map((flag) => [code(`--${flag.flag}`), valueShown(flag), meaningOf(flag)]),
+    flags.map((flag) => [formatCode(`--${flag.flag}`), formatValue(flag), describeFlag(flag)]),
   );
 
-const valueShown = ({ type, placeholder, choices }: FlagSpec): string =>
-  type === "switch" ? "" : (placeholder ?? choices?.map(code).join(", ") ?? type);
+const formatValue = ({ type, placeholder, choices }: FlagSpec): string =>
+  type === "switch" ? "" : (placeholder ?? choices?.map(formatCode).join(", ") ?? type);
 
-const meaningOf = ({ description, required, repeatable, default: preset }: FlagSpec): string =>
+const describeFlag = ({ description, required, repeatable, default: preset }: FlagSpec): string =>
   [
     description,
     required ? "required" : "",
@@ -229,28 +229,28 @@ const meaningOf = ({ description, required, repeatable, default: preset }: FlagS
     .filter((part) => part !== "")
     .join("; ");
 
-/** `specified`, `public`, or `assumed: <reason>`; for an observation: how often, when last, and the differences. */
-function basisWords(basis: Basis, seen?: ObservedClaim): string {
+/** `specified`, `public`, or `assumed: <reason>`. For an observation: how often, when last, and the differences. */
+function describeBasis(basis: Basis, seen?: ObservedClaim): string {
   if (!seen) return typeof basis === "string" ? basis : `assumed: ${basis.assumed}`;
   const differs = seen.differs.length === 0 ? "" : `; differs: ${seen.differs.join(", ")}`;
   return `observed ${pluralize(seen.count, "time")}, last at ${seen.at}${differs}`;
 }
 
-/** A table; cells are escaped, and an empty table is nothing at all. */
+/** A table with escaped cells, or nothing if it has no rows. */
 function renderMarkdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   if (rows.length === 0) return [];
-  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
-  return [line(head), `|${head.map(() => "---").join("|")}|`, ...rows.map(line)];
+  const renderLine = (cells: readonly string[]) => `| ${cells.map(escapeCell).join(" | ")} |`;
+  return [renderLine(head), `|${head.map(() => "---").join("|")}|`, ...rows.map(renderLine)];
 }
 
-const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+const escapeCell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
-const code = (text: string): string => `\`${text}\``;
+const formatCode = (text: string): string => `\`${text}\``;
 
-const codes = (texts: readonly string[]): string => texts.map(code).join(", ");
+const formatCodes = (texts: readonly string[]): string => texts.map(formatCode).join(", ");
 
-/** Blocks with one empty line between them; empty ones leave no gap. */
-const blocks = (...parts: readonly (string | readonly string[])[]): string =>
+/** Blocks separated by one empty line, without empty blocks. */
+const joinBlocks = (...parts: readonly (string | readonly string[])[]): string =>
   parts
     .map((part) => (typeof part === "string" ? part : part.join("\n")))
     .filter((part) => part !== "")

@@ -8,7 +8,10 @@ type Groups = Readonly<Record<string, readonly CommandSpec[]>>;
 
 let derived: Groups | undefined;
 
-/** The derived commands of the whole registry by group. Development derives them on the fly; the build writes them out. */
+/**
+ * The derived commands of the whole registry, by group. Development derives them at run time; the build writes them to
+ * a file.
+ */
 export const deriveSpecs = (): Groups => {
   derived ??= groupCommands(deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>));
   return derived;

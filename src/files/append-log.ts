@@ -42,7 +42,7 @@ interface Options<Failure extends Error> {
 /**
  * Appends lines to a file and makes them durable: while one `fdatasync` runs, new lines gather for the next (group
  * commit). Once a write or fdatasync fails, all waiting and later lines fail, and are not retried. The file is cut back
- * to its last good length, if possible. Then either `resume` or `goOnIn` makes it write again. `readLog` reads it back.
+ * to its last good length, if possible. Then `resume` makes it write again. `readLog` reads it back.
  * By hand: small databases in one JSON file rewrite all of it at each change.
  */
 export class AppendLog<Failure extends Error> {

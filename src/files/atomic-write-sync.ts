@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
 /**
- * `writeWhole` for a process that is about to end and can wait for nothing: whole or not there, also after a power cut,
+ * `writeFileAtomic` for a process that is about to end and can wait for nothing: whole or not there, also after a power cut,
  * but its name may be lost in one. What it is called until then is known by the process alone, not by chance: loading
  * what makes random bytes would be felt at the start of every command.
  */

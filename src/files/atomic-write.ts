@@ -34,7 +34,7 @@ export const isTemporaryName = (name: string, of: string): boolean => parseTempo
 
 /**
  * Replaces the file of that name, durably: at every moment the old one or the new one exists, complete. A symbolic link
- * is replaced itself; `realTarget` returns the path behind it if links are to stay. By hand: packages for it do not
+ * is replaced itself; `resolveRealPath` returns its target. By hand: packages for it do not
  * flush the folder, and accept only complete contents.
  */
 export async function writeFileAtomic(
@@ -69,7 +69,7 @@ export async function createFileAtomic(
 }
 
 /**
- * The first half of `writeWhole`, for a file whose name is known only after its content: writes it whole under a
+ * The first half of `writeFileAtomic`, for a file whose name is known only after its content: writes it whole under a
  * temporary name next to `path`, which it resolves with.
  */
 export async function writeTempFile(

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { chmod, lstat, open, readFile, rename, rm, stat } from "node:fs/promises";
-import { connect, createServer, type Server } from "node:net";
+import { lstat, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import type { WallClock } from "../base/clock.ts";
 import { createFileAtomic, isTemporaryName, writeFileAtomic } from "./atomic-write.ts";
-import { type Machine, processExists, thisMachine } from "./machine.ts";
+import { listenForProbes, type Machine, probeLiveness, processExists, thisMachine } from "./machine.ts";
 import { makeFolder } from "./make-folder.ts";
 
 /*
@@ -13,7 +12,7 @@ import { makeFolder } from "./make-folder.ts";
  * of the file alone, so that a process that was stopped for a while loses its lock to another.
  */
 
-/** The holder of a lock, as in the lock's file, next to the holder's other data. */
+/** The holder of a lock: all data of the lock's file. */
 export interface LockHolder extends Machine {
   /** New for each lock that is taken. */
   readonly id: string;
@@ -24,21 +23,16 @@ export interface LockHolder extends Machine {
   readonly socket?: string | undefined;
   /** Absolute path of the file, by which a copy of it is recognized. */
   readonly path?: string;
-}
-
-/** A lock's file as it is on the disk. */
-export interface LockFile {
-  readonly holder: LockHolder;
-  /** All data of the file. */
-  readonly content: Readonly<Record<string, unknown>>;
+  readonly [data: string]: unknown;
 }
 
 /** perhaps: its pid is in use, maybe by another process. elsewhere: on another machine, or where its pid means nothing here. */
-type HolderLiveness = "alive" | "gone" | "perhaps" | "elsewhere";
+type Liveness = "alive" | "gone" | "perhaps" | "elsewhere";
 
 /** Why a lock was not had. */
-export interface LockConflict extends LockFile {
-  readonly life: HolderLiveness;
+export interface LockConflict {
+  readonly holder: LockHolder;
+  readonly life: Liveness;
 }
 
 export interface LockOptions {
@@ -55,9 +49,9 @@ export interface LockOptions {
 /** A lock that is held. */
 export interface Lock {
   /** Changes the file's other data. */
-  tell(content: object): Promise<void>;
+  update(content: object): Promise<void>;
   /** Whether it is still held: a file that was removed is put back, unless another process holds it by now. */
-  keep(): Promise<boolean>;
+  ensureHeld(): Promise<boolean>;
   release(): Promise<void>;
 }
 
@@ -78,38 +72,40 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
   if (conflict) return conflict;
   const id = randomBytes(9).toString("base64url");
   const socket = `${basename(file)}.${id}.socket`;
-  const server = await listen(join(dirname(file), socket));
+  const server = await listenForProbes(join(dirname(file), socket));
   const holder = { id, pid: process.pid, since: new Date(options.wall.now()).toISOString(), ...(await thisMachine()) };
   const own: LockHolder = { ...holder, socket: server && socket, path: resolve(file) };
-  const textOf = (content: object = {}) => `${JSON.stringify({ ...content, ...own }, undefined, 2)}\n`;
+  let { content } = options;
+  const text = () => `${JSON.stringify({ ...content, ...own }, undefined, 2)}\n`;
   const letGo = async () => {
     locallyHeld.delete(id);
     if (server) await new Promise((closed) => server.close(closed));
     if (server) await rm(join(dirname(file), socket), { force: true });
   };
   locallyHeld.add(id);
-  const other = await take(file, textOf(options.content), options).catch(async (error) => {
+  try {
+    const other = await take(file, text(), options);
+    if (other) await letGo();
+    if (other) return other;
+  } catch (error) {
     await letGo();
     throw error;
-  });
-  if (other) await letGo();
-  if (other) return other;
-  let told = options.content;
-  const isOurs = async () => (await readLock(file).catch(() => undefined))?.holder.id === id;
+  }
+  const isOurs = async () => (await readLock(file).catch(() => undefined))?.id === id;
   return {
-    async tell(content) {
-      told = content;
-      if (await isOurs()) await writeFileAtomic(file, textOf(content), { durable: false });
+    async update(changed) {
+      content = changed;
+      if (await isOurs()) await writeFileAtomic(file, text(), { durable: false });
     },
-    async keep() {
+    async ensureHeld() {
       // A file that cannot be examined may be ours; one of that name that is not a lock is not.
       const found = await readLock(file).catch((error) => {
         if (error instanceof NotALockFileError) return null;
         throw error;
       });
-      if (found !== undefined) return found?.holder.id === id;
+      if (found !== undefined) return found?.id === id;
       await makeFolder(dirname(file));
-      return createFileAtomic(file, textOf(told), { durable: false });
+      return createFileAtomic(file, text(), { durable: false });
     },
     async release() {
       if (await isOurs()) await rm(file, { force: true });
@@ -126,15 +122,16 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
 async function take(file: string, text: string, options: LockOptions): Promise<LockConflict | undefined> {
   for (;;) {
     if (await createFileAtomic(file, text, { durable: false })) return undefined;
-    const left = await look(file, options);
-    if (!left) continue;
-    if (isLockConflict(left)) return left;
-    const claim = `${file}.${left.holder.id}`;
+    const holder = await readLock(file);
+    if (!holder) continue;
+    const life = await checkLiveness(holder, file, options);
+    if (life !== "gone") return { holder, life };
+    const claim = `${file}.${holder.id}`;
     const heir = await take(claim, text, options);
     if (heir) return heir;
-    if ((await readLock(file))?.holder.id === left.holder.id) {
+    if ((await readLock(file))?.id === holder.id) {
       await rename(claim, file);
-      if (left.holder.socket) await rm(join(dirname(file), left.holder.socket), { force: true });
+      if (holder.socket) await rm(join(dirname(file), holder.socket), { force: true });
       return undefined;
     }
     // Another heir was faster, and has the lock or had it.
@@ -142,31 +139,25 @@ async function take(file: string, text: string, options: LockOptions): Promise<L
   }
 }
 
-export const isLockConflict = (result: Lock | LockConflict | LockFile): result is LockConflict => "life" in result;
+export const isLockConflict = (result: Lock | LockConflict): result is LockConflict => "life" in result;
 
-/** The holder of the lock, if it is alive. */
+/** The holder of the lock, unless it is gone. */
 export async function findLockConflict(file: string, options: LockOptions): Promise<LockConflict | undefined> {
-  const found = await look(file, options);
-  return found && isLockConflict(found) ? found : undefined;
+  const holder = await readLock(file);
+  const life = holder && (await checkLiveness(holder, file, options));
+  return life === undefined || life === "gone" ? undefined : { holder: holder!, life };
 }
 
-/** The lock's file: held, or left behind by a holder that is gone. */
-async function look(file: string, options: LockOptions): Promise<LockConflict | LockFile | undefined> {
-  const found = await readLock(file);
+async function checkLiveness(holder: LockHolder, file: string, { forgotten, wall }: LockOptions): Promise<Liveness> {
   // The holder of a copy would say that it lives, and mean the original.
-  if (!found || (await originalOf(file, found.holder)) !== undefined) return found;
-  const life = await checkLiveness(found.holder, file);
-  const isLeft = life === "gone" || (life === "elsewhere" && (await isForgotten(options)));
-  return isLeft ? found : { ...found, life };
-}
-
-async function isForgotten({ forgotten, wall }: LockOptions): Promise<boolean> {
-  if (!forgotten) return false;
+  if ((await originalOf(file, holder)) !== undefined) return "gone";
+  const life = await checkHolder(holder, file);
+  if (life !== "elsewhere" || !forgotten) return life;
   const seen = await stat(forgotten.life).catch(() => undefined);
-  return seen === undefined || wall.now() - seen.mtimeMs >= forgotten.afterMs;
+  return seen === undefined || wall.now() - seen.mtimeMs >= forgotten.afterMs ? "gone" : life;
 }
 
-async function checkLiveness(holder: LockHolder, file: string): Promise<HolderLiveness> {
+async function checkHolder(holder: LockHolder, file: string): Promise<Liveness> {
   if (locallyHeld.has(holder.id)) return "alive";
   if (holder.pid <= 0) return "gone";
   const here = await thisMachine();
@@ -174,15 +165,15 @@ async function checkLiveness(holder: LockHolder, file: string): Promise<HolderLi
   // A machine that was started again has ended whatever ran on it.
   if (holder.boot !== here.boot) return isHere && holder.boot !== undefined ? "gone" : "elsewhere";
   if (here.boot === undefined && !isHere) return "elsewhere";
-  const answer = holder.socket === undefined ? "unknown" : await probe(join(dirname(file), holder.socket));
+  const answer = holder.socket === undefined ? "unknown" : await probeLiveness(join(dirname(file), holder.socket));
   if (answer !== "unknown") return answer;
   if (holder.pid_namespace !== here.pid_namespace) return "elsewhere";
   // Ours, but not one of our locks: it belonged to an earlier process of that pid.
   return holder.pid === process.pid || !(await processExists(holder.pid)) ? "gone" : "perhaps";
 }
 
-/** The file of a lock; undefined if there is none. Fails with NotALockFileError over a file that svc did not write. */
-export async function readLock(file: string): Promise<LockFile | undefined> {
+/** The holder that a lock's file names; undefined if there is none. Fails with NotALockFileError over a file that svc did not write. */
+export async function readLock(file: string): Promise<LockHolder | undefined> {
   const found = await lstat(file).catch(ifMissing);
   if (!found) return undefined;
   if (found.isSymbolicLink()) throw new NotALockFileError(file, "a symbolic link");
@@ -194,22 +185,21 @@ export async function readLock(file: string): Promise<LockFile | undefined> {
     content = JSON.parse(text);
   } catch {
     // Contents of an unflushed file after a power failure: nothing, zeros, or a part.
-    if (/^[\0\s]*$/.test(text) || text.startsWith("{"))
-      return { holder: { id: "nobody", pid: 0, machine: "" }, content: {} };
+    if (/^[\0\s]*$/.test(text) || text.startsWith("{")) return { id: "nobody", pid: 0, machine: "" };
   }
   const { id, pid, socket } = content ?? {};
   if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id) || !Number.isInteger(pid))
     throw new NotALockFileError(file, "a file with other contents");
   // A name only, so that no path leads out of the folder.
   const isName = typeof socket === "string" && basename(socket) === socket;
-  return { holder: { ...(content as unknown as LockHolder), socket: isName ? socket : undefined }, content: content! };
+  return { ...(content as unknown as LockHolder), socket: isName ? socket : undefined };
 }
 
 /** The holder's file, if this one is a copy of it. A file that was moved, or has several paths, is not a copy. */
 export async function originalOf(file: string, { path, id }: LockHolder): Promise<string | undefined> {
   if (typeof path !== "string" || !isAbsolute(path) || path === resolve(file)) return undefined;
   const original = await readLock(path).catch(() => undefined);
-  if (original?.holder.id !== id) return undefined;
+  if (original?.id !== id) return undefined;
   const [one, other] = await Promise.all([file, path].map((each) => lstat(each).catch(() => undefined)));
   return one && other && (one.ino !== other.ino || one.dev !== other.dev) ? path : undefined;
 }
@@ -217,47 +207,6 @@ export async function originalOf(file: string, { path, id }: LockHolder): Promis
 /** Whether a name next to a lock belongs to it: of a socket, of an heir's claim, of a lock in the making. */
 export const isLockRemnant = (name: string, lock: string): boolean =>
   isTemporaryName(name, lock) || (name.startsWith(`${lock}.`) && /^[\w-]{12}(\.|$)/.test(name.slice(lock.length + 1)));
-
-/** Listens at that path until it is closed or the process ends. Undefined if the system or the disk has no sockets. */
-async function listen(path: string): Promise<Server | undefined> {
-  const server = createServer((socket) => socket.destroy());
-  const listens = await withAddress(path, (address) => {
-    return new Promise<boolean>((settle) => {
-      server.once("error", () => settle(false));
-      server.listen(address, () => settle(true));
-    });
-  });
-  if (!listens) return undefined;
-  // Only its owner may connect, whatever the umask allows others.
-  await chmod(path, 0o600).catch(() => {});
-  return server.on("error", () => {}).unref();
-}
-
-/** Asks the kernel whether the process that opened a socket lives. One that was stopped or is busy lives. */
-async function probe(path: string): Promise<"alive" | "gone" | "unknown"> {
-  // A connection to a regular file is rejected too.
-  if (!(await lstat(path).catch(() => undefined))?.isSocket()) return "unknown";
-  const code = await withAddress(path, (address) => {
-    const socket = connect(address);
-    return new Promise<string | undefined>((settle) => {
-      socket
-        .once("connect", () => settle("connected"))
-        .once("error", (error) => settle((error as NodeJS.ErrnoException).code));
-    }).finally(() => socket.destroy());
-  });
-  if (code === "ECONNREFUSED") return "gone";
-  // EAGAIN: it listens, and many wait before us.
-  return code === "connected" || code === "EAGAIN" ? "alive" : "unknown";
-}
-
-/** Uses the path or, if it is too long for the address of a socket, the way to it through its open folder. */
-async function withAddress<T>(path: string, use: (address: string) => Promise<T>): Promise<T | undefined> {
-  if (process.platform === "win32") return undefined;
-  // The limit of macOS, which allows the fewest bytes: 104 with the zero at the end.
-  if (Buffer.byteLength(path) < 104) return use(path);
-  const folder = process.platform === "linux" ? await open(dirname(path)).catch(() => undefined) : undefined;
-  return folder && use(`/proc/self/fd/${folder.fd}/${basename(path)}`).finally(() => folder.close());
-}
 
 function ifMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;

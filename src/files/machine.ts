@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
-import { readFile, readlink } from "node:fs/promises";
+import { chmod, lstat, open, readFile, readlink } from "node:fs/promises";
+import { connect, createServer, type Server } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
+import { basename, dirname } from "node:path";
 
 /** Location of a process, as far as the system shows it. Beyond Linux only the name of the machine is known. */
 export interface Machine {
@@ -67,6 +69,47 @@ function exists(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
+}
+
+/** Listens at that path until it is closed or the process ends. Undefined if the system or the disk has no sockets. */
+export async function listenForProbes(path: string): Promise<Server | undefined> {
+  const server = createServer((socket) => socket.destroy());
+  const listens = await withAddress(path, (address) => {
+    return new Promise<boolean>((settle) => {
+      server.once("error", () => settle(false));
+      server.listen(address, () => settle(true));
+    });
+  });
+  if (!listens) return undefined;
+  // Only its owner may connect, whatever the umask allows others.
+  await chmod(path, 0o600).catch(() => {});
+  return server.on("error", () => {}).unref();
+}
+
+/** Asks the kernel whether the process that opened a socket lives. One that was stopped or is busy lives. */
+export async function probeLiveness(path: string): Promise<"alive" | "gone" | "unknown"> {
+  // A connection to a regular file is rejected too.
+  if (!(await lstat(path).catch(() => undefined))?.isSocket()) return "unknown";
+  const code = await withAddress(path, (address) => {
+    const socket = connect(address);
+    return new Promise<string | undefined>((settle) => {
+      socket
+        .once("connect", () => settle("connected"))
+        .once("error", (error) => settle((error as NodeJS.ErrnoException).code));
+    }).finally(() => socket.destroy());
+  });
+  if (code === "ECONNREFUSED") return "gone";
+  // EAGAIN: it listens, and many wait before us.
+  return code === "connected" || code === "EAGAIN" ? "alive" : "unknown";
+}
+
+/** Uses the path or, if it is too long for the address of a socket, the way to it through its open folder. */
+async function withAddress<T>(path: string, use: (address: string) => Promise<T>): Promise<T | undefined> {
+  if (process.platform === "win32") return undefined;
+  // The limit of macOS, which allows the fewest bytes: 104 with the zero at the end.
+  if (Buffer.byteLength(path) < 104) return use(path);
+  const folder = process.platform === "linux" ? await open(dirname(path)).catch(() => undefined) : undefined;
+  return folder && use(`/proc/self/fd/${folder.fd}/${basename(path)}`).finally(() => folder.close());
 }
 
 const textOf = (path: string): Promise<string | undefined> =>

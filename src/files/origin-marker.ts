@@ -1,6 +1,6 @@
 import { open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { fieldsOf, tryParseJson } from "../base/object.ts";
+import { toFields, tryParseJson } from "../base/object.ts";
 import { makeFolder } from "./make-folder.ts";
 
 /** Next to a state: says that this user made the folder, on this machine. */
@@ -34,7 +34,7 @@ export async function hasOriginMarker(folder: string): Promise<boolean> {
       stat(path, { bigint: true }),
       stat(folder, { bigint: true }),
     ]);
-    const noted = fieldsOf(tryParseJson(text));
+    const noted = toFields(tryParseJson(text));
     const isOurs = process.getuid === undefined || ofFile.uid === BigInt(process.getuid());
     return isOurs && noted.folder === String(ofFolder.ino) && noted.file === String(ofFile.ino);
   } catch {

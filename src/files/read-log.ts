@@ -176,6 +176,6 @@ export async function saveTornTail(disk: Disk, path: string, length: number): Pr
   return `${path} ends with an incomplete write (${pluralize(kept.bytes, "byte")}). It is ignored, and saved in ${kept.path}`;
 }
 
-/** Whether `keepTail` made this name, for a file of that name. */
+/** Whether `saveTornTail` made this name, for a file of that name. */
 export const isSavedTail = (name: string, of: string): boolean =>
   name.startsWith(`${of}.torn`) && /^(-\d+)?$/.test(name.slice(`${of}.torn`.length));

@@ -1,4 +1,4 @@
-import { type Bytes, constantTimeEqual, hash, hmac } from "../base/hmac.ts";
+import { type Bytes, computeHmac, hash, isEqualInConstantTime } from "../base/hmac.ts";
 import { lookupTable } from "../base/object.ts";
 import { isFresh } from "./freshness.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
@@ -6,19 +6,19 @@ import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 export const crmAVersions = ["v1", "v2", "v3"] as const;
 export type CrmAVersion = (typeof crmAVersions)[number];
 
-/** A v3 request older than this is rejected; exactly this old passes (DECISIONS.md, P8). */
+/** A v3 request that is older than this is rejected. Exactly this age is accepted (DECISIONS.md, P8). */
 export const crmAMaxAgeMs = 300_000;
 
-/** Signed parts of the versions. v1 reads the secret and the body alone, v2 all but the timestamp. */
+/** Signed parts of each version. v1 signs only the secret and the body, v2 everything but the timestamp. */
 interface SignedRequest {
   readonly version: CrmAVersion;
   readonly clientSecret: string;
   readonly method: string;
-  /** The full public URL with scheme, host and query in the order of the request, escapes unchanged. */
+  /** The full public URL with scheme, host and the query in its original order, with unchanged escapes. */
   readonly url: string;
   /** The raw body; empty for a GET. */
   readonly body: Bytes;
-  /** Milliseconds since the epoch as a string, verbatim; empty for v1 and v2. */
+  /** Milliseconds since the epoch as received; empty for v1 and v2. */
   readonly timestamp: string;
 }
 
@@ -30,14 +30,14 @@ export function signCrmA({ version, clientSecret, method, url, body, timestamp }
     case "v2":
       return hash("sha256", clientSecret, method, url, body).toString("hex");
     case "v3":
-      return hmac("sha256", clientSecret, method, signedForm(url), body, timestamp).toString("base64");
+      return computeHmac("sha256", clientSecret, method, toSignedForm(url), body, timestamp).toString("base64");
   }
 }
 
 /**
- * Verifies the signature headers of a request. Without a version header it is v3 if a timestamp came, else v1
- * (DECISIONS.md, R29). On success the verdict names the version: a v1 signature of a GET is a constant of the app and
- * proves nothing about the request, so the caller may reject it. `nowMs`: the clock for its freshness.
+ * Verifies the signature headers of a request. Without a version header, it is v3 if there is a timestamp, otherwise v1
+ * (DECISIONS.md, R29). A valid verdict names the version: a v1 signature of a GET is a constant of the app and proves
+ * nothing about the request, so the caller may reject it. `nowMs`: the time for the freshness check.
  */
 export function verifyCrmA(
   request: Omit<SignedRequest, "version" | "timestamp"> & {
@@ -55,14 +55,14 @@ export function verifyCrmA(
   if (version === "v3" && !(/^\d+$/.test(timestamp) && isFresh(Number(timestamp), request.nowMs, crmAMaxAgeMs))) {
     return createInvalidVerdict("stale");
   }
-  return constantTimeEqual(signature, signCrmA({ ...request, version, timestamp }))
+  return isEqualInConstantTime(signature, signCrmA({ ...request, version, timestamp }))
     ? { ...validVerdict, version }
     : createInvalidVerdict("mismatch");
 }
 
 export type CrmARejection = "missing" | "unknown-version" | "stale" | "mismatch";
 
-/** The escapes that v3 decodes before signing; `%20`, `%26`, `%2B` and `%3D` are not among them. */
+/** The escapes that v3 decodes before signing. `%20`, `%26`, `%2B` and `%3D` stay escaped. */
 const decodedByV3 = lookupTable<string>({
   "%3A": ":",
   "%2F": "/",
@@ -78,5 +78,5 @@ const decodedByV3 = lookupTable<string>({
   "%3B": ";",
 });
 
-const signedForm = (url: string): string =>
+const toSignedForm = (url: string): string =>
   url.split("#", 1)[0]!.replace(/%[0-9a-f]{2}/gi, (written) => decodedByV3[written.toUpperCase()] ?? written);

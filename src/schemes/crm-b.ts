@@ -1,4 +1,4 @@
-import { constantTimeEqual, decodeAnyBase64, hmac } from "../base/hmac.ts";
+import { computeHmac, decodeAnyBase64, isEqualInConstantTime } from "../base/hmac.ts";
 import { isObject, tryParseJson } from "../base/object.ts";
 import { createInvalidVerdict } from "./verdict.ts";
 
@@ -6,16 +6,16 @@ export type CrmBVerdict =
   | { readonly ok: true; readonly envelope: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly reason: "malformed" | "mismatch" | "unknown-algorithm" };
 
-/** A signed request: base64 HMAC-SHA256 over the base64 text of the JSON, a period, that text (DECISIONS.md, P9). */
+/** A signed request: base64 HMAC-SHA256 of the base64 JSON, a period, and the base64 JSON (DECISIONS.md, P9). */
 export function signCrmB(consumerSecret: string, envelope: string): string {
   const text = Buffer.from(envelope).toString("base64");
-  return `${hmac("sha256", consumerSecret, text).toString("base64")}.${text}`;
+  return `${computeHmac("sha256", consumerSecret, text).toString("base64")}.${text}`;
 }
 
 /**
- * Verifies a signed request and opens its envelope, in this order: nothing of the JSON is believed before the
- * signature holds. Both parts may use the URL-safe alphabet, as the vendor's own decoder allows. `issuedAt` is not
- * checked: it is documented as internal and often null.
+ * Verifies a signed request, then opens its envelope: the JSON is not trusted before the signature is valid. Both parts
+ * may use the URL-safe alphabet, as the vendor's decoder allows. `issuedAt` is not checked, because it is documented as
+ * internal and often null.
  */
 export function openCrmB(consumerSecret: string, signedRequest: string): CrmBVerdict {
   const period = signedRequest.indexOf(".");
@@ -23,11 +23,12 @@ export function openCrmB(consumerSecret: string, signedRequest: string): CrmBVer
   const given = period > 0 ? decodeAnyBase64(signedRequest.slice(0, period)) : undefined;
   if (!given) return createInvalidVerdict("malformed");
 
-  if (!constantTimeEqual(given, hmac("sha256", consumerSecret, text))) return createInvalidVerdict("mismatch");
+  if (!isEqualInConstantTime(given, computeHmac("sha256", consumerSecret, text)))
+    return createInvalidVerdict("mismatch");
 
   const envelope = parseObject(decodeAnyBase64(text)?.toString("utf8"));
   if (!envelope) return createInvalidVerdict("malformed");
-  // Only the one algorithm that was checked; an envelope without the member means it too.
+  // Only the algorithm that was checked is accepted. An envelope without the field implies it.
   const { algorithm = "HMACSHA256" } = envelope;
   if (String(algorithm).toUpperCase() !== "HMACSHA256") return createInvalidVerdict("unknown-algorithm");
   return { ok: true, envelope };

@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
 
-/** An address as it is compared: the same one, however it is written (DECISIONS.md, R11). */
-export const addressKey = (address: string): string => normalized(address.trim()).toLowerCase();
+/** A normalized address for comparison, whatever its spelling (DECISIONS.md, R11). */
+export const toAddressKey = (address: string): string => normalizeText(address.trim()).toLowerCase();
 
-/** Normalizing costs more than checking that most addresses are normalized. */
-const normalized = (text: string): string => (/[^ -~]/.test(text) ? text.normalize("NFC") : text);
+/** Normalizing is slower than checking, and most addresses are normalized already. */
+const normalizeText = (text: string): string => (/[^ -~]/.test(text) ? text.normalize("NFC") : text);
 
 /** The key of an address in the routing data: lower-case hex SHA-256 of its normalized form (DECISIONS.md, R11). */
-export const emailHash = (address: string): string => hash("sha256", addressKey(address), "hex");
+export const hashEmail = (address: string): string => hash("sha256", toAddressKey(address), "hex");
 
-/** Whether a string is such a hash already, in either case. */
+/** Whether a string is already such a hash, in either case. */
 export const isEmailHash = (text: string): boolean => text.length === 64 && /^[0-9a-fA-F]+$/.test(text);

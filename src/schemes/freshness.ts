@@ -1,2 +1,2 @@
-/** Whether a signed request is young enough. Times to come are accepted, as the verifiers of the connected apps do. */
+/** Whether a signed request is recent enough. Future times are accepted, as in the verifiers of the connected apps. */
 export const isFresh = (signedAt: number, now: number, maxAge: number): boolean => now - signedAt <= maxAge;

@@ -7,8 +7,8 @@ export interface BasicCredentials {
 }
 
 /**
- * The credentials in an `authorization` header, or undefined if the routing service says `Not authenticated`: another
- * scheme, not base64, not ASCII, or no colon (DECISIONS.md, P15). The scheme's case does not matter.
+ * The credentials in an `authorization` header, or undefined if the routing service responds `Not authenticated`:
+ * another scheme, not base64, not ASCII, or no colon (DECISIONS.md, P15). The scheme is case-insensitive.
  */
 export function parseBasic(header: string | undefined): BasicCredentials | undefined {
   const [, encoded = ""] = /^basic\s+(\S+)\s*$/i.exec(header ?? "") ?? [];
@@ -20,9 +20,9 @@ export function parseBasic(header: string | undefined): BasicCredentials | undef
 }
 
 /** The `authorization` header for a pair. */
-export const basicHeader = ({ user, password }: BasicCredentials): string =>
+export const formatBasicHeader = ({ user, password }: BasicCredentials): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
-/** The bearer token in an `authorization` header, or undefined if there is none. The scheme's case does not matter. */
-export const bearerToken = (header: string | undefined): string | undefined =>
+/** The bearer token in an `authorization` header, or undefined if there is none. The scheme is case-insensitive. */
+export const parseBearerToken = (header: string | undefined): string | undefined =>
   /^bearer\s+(\S+)\s*$/i.exec(header ?? "")?.[1];

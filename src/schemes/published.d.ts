@@ -1,5 +1,5 @@
-// The types of svc-toolkit/webhooks. The code imports them from here, and the package publishes this file as it is; functions
-// are compared with what src/schemes/index.ts exports. What payloads hold is written out by `npm run build`
+// The types of svc-toolkit/webhooks. The code imports them from here, and the package publishes this file unchanged.
+// Functions are compared with the exports of src/schemes/index.ts. `npm run build` writes out the types of payloads
 // (src/derive/operation-types.ts).
 import type { WebhookPayloads } from "./payloads.d.ts";
 
@@ -7,22 +7,22 @@ import type { WebhookPayloads } from "./payloads.d.ts";
 export type Activity = keyof WebhookPayloads;
 
 /**
- * The body of a delivery, parsed: `const payload: WebhookPayload = JSON.parse(body)`. Its `activity` says which it is;
- * that of one is `WebhookPayload<"CONTRACT_SIGNED">`. More may be in it than is declared.
+ * The parsed body of a delivery: `const payload: WebhookPayload = JSON.parse(body)`. `activity` discriminates the
+ * union; one member is `WebhookPayload<"CONTRACT_SIGNED">`. There may be undeclared fields.
  */
 export type WebhookPayload<Of extends Activity = Activity> = WebhookPayloads[Of];
 
-/** It holds, or the one reason why not. */
+/** Valid, or the reason why not. */
 export type Verdict<Reason extends string> = { readonly ok: true } | { readonly ok: false; readonly reason: Reason };
 
-/** Headers as the usual servers give them: an object of any case, or a Headers. */
+/** Headers in the forms of common servers: an object with names in any case, or a Headers. */
 export type HeadersInput =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | { get(name: string): string | null };
 
 /**
- * Verifies a received delivery, from its raw bytes. `hmacKey` is the base64 text from the service. Throws a TypeError
- * if one of the three is missing, if the key is not base64, or if the body was parsed already.
+ * Verifies a received delivery by its raw bytes. `hmacKey` is the base64 string from the service. Throws a TypeError if
+ * an argument is missing, if the key is not base64, or if the body was parsed already.
  */
 export function verifyDelivery(delivery: {
   readonly body: string | ArrayBufferView | ArrayBufferLike;
@@ -34,7 +34,7 @@ export function verifyDelivery(delivery: {
 export const contentHashHeader: string;
 /** The signature of a body: 128 lower-case hexadecimal digits of HMAC-SHA512. */
 export function contentHash(hmacKeyBase64: string, body: string | Uint8Array): string;
-/** The same over a body that is not held in memory. */
+/** The same for a body that is not held in memory. */
 export function contentHashOfStream(
   hmacKeyBase64: string,
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -69,20 +69,20 @@ export function verifyStandardWebhook(
   },
 ): Verdict<"missing" | "stale" | "mismatch">;
 
-/** The reason why a signature does not fit: deviations from the scheme. Without deviations it fits. */
+/** The reason why a signature does not match: deviations from the scheme. Without deviations it matches. */
 export interface Diagnosis {
-  /** False when nothing tried leads to it. */
+  /** False if no combination leads to it. */
   readonly explained: boolean;
   readonly deviations: readonly {
     readonly about: "key" | "body" | "algorithm" | "encoding";
     readonly code: string;
     readonly text: string;
   }[];
-  /** How many combinations were tried. */
+  /** Number of combinations that were tried. */
   readonly tried: number;
 }
 
-/** Looks for the usual mistakes, alone and together. */
+/** Looks for the usual mistakes, alone and combined. */
 export function diagnose(given: {
   readonly key: string;
   readonly body: Uint8Array;

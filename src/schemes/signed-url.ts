@@ -1,16 +1,16 @@
-import { isoSeconds } from "../base/clock.ts";
-import { type Bytes, constantTimeEqual, hmac } from "../base/hmac.ts";
+import { toIsoSeconds } from "../base/clock.ts";
+import { type Bytes, computeHmac, isEqualInConstantTime } from "../base/hmac.ts";
 
-/** Signed parts of a URL. `url` is absolute; escapes in its path count as the characters they encode. */
-interface Grant {
+/** Signed parts of a URL. `url` is absolute. Escapes in its path count as the characters that they encode. */
+interface UrlGrant {
   readonly key: Bytes;
   readonly method: "GET" | "PUT";
   readonly url: string;
-  /** Exactly this media type must be sent; undefined leaves it open. */
+  /** The required media type; undefined allows any. */
   readonly contentType?: string | undefined;
 }
 
-/** The verdict on a signed URL; with the values for an `expired` response. */
+/** The verdict on a signed URL, with the data of an `expired` response. */
 export type SignedUrlVerdict =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: "mismatch" }
@@ -32,18 +32,18 @@ export interface SignedUrl {
 }
 
 /**
- * A URL that is valid for one method until `expiresSeconds` after the second of `nowMs`, virtual time: it names its
- * expiry in seconds, so it is signed in seconds, too.
+ * A URL that is valid for one method until `expiresSeconds` after `nowMs` (virtual time). Its expiry is in seconds, so
+ * the signing time is rounded down to seconds.
  */
-export function signUrl(grant: Grant & { readonly nowMs: number; readonly expiresSeconds: number }): SignedUrl {
+export function signUrl(grant: UrlGrant & { readonly nowMs: number; readonly expiresSeconds: number }): SignedUrl {
   const { origin, path, query } = split(grant.url);
   const signedAtMs = Math.floor(grant.nowMs / 1_000) * 1_000;
   query.push(
-    [signedUrlParameters.date, basicTime(signedAtMs)],
+    [signedUrlParameters.date, formatBasicTime(signedAtMs)],
     [signedUrlParameters.expires, String(grant.expiresSeconds)],
     [signedUrlParameters.signedHeaders, grant.contentType === undefined ? "host" : "content-type;host"],
   );
-  query.push([signedUrlParameters.signature, signature(grant, query)]);
+  query.push([signedUrlParameters.signature, computeSignature(grant, query)]);
   return {
     url: `${origin}${path}?${new URLSearchParams(query)}`,
     expiresAtMs: signedAtMs + grant.expiresSeconds * 1_000,
@@ -51,41 +51,41 @@ export function signUrl(grant: Grant & { readonly nowMs: number; readonly expire
 }
 
 /**
- * Verifies a URL that `signUrl` made. `url` is the absolute URL of the request, `contentType` its header. A URL is
- * valid until the instant that it names. The signature is checked first, so only a genuine URL is ever called expired.
+ * Verifies a URL from `signUrl`. `url` is the absolute URL of the request, `contentType` its header. A URL is valid
+ * until its expiry time, inclusive of it. The signature is checked first, so only a genuine URL is reported as expired.
  */
-export function verifySignedUrl(request: Grant & { readonly nowMs: number }): SignedUrlVerdict {
+export function verifySignedUrl(request: UrlGrant & { readonly nowMs: number }): SignedUrlVerdict {
   const { query } = split(request.url);
-  const value = (name: string) => query.find(([key]) => key === name)?.[1] ?? "";
+  const getValue = (name: string) => query.find(([key]) => key === name)?.[1] ?? "";
   const signed = query.filter(([name]) => name !== signedUrlParameters.signature);
-  const bindsType = value(signedUrlParameters.signedHeaders) === "content-type;host";
+  const bindsType = getValue(signedUrlParameters.signedHeaders) === "content-type;host";
   if (bindsType && request.contentType === undefined) return mismatch;
 
-  const expected = signature({ ...request, contentType: bindsType ? request.contentType : undefined }, signed);
+  const expected = computeSignature({ ...request, contentType: bindsType ? request.contentType : undefined }, signed);
   if (query.length !== signed.length + 1) return mismatch;
-  if (!constantTimeEqual(value(signedUrlParameters.signature), expected)) return mismatch;
+  if (!isEqualInConstantTime(getValue(signedUrlParameters.signature), expected)) return mismatch;
 
-  const expiresSeconds = Number(value(signedUrlParameters.expires));
-  const expiresAtMs = parseBasicTime(value(signedUrlParameters.date)) + expiresSeconds * 1_000;
+  const expiresSeconds = Number(getValue(signedUrlParameters.expires));
+  const expiresAtMs = parseBasicTime(getValue(signedUrlParameters.date)) + expiresSeconds * 1_000;
   return request.nowMs >= expiresAtMs ? { ok: false, reason: "expired", expiresAtMs, expiresSeconds } : { ok: true };
 }
 
-/** HMAC-SHA256 over method, host, path, the other parameters in the order of their names, and the media type. */
-function signature({ key, method, url, contentType }: Grant, query: readonly Parameter[]): string {
+/** HMAC-SHA256 over method, host, path, the other parameters sorted by name, and the media type. */
+function computeSignature({ key, method, url, contentType }: UrlGrant, query: readonly QueryParameter[]): string {
   const { host, path } = split(url);
   const sorted = new URLSearchParams([...query]);
   sorted.sort();
-  const parts = [method, host, plain(path), sorted, contentType?.trim() ?? ""];
-  return hmac("sha256", key, parts.join("\n")).toString("hex");
+  const parts = [method, host, decodePath(path), sorted, contentType?.trim() ?? ""];
+  return computeHmac("sha256", key, parts.join("\n")).toString("hex");
 }
 
 /**
- * A path as it reads: some clients send a letter that others escape, and both ask for the same (RFC 3986, 6.2.2). A slash
- * that is escaped stays so, for it divides nothing.
+ * The decoded path: clients may or may not escape a character, and both forms are equal (RFC 3986, 6.2.2). An escaped
+ * slash stays escaped, because it is not a separator.
  */
-const plain = (path: string): string => path.replace(/(?:%(?!2f)[0-9a-f]{2})+/gi, decoded);
+const decodePath = (path: string): string => path.replace(/(?:%(?!2f)[0-9a-f]{2})+/gi, tryDecode);
 
-function decoded(escapes: string): string {
+function tryDecode(escapes: string): string {
   try {
     return decodeURIComponent(escapes);
   } catch {
@@ -93,17 +93,17 @@ function decoded(escapes: string): string {
   }
 }
 
-type Parameter = [name: string, value: string];
+type QueryParameter = [name: string, value: string];
 
-/** Cuts by hand, because `new URL` would normalise the path. */
-function split(url: string): { origin: string; host: string; path: string; query: Parameter[] } {
+/** Does not use `new URL`, which would normalize the path. */
+function split(url: string): { origin: string; host: string; path: string; query: QueryParameter[] } {
   const [, origin = "", host = "", path = "", search = ""] =
     /^(https?:\/\/([^/?#]*))([^?#]*)\??([^#]*)/i.exec(url) ?? [];
   return { origin, host: host.toLowerCase(), path, query: [...new URLSearchParams(search)] };
 }
 
 /** `20261121T050000Z` */
-const basicTime = (ms: number): string => isoSeconds(ms).replace(/[-:]/g, "");
+const formatBasicTime = (ms: number): string => toIsoSeconds(ms).replace(/[-:]/g, "");
 
 const parseBasicTime = (text: string): number =>
   Date.parse(text.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)/, "$1-$2-$3:$4:"));

@@ -1,44 +1,44 @@
-import { type Bytes, constantTimeEqual, hmac } from "../base/hmac.ts";
+import { type Bytes, computeHmac, isEqualInConstantTime } from "../base/hmac.ts";
 import { decodeKey } from "./key-text.ts";
 import type { StandardWebhookHeaders } from "./published.d.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 
-/** How far a timestamp may be from now, either way (DECISIONS.md, P20). */
+/** Maximum difference of a timestamp from the current time, in either direction (DECISIONS.md, P20). */
 export const standardWebhookToleranceSeconds = 300;
 
-interface Message {
-  /** Base64 of the key, with or without `whsec_` before it. */
+interface StandardWebhook {
+  /** The key in base64, with or without the prefix `whsec_`. */
   readonly secret: string;
-  /** Stays the same over all attempts. */
+  /** The same for all attempts. */
   readonly id: string;
-  /** Seconds since the epoch, of the attempt. */
+  /** Time of the attempt in seconds since the epoch. */
   readonly timestamp: string;
   readonly body: Bytes;
 }
 
-/** The three headers of Standard Webhooks. Throws a TypeError when the secret is not padded standard base64. */
-export const standardWebhookHeaders = (message: Message): StandardWebhookHeaders => ({
+/** The three headers of Standard Webhooks. Throws a TypeError if the secret is not padded standard base64. */
+export const standardWebhookHeaders = (message: StandardWebhook): StandardWebhookHeaders => ({
   "webhook-id": message.id,
   "webhook-timestamp": message.timestamp,
-  "webhook-signature": signature(message),
+  "webhook-signature": computeSignature(message),
 });
 
-/** Verifies the three headers; one `v1` signature of the list must hold, others (`v1a`) are skipped. */
+/** Verifies the three headers. One `v1` signature of the list must match. Others (`v1a`) are skipped. */
 export function verifyStandardWebhook(
-  received: Partial<StandardWebhookHeaders> & Pick<Message, "secret" | "body"> & { readonly nowMs: number },
+  received: Partial<StandardWebhookHeaders> & Pick<StandardWebhook, "secret" | "body"> & { readonly nowMs: number },
 ): Verdict<"missing" | "stale" | "mismatch"> {
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures } = received;
   if (!id || !timestamp || !signatures) return createInvalidVerdict("missing");
   const ageSeconds = Math.floor(received.nowMs / 1_000) - Number(timestamp);
   if (!/^\d+$/.test(timestamp) || Math.abs(ageSeconds) > standardWebhookToleranceSeconds)
     return createInvalidVerdict("stale");
-  const expected = signature({ ...received, id, timestamp });
-  return signatures.split(" ").some((given) => constantTimeEqual(given, expected))
+  const expected = computeSignature({ ...received, id, timestamp });
+  return signatures.split(" ").some((given) => isEqualInConstantTime(given, expected))
     ? validVerdict
     : createInvalidVerdict("mismatch");
 }
 
-function signature({ secret, id, timestamp, body }: Message): string {
+function computeSignature({ secret, id, timestamp, body }: StandardWebhook): string {
   const key = decodeKey(secret?.replace(/^whsec_/, ""), "The webhook secret");
-  return `v1,${hmac("sha256", key, `${id}.${timestamp}.`, body).toString("base64")}`;
+  return `v1,${computeHmac("sha256", key, `${id}.${timestamp}.`, body).toString("base64")}`;
 }

@@ -1,5 +1,11 @@
 import type { Diagnosis } from "./published.d.ts";
-import { algorithms, bodyVariants, keyVariants, signatureVariants, type Variant } from "./webhook-mistakes.ts";
+import {
+  algorithms,
+  listBodyVariants,
+  listKeyVariants,
+  listSignatureVariants,
+  type Variant,
+} from "./webhook-mistakes.ts";
 
 export type { Diagnosis };
 
@@ -12,17 +18,17 @@ interface SignedDelivery {
 }
 
 /**
- * Looks for the mistake that leads to a signature: every usual mistake with key, body, algorithm and encoding, alone
- * and together, those with the fewest mistakes first. Pure; the body is held in memory.
+ * Looks for the mistake that leads to a signature: every common mistake with key, body, algorithm and encoding, alone
+ * and combined, fewest mistakes first. Pure; the body is held in memory.
  */
 export function diagnose({ key, body, signature }: SignedDelivery): Diagnosis {
-  const digests = signatureVariants(signature);
-  const bodies = bodyVariants(body);
-  const keys = keyVariants(key);
+  const digests = listSignatureVariants(signature);
+  const bodies = listBodyVariants(body);
+  const keys = listKeyVariants(key);
   const combinations = algorithms.flatMap((algorithm) =>
     keys.flatMap((one) => bodies.map((other) => [algorithm, one, other] as const)),
   );
-  const byMistakes = combinations.sort((a, b) => mistakes(a) - mistakes(b));
+  const byMistakes = combinations.sort((a, b) => countMistakes(a) - countMistakes(b));
   let tried = 0;
   for (const [algorithm, oneKey, oneBody] of byMistakes) {
     tried += 1;
@@ -35,5 +41,5 @@ export function diagnose({ key, body, signature }: SignedDelivery): Diagnosis {
   return { explained: false, deviations: [], tried };
 }
 
-const mistakes = (variants: readonly Variant<unknown>[]): number =>
+const countMistakes = (variants: readonly Variant<unknown>[]): number =>
   variants.reduce((sum, { deviations }) => sum + deviations.length, 0);

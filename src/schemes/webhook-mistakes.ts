@@ -1,4 +1,4 @@
-import { type Digest, decodeAnyBase64, decodeBase64, hash, hmac } from "../base/hmac.ts";
+import { computeHmac, type Digest, decodeAnyBase64, decodeBase64, hash } from "../base/hmac.ts";
 import { tryParseJson } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
 import type { Diagnosis } from "./published.d.ts";
@@ -6,20 +6,20 @@ import { unwrapBody, wrapBody } from "./wrapped-body.ts";
 
 export type Deviation = Diagnosis["deviations"][number];
 
-/** One way to treat an input; without deviations it is the right one. */
+/** One way to process an input. Without deviations it is the correct one. */
 export interface Variant<Value> {
   readonly value: Value;
   readonly deviations: readonly Deviation[];
 }
 
-function deviates<Value>(value: Value, about: Deviation["about"], code: string, text: string): Variant<Value> {
+function createDeviation<Value>(value: Value, about: Deviation["about"], code: string, text: string): Variant<Value> {
   return { value, deviations: [{ about, code, text }] };
 }
 
-const asDeclared = <Value>(value: Value): Variant<Value> => ({ value, deviations: [] });
+const createExactVariant = <Value>(value: Value): Variant<Value> => ({ value, deviations: [] });
 
-/** Encodings of the header's bytes; the right one is 128 lower-case hexadecimal digits. */
-export function signatureVariants(text: string): Variant<Buffer>[] {
+/** Decodings of the header. The correct one is 128 lower-case hexadecimal digits. */
+export function listSignatureVariants(text: string): Variant<Buffer>[] {
   const bare = text
     .trim()
     .replace(/^["']|["']$/g, "")
@@ -28,48 +28,53 @@ export function signatureVariants(text: string): Variant<Buffer>[] {
   if (isHex.test(bare)) {
     const value = Buffer.from(bare, "hex");
     const words = "The signature has spaces, quotes or a prefix. The header contains only the digits.";
-    return [bare === text ? asDeclared(value) : deviates(value, "encoding", "signature-dressed", words)];
+    return [bare === text ? createExactVariant(value) : createDeviation(value, "encoding", "signature-dressed", words)];
   }
   if (isHex.test(bare.toLowerCase())) {
     const words = "The signature has upper-case hexadecimal digits. The header has lower-case digits.";
-    return [deviates(Buffer.from(bare, "hex"), "encoding", "upper-case", words)];
+    return [createDeviation(Buffer.from(bare, "hex"), "encoding", "upper-case", words)];
   }
   const bytes = decodeAnyBase64(bare);
   if (!bytes || bytes.length === 0) return [];
   const words = "The signature is in base64. The header has 128 lower-case hexadecimal digits.";
   const inner = bytes.toString("latin1");
   return [
-    deviates(bytes, "encoding", "base64-signature", words),
-    // Some encode the hexadecimal text instead of the bytes.
+    createDeviation(bytes, "encoding", "base64-signature", words),
+    // Some programs encode the hexadecimal string instead of the bytes.
     ...(isHex.test(inner)
-      ? [deviates(Buffer.from(inner, "hex"), "encoding", "base64-of-hex", `${words} It was encoded twice.`)]
+      ? [createDeviation(Buffer.from(inner, "hex"), "encoding", "base64-of-hex", `${words} It was encoded twice.`)]
       : []),
   ];
 }
 
-/** Ways in which the key's text may become the key; the right one is to decode it as base64. */
-export function keyVariants(text: string): Variant<Buffer>[] {
+/** Ways to turn the key's string into the key. The correct one is to decode it as base64. */
+export function listKeyVariants(text: string): Variant<Buffer>[] {
   const bare = text.trim();
   const bytes = decodeBase64(bare);
-  const lenient = decodeAnyBase64(bare);
+  const decoded = decodeAnyBase64(bare);
   const plain = "The key was used without decoding. Decode it as base64 first.";
-  const right: Variant<Buffer>[] = bytes ? [asDeclared(bytes)] : [];
+  const right: Variant<Buffer>[] = bytes ? [createExactVariant(bytes)] : [];
   return [
     ...right,
-    ...(lenient && !bytes
-      ? [deviates(lenient, "key", "key-not-standard-base64", "The key is not padded standard base64.")]
+    ...(decoded && !bytes
+      ? [createDeviation(decoded, "key", "key-not-standard-base64", "The key is not padded standard base64.")]
       : []),
-    deviates(Buffer.from(bare), "key", "key-not-decoded", plain),
-    deviates(Buffer.from(`${bare}\n`), "key", "key-with-newline", `${plain} Its trailing newline was included, too.`),
+    createDeviation(Buffer.from(bare), "key", "key-not-decoded", plain),
+    createDeviation(
+      Buffer.from(`${bare}\n`),
+      "key",
+      "key-with-newline",
+      `${plain} Its trailing newline was included, too.`,
+    ),
     ...(bytes
       ? [
-          deviates(
+          createDeviation(
             Buffer.from(bytes.toString("hex")),
             "key",
             "key-as-hex",
             "The hexadecimal digits of the decoded key were used. Use its bytes.",
           ),
-          deviates(
+          createDeviation(
             Buffer.from(bytes.toString("utf8")),
             "key",
             "key-as-text",
@@ -78,45 +83,64 @@ export function keyVariants(text: string): Variant<Buffer>[] {
         ]
       : []),
     ...(/^(?:[0-9a-f]{2})+$/i.test(bare)
-      ? [deviates(Buffer.from(bare, "hex"), "key", "key-decoded-as-hex", "The key was decoded as hexadecimal digits.")]
+      ? [
+          createDeviation(
+            Buffer.from(bare, "hex"),
+            "key",
+            "key-decoded-as-hex",
+            "The key was decoded as hexadecimal digits.",
+          ),
+        ]
       : []),
-    deviates(Buffer.alloc(0), "key", "key-empty", "The key is empty. Check that its variable is set."),
+    createDeviation(Buffer.alloc(0), "key", "key-empty", "The key is empty. Check that its variable is set."),
   ];
 }
 
-/** Ways in which the raw bytes may have been changed before they were signed or verified. */
-export function bodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
+/** Ways in which the raw bytes may have been changed before signing or verification. */
+export function listBodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
   const text = Buffer.from(body).toString("utf8");
-  const changed = (code: string, value: string, words: string): Variant<Uint8Array>[] =>
-    value === text ? [] : [deviates(Buffer.from(value), "body", code, words)];
+  const createChangedVariants = (code: string, value: string, words: string): Variant<Uint8Array>[] =>
+    value === text ? [] : [createDeviation(Buffer.from(value), "body", code, words)];
   return [
-    asDeclared(body),
-    ...changed("newline-trimmed", trimTrailing(text, "\r\n"), newlineTrimmed),
-    ...changed("newline-added", `${text}\n`, "A trailing newline was signed, but this body has none: it was trimmed."),
-    ...changed("crlf-newline-added", `${text}\r\n`, "A trailing CRLF was signed, but this body has none."),
-    // Before the next one, to which it is a blank.
-    ...changed("byte-order-mark", text.replace(/^\ufeff/, ""), "This body begins with a byte order mark."),
-    ...changed("trimmed", text.trim(), "This body has leading or trailing spaces that were not signed."),
-    ...changed("lf", text.replaceAll("\r\n", "\n"), "This body has CRLF where LF was signed."),
-    ...changed("crlf", text.replace(/\r?\n/g, "\r\n"), "This body has LF where CRLF was signed."),
+    createExactVariant(body),
+    ...createChangedVariants("newline-trimmed", trimTrailing(text, "\r\n"), newlineTrimmed),
+    ...createChangedVariants(
+      "newline-added",
+      `${text}\n`,
+      "A trailing newline was signed, but this body has none: it was trimmed.",
+    ),
+    ...createChangedVariants(
+      "crlf-newline-added",
+      `${text}\r\n`,
+      "A trailing CRLF was signed, but this body has none.",
+    ),
+    // Comes before the next one, which treats it as whitespace.
+    ...createChangedVariants(
+      "byte-order-mark",
+      text.replace(/^\ufeff/, ""),
+      "This body begins with a byte order mark.",
+    ),
+    ...createChangedVariants("trimmed", text.trim(), "This body has leading or trailing spaces that were not signed."),
+    ...createChangedVariants("lf", text.replaceAll("\r\n", "\n"), "This body has CRLF where LF was signed."),
+    ...createChangedVariants("crlf", text.replace(/\r?\n/g, "\r\n"), "This body has LF where CRLF was signed."),
     ...rewriteJson(text).flatMap(({ code, how, text: other }) =>
-      changed(
+      createChangedVariants(
         code,
         other,
         `The JSON was parsed and serialized again (${how}). Sign and verify the raw bytes, before any parsing.`,
       ),
     ),
-    ...changed("empty", "", "An empty body was signed: a parser had already read the body."),
-    ...unwrappedVariants(body),
-    ...wrapBody(body).map((form) => deviates(form.body, "body", form.code, form.text)),
+    ...createChangedVariants("empty", "", "An empty body was signed: a parser had already read the body."),
+    ...listUnwrappedVariants(body),
+    ...wrapBody(body).map((form) => createDeviation(form.body, "body", form.code, form.text)),
   ];
 }
 
-/** This many wrappings are taken off: the base64 of a gzip of a JSON string. */
+/** Maximum number of wrappings to remove: the base64 of a gzip of a JSON string. */
 const maxWrappings = 3;
 
-/** The wrapped body, and the one inside that; also without the newline of a text editor. */
-function unwrappedVariants(body: Uint8Array, before: readonly Deviation[] = []): Variant<Uint8Array>[] {
+/** The wrapped body, and its contents, also without the trailing newline of a text editor. */
+function listUnwrappedVariants(body: Uint8Array, before: readonly Deviation[] = []): Variant<Uint8Array>[] {
   if (before.length === maxWrappings) return [];
   return unwrapBody(body).flatMap(({ code, text, body: inner }) => {
     const deviations = [...before, { about: "body", code, text } as const];
@@ -126,37 +150,42 @@ function unwrappedVariants(body: Uint8Array, before: readonly Deviation[] = []):
     return [
       { value: inner, deviations },
       ...(trimmed === string ? [] : [{ value: Buffer.from(trimmed), deviations: [...deviations, newline] }]),
-      ...unwrappedVariants(inner, deviations),
+      ...listUnwrappedVariants(inner, deviations),
     ];
   });
 }
 
 const newlineTrimmed = "This body ends with a newline that was not signed.";
 
-type Sign = (key: Buffer, body: Uint8Array) => Buffer;
+type SignFunction = (key: Buffer, body: Uint8Array) => Buffer;
 
 const right = "Use HMAC-SHA512.";
-const otherDigest = (digest: Digest, name: string): Variant<Sign> =>
-  deviates(
-    (key, body) => hmac(digest, key, body),
+const createDigestVariant = (digest: Digest, name: string): Variant<SignFunction> =>
+  createDeviation(
+    (key, body) => computeHmac(digest, key, body),
     "algorithm",
     `hmac-${digest}`,
     `The algorithm was HMAC-${name}. ${right}`,
   );
 
-export const algorithms: readonly Variant<Sign>[] = [
-  asDeclared((key, body) => hmac("sha512", key, body)),
-  otherDigest("sha256", "SHA256"),
-  otherDigest("sha384", "SHA384"),
-  otherDigest("sha1", "SHA1"),
-  deviates(
+export const algorithms: readonly Variant<SignFunction>[] = [
+  createExactVariant((key, body) => computeHmac("sha512", key, body)),
+  createDigestVariant("sha256", "SHA256"),
+  createDigestVariant("sha384", "SHA384"),
+  createDigestVariant("sha1", "SHA1"),
+  createDeviation(
     (_, body) => hash("sha512", body),
     "algorithm",
     "plain-sha512",
     `The body was hashed without a key. ${right}`,
   ),
-  deviates((_, body) => hash("sha256", body), "algorithm", "plain-sha256", `SHA256 without a key was used. ${right}`),
-  deviates(
+  createDeviation(
+    (_, body) => hash("sha256", body),
+    "algorithm",
+    "plain-sha256",
+    `SHA256 without a key was used. ${right}`,
+  ),
+  createDeviation(
     (key, body) => hash("sha512", key, body),
     "algorithm",
     "key-before-body",
@@ -164,31 +193,39 @@ export const algorithms: readonly Variant<Sign>[] = [
   ),
 ];
 
-/** A JSON document as something else would write it. */
+/** A JSON document in the style of another serializer. */
 interface RewrittenJson {
   readonly code: string;
-  /** For people: `compact, with sorted keys`. */
+  /** A description: `compact, with sorted keys`. */
   readonly how: string;
   readonly text: string;
 }
 
-/** The same document in the styles of usual JSON writers; none if the text is not JSON. */
+/** The same document in the styles of common serializers; none if it is not JSON. */
 function rewriteJson(text: string): readonly RewrittenJson[] {
   const document = tryParseJson(text);
   if (document === undefined) return [];
   const compact = JSON.stringify(document);
-  const blanks = spaced(document);
+  const blanks = toSpacedJson(document);
   return [
     { code: "json-compact", how: "compact, as JSON.stringify does", text: compact },
-    { code: "json-sorted", how: "compact, with sorted keys", text: JSON.stringify(sorted(document)) },
+    { code: "json-sorted", how: "compact, with sorted keys", text: JSON.stringify(sortKeys(document)) },
     { code: "json-spaced", how: "with spaces after : and ,", text: blanks },
-    { code: "json-spaced-ascii", how: "with spaces and \\u escapes, as Python's json.dumps does", text: ascii(blanks) },
-    { code: "json-spaced-sorted", how: "with spaces and sorted keys", text: ascii(spaced(sorted(document))) },
-    { code: "json-ascii", how: "compact, with \\u escapes", text: ascii(compact) },
+    {
+      code: "json-spaced-ascii",
+      how: "with spaces and \\u escapes, as Python's json.dumps does",
+      text: escapeNonAscii(blanks),
+    },
+    {
+      code: "json-spaced-sorted",
+      how: "with spaces and sorted keys",
+      text: escapeNonAscii(toSpacedJson(sortKeys(document))),
+    },
+    { code: "json-ascii", how: "compact, with \\u escapes", text: escapeNonAscii(compact) },
     {
       code: "json-slashes",
       how: "compact, with \\/ and \\u escapes, as PHP's json_encode does",
-      text: ascii(compact.replaceAll("/", "\\/")),
+      text: escapeNonAscii(compact.replaceAll("/", "\\/")),
     },
     { code: "json-indented", how: "indented by 2", text: JSON.stringify(document, null, 2) },
     { code: "json-indented", how: "indented by 4", text: JSON.stringify(document, null, 4) },
@@ -196,23 +233,23 @@ function rewriteJson(text: string): readonly RewrittenJson[] {
   ];
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, inner]) => [name, sorted(inner)]),
+      .map(([name, inner]) => [name, sortKeys(inner)]),
   );
 }
 
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
+function toSpacedJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(toSpacedJson).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   return `{${Object.entries(value)
-    .map(([name, inner]) => `${JSON.stringify(name)}: ${spaced(inner)}`)
+    .map(([name, inner]) => `${JSON.stringify(name)}: ${toSpacedJson(inner)}`)
     .join(", ")}}`;
 }
 
-const ascii = (text: string): string =>
+const escapeNonAscii = (text: string): string =>
   text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -5,16 +5,16 @@ import { compareContentHash, contentHash, contentHashHeader, contentHashOfStream
 
 /** Signed parts of a webhook. */
 export interface WebhookMessage {
-  /** Base64 of the key of the workspace. */
+  /** Key of the workspace in base64. */
   readonly key: string;
   readonly body: Bytes;
-  /** Id of the delivery; it stays the same over all attempts. */
+  /** Id of the delivery, the same for all attempts. */
   readonly id: number;
   /** Time of the attempt, milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** The received request, with the names of headers in lower case. */
+/** The received request, with lower-case header names. */
 export interface ReceivedWebhook {
   readonly key: string;
   readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -22,14 +22,14 @@ export interface ReceivedWebhook {
   readonly nowMs: number;
 }
 
-/** A way to sign webhooks. What signs, sends, verifies or names one reads this list alone. */
+/** A way to sign webhooks. The deliveries of the emulator and `svc webhooks verify` use this list. */
 export interface WebhookScheme<Name extends string = string> {
   /** Name in options and flags. */
   readonly name: Name;
   readonly headers: readonly string[];
-  /** The headers of a message. Throws a TypeError when the key is not padded standard base64. */
+  /** The headers of a message. Throws a TypeError if the key is not padded standard base64. */
   sign(message: WebhookMessage): Readonly<Record<string, string>>;
-  /** Verifies the received request. Rejects with a TypeError over such a key. */
+  /** Verifies the received request. Rejects with a TypeError for such a key. */
   verify(received: ReceivedWebhook): Promise<Verdict<string>>;
   /** The meaning of each reason of a verdict, in words that follow a colon. */
   readonly explain: Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ const explain = {
   mismatch: "it was signed with another key, or the bytes were changed",
 };
 
-/** The service's own (DECISIONS.md, P19): every webhook is signed by it. */
+/** The service's own scheme (DECISIONS.md, P19), which signs every webhook. */
 const contentHashScheme: WebhookScheme<"content-hash"> = {
   name: "content-hash",
   headers: [contentHashHeader],
@@ -71,7 +71,7 @@ const standardScheme: WebhookScheme<"standard"> = {
   },
 };
 
-/** All of them; the first is the service's own. */
+/** All schemes; the first is the service's own. */
 export const webhookSchemes = [contentHashScheme, standardScheme] as const;
 export type WebhookSchemeName = (typeof webhookSchemes)[number]["name"];
 
@@ -79,7 +79,7 @@ export const webhookSchemeNames = webhookSchemes.map(({ name }) => name);
 
 const [, ...optionalSchemes] = webhookSchemes;
 
-/** Headers that a webhook carries only on request. */
+/** Headers that a webhook has only on request. */
 export const optionalWebhookSchemeNames = optionalSchemes.map(({ name }) => name);
 
 export const findWebhookScheme = (name: WebhookSchemeName): WebhookScheme =>

@@ -5,18 +5,18 @@ import { isObject, tryParseJson } from "../base/object.ts";
 /** A body in another form: its source, or its result. */
 export interface BodyForm {
   readonly code: string;
-  /** For people: how this body relates to what was signed. */
+  /** Describes how this body relates to the signed one. */
   readonly text: string;
   readonly body: Uint8Array;
 }
 
-/** The body inside one that was encoded, compressed or wrapped before it was saved. */
+/** The original of a body that was encoded, compressed or wrapped before it was saved. */
 export function unwrapBody(body: Uint8Array): readonly BodyForm[] {
   const text = Buffer.from(body).toString("utf8");
-  return [...decompressed(body), ...fromUtf16(body), ...fromBase64(text), ...fromJson(tryParseJson(text))];
+  return [...decompressBody(body), ...decodeUtf16(body), ...unwrapBase64(text), ...unwrapJson(tryParseJson(text))];
 }
 
-/** Forms in which a body is sometimes signed instead of the received bytes. */
+/** Forms of a body that are sometimes signed instead of the received bytes. */
 export function wrapBody(body: Uint8Array): readonly BodyForm[] {
   const bytes = Buffer.from(body);
   const utf16 = Buffer.from(bytes.toString("utf8"), "utf16le");
@@ -29,42 +29,42 @@ export function wrapBody(body: Uint8Array): readonly BodyForm[] {
     },
     { code: "signed-as-utf-16", text: words, body: utf16 },
     { code: "signed-as-utf-16", text: words, body: Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]) },
-    { code: "signed-as-utf-16", text: words, body: Buffer.concat([Buffer.from([0xfe, 0xff]), swapped(utf16)]) },
+    { code: "signed-as-utf-16", text: words, body: Buffer.concat([Buffer.from([0xfe, 0xff]), swapBytes(utf16)]) },
   ];
 }
 
 /** Webhooks are not larger. */
 const maxInflatedBytes = 32 * 2 ** 20;
 
-function decompressed(body: Uint8Array): BodyForm[] {
+function decompressBody(body: Uint8Array): BodyForm[] {
   const isCompressed = (body[0] === 0x1f && body[1] === 0x8b) || body[0] === 0x78;
   if (!isCompressed) return [];
   try {
     const text = "This body is compressed (gzip or deflate). The signature is that of the decompressed bytes.";
     return [{ code: "gzip", text, body: unzipSync(body, { maxOutputLength: maxInflatedBytes }) }];
   } catch {
-    // Text that begins with x, or too large.
+    // Either text that starts with x, or too large.
     return [];
   }
 }
 
-function fromUtf16(body: Uint8Array): BodyForm[] {
+function decodeUtf16(body: Uint8Array): BodyForm[] {
   const [first, second, third, fourth] = body;
   const isLittle = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0 && third !== 0 && fourth === 0);
   const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0 && third === 0 && fourth !== 0);
   if (body.length % 2 !== 0 || !(isLittle || isBig)) return [];
-  const bytes = isLittle ? Buffer.from(body) : swapped(body);
+  const bytes = isLittle ? Buffer.from(body) : swapBytes(body);
   const text = "This body is UTF-16, as PowerShell writes files. The signature is that of the UTF-8 bytes.";
   return [{ code: "utf-16", text, body: Buffer.from(bytes.toString("utf16le").replace(/^\ufeff/, "")) }];
 }
 
-const swapped = (bytes: Uint8Array): Buffer => Buffer.from(bytes).swap16();
+const swapBytes = (bytes: Uint8Array): Buffer => Buffer.from(bytes).swap16();
 
-/** A word may be base64 by chance. */
+/** A word may be valid base64 by chance. */
 const minBase64Length = 16;
 
-function fromBase64(text: string): BodyForm[] {
-  // Some programs break its lines.
+function unwrapBase64(text: string): BodyForm[] {
+  // Some programs insert line breaks.
   const bare = text.replace(/\s+/g, "");
   const bytes = bare.length < minBase64Length ? undefined : decodeAnyBase64(bare);
   if (!bytes) return [];
@@ -74,7 +74,7 @@ function fromBase64(text: string): BodyForm[] {
 }
 
 /** A string that holds the body, or an event of a gateway with such a field. */
-function fromJson(document: unknown): BodyForm[] {
+function unwrapJson(document: unknown): BodyForm[] {
   if (typeof document === "string") {
     const text = "This body is a JSON string. The signature is that of its contents.";
     return [{ code: "json-string", text, body: Buffer.from(document) }];

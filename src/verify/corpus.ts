@@ -1,11 +1,17 @@
 import { createHash } from "node:crypto";
 import { appendFile, lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fieldsOf, tryParseJson } from "../base/object.ts";
+import { toFields, tryParseJson } from "../base/object.ts";
 import { createFileAtomic, writeFileAtomic } from "../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../files/disk.ts";
 import { makeFolder } from "../files/make-folder.ts";
-import { ExchangeFormatError, formatExchange, parseExchange, type RecordedExchange } from "./exchange.ts";
+import {
+  ExchangeFormatError,
+  formatExchange,
+  measureExchange,
+  parseExchange,
+  type RecordedExchange,
+} from "./exchange.ts";
 
 /** The folder is no corpus that can be used: a sentence says why. */
 export class CorpusError extends Error {
@@ -33,7 +39,7 @@ const maxFileBytes = 32 * 1024 * 1024;
 const maxFiles = 100_000;
 const fileName = /^\d{5,7}-[\w.-]{1,100}\.http$/;
 
-const digestOf = (text: string | Buffer): string => createHash("sha256").update(text).digest("hex");
+const computeDigest = (text: string | Buffer): string => createHash("sha256").update(text).digest("hex");
 
 interface IndexEntry {
   readonly file: string;
@@ -68,7 +74,7 @@ async function readIndex(
 ): Promise<{ entries: IndexEntry[]; digest: string; isEnded: boolean }> {
   const text = await readPlain(folder, indexName, `${folder} is not a corpus: it has no ${indexName}`);
   const [first = "", ...lines] = text.split("\n");
-  const { format, version } = fieldsOf(tryParseJson(first));
+  const { format, version } = toFields(tryParseJson(first));
   if (format !== header.format) throw new CorpusError(`${folder} is not a corpus: ${indexName} does not begin as one`);
   if (version !== header.version)
     throw new CorpusError(
@@ -80,7 +86,7 @@ async function readIndex(
   let ended: unknown;
   const entries: IndexEntry[] = [];
   for (const [at, line] of lines.entries()) {
-    const { file, sha256, end } = fieldsOf(tryParseJson(line));
+    const { file, sha256, end } = toFields(tryParseJson(line));
     if (end !== undefined) {
       ended = end;
       if (end !== entries.length)
@@ -94,15 +100,19 @@ async function readIndex(
   }
   const files = new Set(entries.map(({ file }) => file));
   if (files.size < entries.length) throw new CorpusError(`${indexName} of ${folder} was edited: it names a file twice`);
-  return { entries, digest: digestOf(text), isEnded: ended !== undefined };
+  return { entries, digest: computeDigest(text), isEnded: ended !== undefined };
 }
 
 async function readExchange(folder: string, file: string, sha256?: string): Promise<CorpusExchange> {
   const text = await readPlain(folder, file, `${folder} is cut: ${file} is missing`);
-  if (sha256 !== undefined && digestOf(text) !== sha256)
+  if (sha256 !== undefined && computeDigest(text) !== sha256)
     throw new CorpusError(`${file} of ${folder} was edited: it differs from the index`);
+  return { ...parseIn(folder, file, () => parseExchange(text)), file };
+}
+
+function parseIn<Result>(folder: string, file: string, parse: () => Result): Result {
   try {
-    return { ...parseExchange(text), file };
+    return parse();
   } catch (cause) {
     if (!(cause instanceof ExchangeFormatError)) throw cause;
     throw new CorpusError(`${file} of ${folder} cannot be read: ${cause.message}`, { cause });
@@ -174,7 +184,7 @@ export class CorpusWriter {
       const file = `${String(this.#count).padStart(5, "0")}-${name}.http`;
       // Another recorder may write into the same corpus: a webhook has other numbers than a request then, or another name.
       if (!(await createFileAtomic(join(this.#folder, file), text, { durable: false }))) continue;
-      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: digestOf(text) }));
+      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: computeDigest(text) }));
       return file;
     }
   }
@@ -185,7 +195,7 @@ export class CorpusWriter {
     for (const file of files) {
       const text = await readFile(join(this.#folder, file), "utf8");
       parseExchange(text);
-      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: digestOf(text) }));
+      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: computeDigest(text) }));
       this.#count += 1;
     }
   }
@@ -198,18 +208,29 @@ export class CorpusWriter {
   }
 }
 
-/** Writes the index again, after files were edited or removed by hand. */
-export async function reindexCorpus(folder: string): Promise<number> {
+/** Writes the lengths of bodies and the index again, after files were edited, added or removed by hand. */
+export async function reindexCorpus(folder: string): Promise<void> {
   await readIndex(folder).catch((error: Error) => {
     if (!/edited|cut/.test(error.message)) throw error;
   });
   const files = (await readdir(folder)).filter((name) => fileName.test(name)).sort();
-  const lines: string[] = [`${JSON.stringify(header)}\n`];
+  const lines: string[] = [];
   for (const file of files) {
     const text = await readPlain(folder, file, `${file} is missing`);
-    await readExchange(folder, file);
-    lines.push(formatEntry({ file, sha256: digestOf(text) }));
+    const measured = isParsable(text) ? text : parseIn(folder, file, () => measureExchange(text));
+    parseIn(folder, file, () => parseExchange(measured));
+    if (measured !== text) await writeFileAtomic(join(folder, file), measured);
+    lines.push(formatEntry({ file, sha256: computeDigest(measured) }));
   }
-  await writeFileAtomic(join(folder, indexName), `${lines.join("")}${JSON.stringify({ end: files.length })}\n`);
-  return files.length;
+  const end = JSON.stringify({ end: files.length });
+  await writeFileAtomic(join(folder, indexName), `${JSON.stringify(header)}\n${lines.join("")}${end}\n`);
+}
+
+function isParsable(text: string): boolean {
+  try {
+    parseExchange(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

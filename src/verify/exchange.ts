@@ -1,3 +1,5 @@
+import { tryParseJson } from "../base/object.ts";
+
 /** One HTTP message: its first line apart, headers in the order and spelling of the wire, and its body. */
 export interface Message {
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -15,7 +17,7 @@ export interface RecordedResponse extends Message {
 }
 
 /** The called server: a service, the storage behind signed URLs, or a receiver of webhooks. */
-export const callees = ["router", "contracts", "storage", "receiver"] as const;
+const callees = ["router", "contracts", "storage", "receiver"] as const;
 export type Callee = (typeof callees)[number];
 
 /** One request with its response, as a corpus stores it. */
@@ -30,11 +32,27 @@ export interface RecordedExchange {
   readonly response: RecordedResponse;
 }
 
-export const exchangeVersion = 1;
+const exchangeVersion = 1;
 
 /** The value of a header, by its name in lower case. */
 export const headerOf = ({ headers }: Pick<Message, "headers">, name: string): string | undefined =>
   headers.find(([one]) => one.toLowerCase() === name)?.[1];
+
+/** The document of a message; undefined if its body is not JSON. */
+export const parseBody = ({ body }: Pick<Message, "body">): unknown => tryParseJson(body.toString("utf8"));
+
+/** Names and values of the list that Node gives. */
+export const pairHeaders = (raw: readonly string[]): [name: string, value: string][] =>
+  raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1]!] as [string, string]] : []));
+
+/** The text of a part of a URL; as it is where it is not encoded correctly. */
+export function decodePart(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 /** The text of an exchange: a header of metadata, the request, and the response. */
 export function formatExchange(exchange: RecordedExchange): string {
@@ -107,8 +125,8 @@ export function parseExchange(text: string): RecordedExchange {
   const durationMs = Number(metadata.get("duration-ms"));
   if (!(at >= 0 && at < endOfTime && durationMs >= 0))
     throw new ExchangeFormatError("its time is missing or malformed");
-  const sent = lengthOf(metadata.get("request-body"));
-  const received = lengthOf(metadata.get("response-body"));
+  const sent = parseBodyLength(metadata.get("request-body"));
+  const received = parseBodyLength(metadata.get("response-body"));
 
   const [, method, target] = /^(?!CONNECT )([A-Z]{1,16}) (\/\S*) HTTP\/1\.1$/.exec(reader.line()) ?? [];
   if (method === undefined || target === undefined) throw new ExchangeFormatError("its request line is malformed");
@@ -120,12 +138,33 @@ export function parseExchange(text: string): RecordedExchange {
   return { callee, operation: metadata.get("operation"), at, durationMs, request, response };
 }
 
+/**
+ * The text of an exchange that was edited by hand, with the lengths that its bodies have now. Throws ExchangeFormatError.
+ */
+export function measureExchange(text: string): string {
+  const metadataEnd = text.indexOf("\n\n");
+  const requestEnd = text.indexOf("\n\n", metadataEnd + 2);
+  if (metadataEnd < 0 || requestEnd < 0) throw new ExchangeFormatError("it ends too early");
+  const rest = text.slice(requestEnd + 2);
+  const [statusLine, other] = [...rest.matchAll(/\n\nHTTP\/1\.1 [1-5]\d\d\n/g)];
+  if (!statusLine) throw new ExchangeFormatError("it has no status line after an empty line");
+  if (other) throw new ExchangeFormatError("the body of its request holds a status line, so its end is not known");
+  const responseEnd = rest.indexOf("\n\n", statusLine.index + statusLine[0].length - 1);
+  if (responseEnd < 0) throw new ExchangeFormatError("it ends too early");
+  const received = rest.slice(responseEnd + 2).replace(/\n$/, "");
+  const measured = text
+    .slice(0, metadataEnd)
+    .replace(/^(request-body: \w+) .*$/m, `$1 ${Buffer.byteLength(rest.slice(0, statusLine.index))}`)
+    .replace(/^(response-body: \w+) .*$/m, `$1 ${Buffer.byteLength(received)}`);
+  return `${measured}${text.slice(metadataEnd, requestEnd + 2)}${rest.slice(0, responseEnd + 2)}${received}\n`;
+}
+
 interface BodyLength {
   readonly encoding: BodyText["encoding"];
   readonly bytes: number;
 }
 
-function lengthOf(text = ""): BodyLength {
+function parseBodyLength(text = ""): BodyLength {
   const [, encoding, bytes] = /^(text|base64) (\d{1,9})$/.exec(text) ?? [];
   if (encoding === undefined) throw new ExchangeFormatError("the length of a body is missing or malformed");
   return { encoding: encoding as BodyText["encoding"], bytes: Number(bytes) };

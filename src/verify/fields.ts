@@ -30,7 +30,7 @@ const personalNames: readonly (readonly [PersonalKind, RegExp])[] = [
 ];
 
 /** `x-accessCode` as `access_code`. */
-const plainName = (name: string): string =>
+const normalizeName = (name: string): string =>
   name
     .trim()
     .replace(/([a-z\d])([A-Z])/g, "$1_$2")
@@ -39,7 +39,7 @@ const plainName = (name: string): string =>
     .replace(/^x_/, "");
 
 /** Whether the name alone says that its value is a secret, whatever that is. */
-export const isOwnSecret = (name: string): boolean => ownSecret.test(plainName(name));
+export const isOwnSecret = (name: string): boolean => ownSecret.test(normalizeName(name));
 
 /** Whether a value under this name names a field, a type or a condition. */
 export const isIdentifier = (name: string, value: string): boolean =>
@@ -48,7 +48,7 @@ export const isIdentifier = (name: string, value: string): boolean =>
 /** Whether a value under this name is a secret. */
 export function isSecretValue(name: string, value: string, place: FieldPlace): boolean {
   if (value === "" || /^(?:true|false|null)$/.test(value)) return false;
-  const plain = plainName(name);
+  const plain = normalizeName(name);
   if (ownSecret.test(plain)) return true;
   if (harmless.test(plain) || !isSecretName(plain)) return false;
   const isDeclared = getVocabulary().values.has(value) || /^[A-Z]{2,3}$/.test(value);
@@ -70,8 +70,8 @@ export function isSentence(name: string, text: string): boolean {
 }
 
 /** What a value under this name says about a person; undefined where it says nothing. */
-export function personalKind(name: string, value: string): PersonalKind | undefined {
-  const plain = plainName(name);
+export function findPersonalKind(name: string, value: string): PersonalKind | undefined {
+  const plain = normalizeName(name);
   const kind = personalNames.find(([, pattern]) => pattern.test(plain))?.[0];
   const digits = value.replace(/\D/g, "").length;
   if (kind === undefined || digits === 0) return undefined;
@@ -105,7 +105,7 @@ export function editFields(
   let out = "";
   let at = 0;
   for (let found = sign.exec(text); found; found = sign.exec(text)) {
-    const name = nameBefore(text.slice(Math.max(at, found.index - 80), found.index));
+    const name = findNameBefore(text.slice(Math.max(at, found.index - 80), found.index));
     if (name === undefined) continue;
     const after = /[^ \t]|$/.exec(text.slice(sign.lastIndex, sign.lastIndex + 8))?.index ?? 0;
     const quote = /^["']/.exec(text.slice(sign.lastIndex + after))?.[0] ?? "";
@@ -127,7 +127,7 @@ export function editFields(
 const longestValue = 4_000;
 
 /** The last two words: `verification code`. */
-function nameBefore(text: string): string | undefined {
+function findNameBefore(text: string): string | undefined {
   const name = text
     .trimEnd()
     .replace(/["']$/, "")

@@ -7,6 +7,7 @@ import {
 } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { AddressInfo } from "node:net";
+import { pairHeaders } from "./exchange.ts";
 import type { RawExchange } from "./recorder.ts";
 
 export interface ProxyOptions {
@@ -68,7 +69,7 @@ function forward(
   const at = now();
   const { method = "GET", url = "/" } = incoming;
   const path = target.pathname.replace(/\/$/, "") + url;
-  const headers = pairsOf(incoming.rawHeaders).map(([name, value]): [string, string] => [
+  const headers = pairHeaders(incoming.rawHeaders).map(([name, value]): [string, string] => [
     name,
     name.toLowerCase() === "host" ? target.host : value,
   ]);
@@ -116,7 +117,7 @@ function forward(
           at,
           durationMs: now() - at,
           request: { method, target: path, headers, body: request },
-          response: { status: answer.statusCode!, headers: pairsOf(answer.rawHeaders), body: reply },
+          response: { status: answer.statusCode!, headers: pairHeaders(answer.rawHeaders), body: reply },
         }),
       );
     });
@@ -130,9 +131,6 @@ function forward(
       .end(`svc verify proxy: ${error.code ?? "the service did not respond"}\n`);
   });
 }
-
-const pairsOf = (raw: readonly string[]): [string, string][] =>
-  raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1]!] as [string, string]] : []));
 
 /** A body that passes by. */
 class CapturedBody {

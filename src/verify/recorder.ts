@@ -1,6 +1,7 @@
+import { findOperationAt, type Operation } from "../api/operation.ts";
+import { registry } from "../api/registry.ts";
 import { CorpusWriter } from "./corpus.ts";
-import type { Callee, RecordedRequest, RecordedResponse } from "./exchange.ts";
-import { clockOf, findOperation } from "./operations.ts";
+import { type Callee, headerOf, type RecordedRequest, type RecordedResponse } from "./exchange.ts";
 import { ExchangeSanitizer } from "./sanitize.ts";
 import { StandIns } from "./stand-ins.ts";
 
@@ -41,7 +42,7 @@ export class Recorder {
       callee: raw.callee ?? found?.callee ?? "contracts",
       operation: raw.operation ?? found?.operation.id,
       // The clock of the service counts: an emulator has its own.
-      at: clockOf(raw.response) ?? raw.at,
+      at: findServiceTime(raw.response) ?? raw.at,
       durationMs: raw.durationMs,
       request: raw.request,
       response: raw.response,
@@ -52,4 +53,32 @@ export class Recorder {
   close(): Promise<void> {
     return this.#writer.close();
   }
+}
+
+const services = ["contracts", "router", "storage"] as const;
+const operations = services.map((callee) => ({
+  callee,
+  declared: (registry as readonly Operation[]).filter(
+    ({ service, id }) => service.name === callee && id !== "catch-all",
+  ),
+}));
+
+/**
+ * The operation that a request means, and who declares it; undefined if nothing is declared for its path. A wrong method
+ * is a request to an operation of that path.
+ */
+function findOperation(method: string, target: string): { operation: Operation; callee: Callee } | undefined {
+  const path = target.split("?")[0]!;
+  for (const one of [method, "GET", "POST", "PUT", "PATCH", "DELETE"])
+    for (const { callee, declared } of operations) {
+      const operation = findOperationAt(declared, one, path);
+      if (operation) return { operation, callee };
+    }
+  return undefined;
+}
+
+/** The time of the service at a response, milliseconds: to the millisecond where it says so, else to the second. */
+function findServiceTime(response: RecordedResponse): number | undefined {
+  const time = Date.parse(headerOf(response, "x-svc-time") ?? headerOf(response, "date") ?? "");
+  return Number.isNaN(time) ? undefined : time;
 }

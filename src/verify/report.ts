@@ -1,5 +1,5 @@
 import type { Basis } from "../api/basis.ts";
-import { allClaims, type Claim } from "./replay/claims.ts";
+import { type Claim, listClaims } from "./replay/claims.ts";
 import type { DifferenceKind, FoundDifference } from "./replay/compare.ts";
 import type { ReplayedExchange } from "./replay/replay.ts";
 
@@ -24,7 +24,7 @@ export interface ReportedDifference extends FoundDifference {
   /** Why it is accepted. */
   readonly accepted: string | null;
   /** All pairs that were found: a rule is derived from them. */
-  readonly pairs: readonly { readonly recorded: unknown; readonly emulated: unknown }[];
+  readonly pairs: readonly { readonly recorded: unknown; readonly replayed: unknown }[];
 }
 
 export interface ClaimReport {
@@ -52,9 +52,9 @@ export interface VerifyReport {
   readonly claims: readonly ClaimReport[];
 }
 
-export const basisName = (basis: Basis): string => (typeof basis === "string" ? basis : "assumed");
+export const describeBasis = (basis: Basis): string => (typeof basis === "string" ? basis : "assumed");
 
-const differenceId = (claim: Claim, status: number, { path, kind }: FoundDifference): string =>
+const createDifferenceId = (claim: Claim, status: number, { path, kind }: FoundDifference): string =>
   [
     claim.name.replaceAll(" ", ":"),
     ...(status === 0 ? [] : [String(status)]),
@@ -105,9 +105,9 @@ function collectDifferences(
   const found = new Map<string, { -readonly [Name in keyof ReportedDifference]: ReportedDifference[Name] }>();
   for (const { claim, status, file, at, differences } of replayed) {
     for (const difference of differences) {
-      const id = differenceId(claim, status, difference);
+      const id = createDifferenceId(claim, status, difference);
       const known = found.get(id);
-      const pair = { recorded: difference.recorded, emulated: difference.emulated };
+      const pair = { recorded: difference.recorded, replayed: difference.replayed };
       if (known) {
         known.count += 1;
         known.at = new Date(at).toISOString();
@@ -120,7 +120,7 @@ function collectDifferences(
         claim: claim.name,
         operation: claim.operation,
         status,
-        basis: basisName(claim.basis),
+        basis: describeBasis(claim.basis),
         decisions: claim.decisions,
         count: 1,
         file: file ?? null,
@@ -137,7 +137,7 @@ function reportClaims(
   replayed: readonly ReplayedExchange[],
   differences: readonly ReportedDifference[],
 ): ClaimReport[] {
-  const declared = allClaims();
+  const declared = listClaims();
   const known = new Set(declared.map(({ name }) => name));
   const others = new Map(replayed.map(({ claim }) => [claim.name, claim]));
   const all = [...declared, ...[...others.values()].filter(({ name }) => !known.has(name))];
@@ -159,7 +159,7 @@ function reportClaims(
     return {
       claim: name,
       verdict,
-      basis: basisName(basis),
+      basis: describeBasis(basis),
       decisions,
       exchanges: own.length,
       at: own.length === 0 ? null : new Date(Math.max(...own.map((one) => one.at))).toISOString(),

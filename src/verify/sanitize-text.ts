@@ -1,8 +1,10 @@
 import { tryParseJson } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
+import { decodePart } from "./exchange.ts";
 import {
   editFields,
   type FieldPlace,
+  findPersonalKind,
   isIdentifier,
   isOwnSecret,
   isoTime,
@@ -10,18 +12,17 @@ import {
   isSecretValue,
   isSentence,
   mediaType,
-  personalKind,
 } from "./fields.ts";
 import { editJson } from "./json-edit.ts";
-import { standInFile } from "./stand-in-files.ts";
-import { isStandInEmail, isStandInPhone, isStandInToken, isStandInWord, type StandIns } from "./stand-ins.ts";
+import { createStandInFile, isStandInEmail, isStandInPhone, isStandInWord, type StandIns } from "./stand-ins.ts";
 import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 
 /** Kind of a string: a value of a field, a name of a person, or the words of an error. */
 export type TextKind = "value" | "name" | "wording";
 
-const emailPattern = /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
-const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+export const emailPattern =
+  /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
+export const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 const uuidPattern = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
 const phonePattern = /(?<![\w.:-])\+?\(?\d[\d ()./-]{6,24}\d(?![\w:-])/g;
 const urlPattern = /\bhttps?:\/\/[^\s"'<>]+/g;
@@ -74,7 +75,7 @@ export class TextSanitizer {
 
   #hidden(name: string, value: string, place: FieldPlace): string | undefined {
     if (isSecretValue(name, value, place)) return this.secret(value);
-    const kind = personalKind(name, value);
+    const kind = findPersonalKind(name, value);
     if (kind === "phone") return isStandInPhone(value) ? value : this.#standIns.phone(value.replace(/\D/g, ""));
     if (kind === "date") return this.#standIns.date(value);
     return kind && this.#standIns.number(value, kind === "coordinate");
@@ -82,7 +83,7 @@ export class TextSanitizer {
 
   /** A secret whose place says that it is one; a structure within it stays readable. */
   secret(value: string): string {
-    if (isStandInToken(value) && value.length >= 12) return value;
+    if (this.#standIns.isOwn(value)) return value;
     if (value.startsWith("eyJ") && value.split(".").length === 3) return this.#jwt(value);
     if (/^https?:\/\//.test(value)) return this.url(value);
     return this.#standIns.token(value);
@@ -112,13 +113,14 @@ export class TextSanitizer {
     // Replaced parts are set aside first, so that they are not replaced twice.
     const aside = (text: string): string => `\ue000${found.push(text) - 1}\ue001`;
     const s = this.#standIns;
+    // URLs first: their parts are texts, in which nothing may be set aside yet.
+    const withoutUrls = value.replace(/[\ue000\ue001]/g, "").replace(urlPattern, (url) => aside(this.url(url)));
     const marked = [...s.secrets].reduce(
       (text, [secret, made]) =>
         secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, aside(made)) : text,
-      value.replace(/[\ue000\ue001]/g, ""),
+      withoutUrls,
     );
-    const withoutUrls = marked.replace(urlPattern, (url) => aside(this.url(url)));
-    const plain = editFields(withoutUrls, (name, inner, place) => {
+    const plain = editFields(marked, (name, inner, place) => {
       if (/^\ue000\d+\ue001$/.test(inner) || (place === "error" && kind === "wording" && isSentence(name, inner)))
         return undefined;
       const hidden = this.#hidden(name, inner, place);
@@ -127,7 +129,7 @@ export class TextSanitizer {
       .replace(jwtPattern, (jwt) => aside(this.#jwt(jwt)))
       .replace(emailPattern, (email) => aside(isStandInEmail(email) ? email : s.email(email)))
       .replace(/[A-Z][A-Z0-9_]+/g, (word) => (this.#vocabulary.values.has(word) ? aside(word) : word))
-      .replace(uuidPattern, (uuid) => aside(uuid.startsWith("5afe") ? uuid : s.token(uuid)))
+      .replace(uuidPattern, (uuid) => aside(s.isOwn(uuid) ? uuid : s.token(uuid)))
       .replace(isoTimes, (time) => aside(time))
       .replace(longPattern, (long) => this.#long(long, aside))
       .replace(phonePattern, (phone) => aside(isStandInPhone(phone) ? phone : s.phone(phone.replace(/\D/g, ""))))
@@ -137,7 +139,7 @@ export class TextSanitizer {
   }
 
   #long(text: string, aside: (text: string) => string): string {
-    if (isStandInToken(text)) return aside(text);
+    if (this.#standIns.isOwn(text)) return aside(text);
     if (!isRandomLooking(text)) return text;
     const decoded = decodeBase64(text);
     return aside(decoded === undefined ? this.#standIns.token(text) : this.#base64(decoded, text));
@@ -148,7 +150,7 @@ export class TextSanitizer {
       /(\ue000\d+\ue001)|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)*|\d{6,}/gu,
       (word, aside: string | undefined, at: number) => {
         if (aside !== undefined || isStandInWord(word)) return word;
-        if (/^\d/.test(word)) return /^5+/.test(word) && word.length >= 15 ? word : this.#standIns.digits(word);
+        if (/^\d/.test(word)) return this.#standIns.isOwn(word) ? word : this.#standIns.digits(word);
         const isLogin =
           kind === "wording" &&
           !/['’]/.test(word) &&
@@ -198,7 +200,7 @@ export class TextSanitizer {
 
   #segment(segment: string): string {
     if (this.#vocabulary.segments.has(segment) || segment === "") return segment;
-    const plain = decodePercent(segment);
+    const plain = decodePart(segment);
     const made = this.#standIns.secrets.get(plain) ?? this.text(plain, "value");
     return made === plain ? segment : encodeURIComponent(made).replaceAll("%40", "@");
   }
@@ -211,16 +213,14 @@ export class TextSanitizer {
         const equals = pair.indexOf("=");
         if (equals < 0) return this.#segment(pair);
         const name = pair.slice(0, equals);
-        const value = decodePercent(pair.slice(equals + 1).replaceAll("+", " "));
+        const value = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
         // A query may stand in a fragment: `#/callback?code=…`.
-        const bare = decodePercent(name)
+        const bare = decodePart(name)
           .replace(/^.*[?]/, "")
           .replace(/\[[^[\]]{0,40}\]$/, "");
         const made = this.parameter(bare, value);
         const shownName =
-          name.includes("@") || name.includes("%40")
-            ? encodeURIComponent(this.text(decodePercent(name), "value"))
-            : name;
+          name.includes("@") || name.includes("%40") ? encodeURIComponent(this.text(decodePart(name), "value")) : name;
         return `${shownName}=${made === value ? pair.slice(equals + 1) : encodeURIComponent(made)}`;
       })
       .join("&");
@@ -239,7 +239,7 @@ export class TextSanitizer {
       },
       number: ({ path, text: number }) => {
         const name = path.filter((one) => one !== "").at(-1) ?? "";
-        const kind = personalKind(name, number);
+        const kind = findPersonalKind(name, number);
         const isHidden = kind !== undefined || isOwnSecret(name) || numericSecret.test(name);
         return isHidden ? this.#standIns.number(number, kind === "coordinate") : number;
       },
@@ -265,7 +265,8 @@ export class TextSanitizer {
     const text = decoded.toString("utf8");
     const isText = Buffer.from(text).equals(decoded) && !/[^\P{C}\n\r\t]/u.test(text);
     const encoding = /[-_]/.test(original) ? "base64url" : "base64";
-    if (!isText) return standInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.token(original);
+    if (!isText)
+      return createStandInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.token(original);
     const colon = /^([^\s:]+):(\S+)$/.exec(text);
     const made = colon
       ? `${this.#standIns.token(colon[1]!)}:${this.#standIns.token(colon[2]!)}`
@@ -284,17 +285,9 @@ function restore(text: string, found: readonly string[]): string {
   return /\ue000\d+\ue001/.test(once) && once !== text ? restore(once, found) : once;
 }
 
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 /** The bytes of a base64 text that is long enough, and not one of ours. */
 function decodeBase64(text: string): Buffer | undefined {
-  if (text.length < 12 || isStandInToken(text) || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
+  if (text.length < 12 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
   if (/^[0-9a-f]+$/i.test(text) || /^[A-Za-z]+$/.test(text) || /^[a-z]+([_-][a-z]+)*$/i.test(text)) return undefined;
   const bytes = Buffer.from(text, "base64");
   if (trimTrailing(bytes.toString("base64"), "=") !== trimTrailing(text.replace(/-/g, "+").replace(/_/g, "/"), "="))

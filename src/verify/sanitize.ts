@@ -5,8 +5,7 @@ import { tryParseJson } from "../base/object.ts";
 import { headerOf, type Message, type RecordedExchange } from "./exchange.ts";
 import { editMarkup } from "./fields.ts";
 import { type TextKind, TextSanitizer } from "./sanitize-text.ts";
-import { standInFile } from "./stand-in-files.ts";
-import { StandIns } from "./stand-ins.ts";
+import { createStandInFile, StandIns } from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
 /** Headers of one connection, or that say what program sent them. */
@@ -119,24 +118,24 @@ export class ExchangeSanitizer {
     if (body.length === 0) return body;
     const text = body.toString("utf8");
     const isText = Buffer.from(text).equals(body);
-    const boundary = boundaryOf(contentType);
+    const boundary = findBoundary(contentType);
     if (boundary !== undefined) {
       return sanitizeMultipart(body, boundary, {
         value: (name, value) => this.#text.parameter(name, value),
         file: (file) =>
           isJson(file)
             ? Buffer.from(this.#text.json(file.toString(), "value"))
-            : (standInFile(file, this.#standIns) ?? file),
+            : (createStandInFile(file, this.#standIns) ?? file),
         fileName: (name) => this.#fileName(name),
       });
     }
-    if (!isText) return standInFile(body, this.#standIns) ?? body;
+    if (!isText) return createStandInFile(body, this.#standIns) ?? body;
     if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.pairs(text));
     if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.json(text, kind));
-    if (/^%PDF-/.test(text)) return standInFile(body, this.#standIns) ?? body;
+    if (/^%PDF-/.test(text)) return createStandInFile(body, this.#standIns) ?? body;
     // Pages, XML and text: whatever has not the form of JSON is wording with values in it.
     const isFile = /octet-stream|officedocument|msword|csv/i.test(contentType);
-    if (isFile) return standInFile(body, this.#standIns) ?? body;
+    if (isFile) return createStandInFile(body, this.#standIns) ?? body;
     const lines = text.split("\n");
     const isLineOfJson = (line: string) => /^[[{]/.test(line) && tryParseJson(line) !== undefined;
     if (!lines.some(isLineOfJson)) return Buffer.from(this.#markup(text, kind));
@@ -170,7 +169,7 @@ const credentialPattern = /(?<![\w-])([\w-]+)=(?:"([^"]{0,2000})"|([^\s",]+))/g;
 export const isKnownRealm = (realm: string): boolean => getVocabulary().words.has(realm.toLowerCase());
 
 /** What separates the parts of a multipart body. */
-export const boundaryOf = (contentType: string): string | undefined =>
+export const findBoundary = (contentType: string): string | undefined =>
   /^multipart\/.*boundary="?([^";]+)"?/i.exec(contentType)?.[1];
 
 const isJson = (body: Buffer): boolean =>
@@ -206,7 +205,7 @@ interface Part {
 
 /** Replaces values, files and their names in a multipart body; all else is untouched. */
 function sanitizeMultipart(body: Buffer, boundary: string, edits: MultipartEdits): Buffer {
-  const parts = partsOf(body, boundary);
+  const parts = splitMultipart(body, boundary);
   const pieces = parts.map(({ head, body: content }) => {
     const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
     const isFile = /\bfilename\*?=/i.test(head);
@@ -223,7 +222,7 @@ function sanitizeMultipart(body: Buffer, boundary: string, edits: MultipartEdits
 }
 
 /** The parts of a multipart body. */
-export function partsOf(body: Buffer, boundary: string): Part[] {
+export function splitMultipart(body: Buffer, boundary: string): Part[] {
   const mark = Buffer.from(`--${boundary}`);
   const parts: Part[] = [];
   let at = body.indexOf(mark);

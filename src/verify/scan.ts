@@ -1,23 +1,24 @@
 import { tryParseJson } from "../base/object.ts";
 import type { Corpus, CorpusExchange } from "./corpus.ts";
-import { headerOf, type Message } from "./exchange.ts";
+import { decodePart, headerOf, type Message } from "./exchange.ts";
 import {
   editFields,
   editMarkup,
   type FieldPlace,
+  findPersonalKind,
   isOwnSecret,
   isRandomLooking,
   isSecretValue,
   isSentence,
   type PersonalKind,
-  personalKind,
 } from "./fields.ts";
 import { editJson } from "./json-edit.ts";
-import { boundaryOf, isKnownRealm, partsOf } from "./sanitize.ts";
-import { isStandInFile } from "./stand-in-files.ts";
+import { findBoundary, isKnownRealm, splitMultipart } from "./sanitize.ts";
+import { emailPattern, jwtPattern } from "./sanitize-text.ts";
 import {
   isStandInDate,
   isStandInEmail,
+  isStandInFile,
   isStandInNumber,
   isStandInPhone,
   isStandInToken,
@@ -79,7 +80,7 @@ class ExchangeScan {
 
   #target(target: string): void {
     const [path = "", query = ""] = target.split(/\?(.*)/s);
-    this.#text("path", decode(path));
+    this.#text("path", decodePart(path));
     for (const [name, value] of new URLSearchParams(query)) this.#named(`query ${name}`, name, value, "parameter");
   }
 
@@ -104,9 +105,9 @@ class ExchangeScan {
   #body(place: string, message: Message, errorOrField: FieldPlace): void {
     const { body } = message;
     const type = headerOf(message, "content-type") ?? "";
-    const boundary = boundaryOf(type);
+    const boundary = findBoundary(type);
     if (boundary !== undefined) {
-      for (const { head, body: content } of partsOf(body, boundary)) {
+      for (const { head, body: content } of splitMultipart(body, boundary)) {
         const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
         this.#text(place, head);
         if (/\bfilename\*?=/i.test(head)) this.#content(place, content, errorOrField);
@@ -131,7 +132,7 @@ class ExchangeScan {
     if (tryParseJson(text) === undefined) {
       editMarkup(text, {
         text: (part) => {
-          for (const line of part.split("\n")) this.#text(place, decode(line), errorOrField);
+          for (const line of part.split("\n")) this.#text(place, decodePart(line), errorOrField);
           return part;
         },
         element: (name, value) => {
@@ -155,7 +156,7 @@ class ExchangeScan {
       },
       number: ({ path, text: number }) => {
         const name = path.filter((one) => one !== "").at(-1) ?? "";
-        const kind = personalKind(name, number);
+        const kind = findPersonalKind(name, number);
         if ((kind !== undefined || isOwnSecret(name)) && !isStandInNumber(number, kind === "coordinate"))
           this.#add(`${place} ${name}`, isOwnSecret(name) ? "secret" : kindOf[kind!], number);
         return number;
@@ -176,7 +177,7 @@ class ExchangeScan {
       if (!hasOnlyStandIns(value)) this.#add(place, "secret", value);
       return;
     }
-    const kind = personalKind(name, value);
+    const kind = findPersonalKind(name, value);
     const isStandIn =
       kind === "phone"
         ? isStandInPhone(value)
@@ -189,14 +190,9 @@ class ExchangeScan {
   /** Whether a name consists of stand-ins, of declared values, or of words in small letters. */
   #isNameless(value: string): boolean {
     if (getVocabulary().values.has(value)) return true;
-    const words = value.match(/\p{L}+/gu) ?? [];
+    const words = value.replace(/\b(?:safe|5afe)[\w+/=-]*/g, "").match(/\p{L}+/gu) ?? [];
     return words.every(
-      (word) =>
-        isStandInWord(word) ||
-        /^(?:safe|5afe)/.test(word) ||
-        word.length === 1 ||
-        /^\p{Ll}/u.test(word) ||
-        word === word.toUpperCase(),
+      (word) => isStandInWord(word) || word.length === 1 || /^\p{Ll}/u.test(word) || word === word.toUpperCase(),
     );
   }
 
@@ -206,17 +202,16 @@ class ExchangeScan {
         this.#hidden(`${place} ${name}`, name, value, of);
       return undefined;
     });
-    for (const { 0: email, index } of text.matchAll(
-      /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu,
-    ))
+    for (const { 0: email, index } of text.matchAll(emailPattern))
       if (!isStandInEmail(email) && !(isStandInToken(email) && text.slice(0, index).endsWith("://")))
         this.#add(place, "e-mail address", email);
-    for (const [jwt] of text.matchAll(/(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g))
-      if (!isHarmlessJwt(jwt)) this.#add(place, "JSON Web Token", jwt);
+    for (const [jwt] of text.matchAll(jwtPattern)) if (!isHarmlessJwt(jwt)) this.#add(place, "JSON Web Token", jwt);
     for (const [phone] of text.matchAll(/(?<![\w.:/-])\+\d[\d ()./-]{6,24}\d(?![\w:-])/g))
       if (!isStandInPhone(phone)) this.#add(place, "phone number", phone);
-    for (const [long] of text.matchAll(/[A-Za-z0-9+_~-]{16,}/g)) {
+    for (const { 0: long, index } of text.matchAll(/[A-Za-z0-9+_~-]{16,}/g)) {
+      const isParameterName = /[?&]$/.test(text.slice(0, index)) && text[index + long.length] === "=";
       if (
+        (isParameterName && !long.split(/[-_]/).some(isRandomLooking)) ||
         isStandInToken(long) ||
         /qx[a-x]{7}/i.test(long) ||
         !isRandomLooking(long) ||
@@ -245,12 +240,4 @@ const isHarmlessJwt = (jwt: string): boolean => /^eyJ[\w-]+\.[\w-]+\.(?:safe|5af
 function isBase64OfStandIns(text: string): boolean {
   const inner = Buffer.from(text, "base64").toString();
   return /5afe|safe|qx[a-x]{7}/i.test(inner);
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

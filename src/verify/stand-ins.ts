@@ -1,5 +1,5 @@
-import { createHmac, randomBytes } from "node:crypto";
-import { emailHash } from "../schemes/email-hash.ts";
+import { createHash, createHmac, randomBytes } from "node:crypto";
+import { hashEmail } from "../schemes/email-hash.ts";
 
 /**
  * Replaces values by stand-ins: the same value gets the same stand-in as long as this object lives. The key is drawn
@@ -16,6 +16,8 @@ export class StandIns {
   readonly secrets = new Map<string, string>();
   /** Hashes of e-mail addresses that occurred. */
   readonly #hashes = new Map<string, string>();
+  /** Tokens and numbers of this object: a secret may begin as they do. */
+  readonly #made = new Set<string>();
 
   constructor(key: Buffer = randomBytes(32)) {
     this.#key = key;
@@ -43,7 +45,7 @@ export class StandIns {
     const lower = address.trim().toLowerCase();
     const [local = "", domain = ""] = lower.split("@");
     const made = `qx${this.#letters("local", `${local}@${domain}`, 9)}@qx${this.#letters("domain", domain, 7)}.example`;
-    this.#hashes.set(emailHash(address), emailHash(made));
+    this.#hashes.set(hashEmail(address), hashEmail(made));
     return made;
   }
 
@@ -57,6 +59,12 @@ export class StandIns {
   }
 
   digits(digits: string): string {
+    const made = this.#digits(digits);
+    this.#made.add(made);
+    return made;
+  }
+
+  #digits(digits: string): string {
     return String(this.#digest("digits", digits).readUIntBE(0, 6))
       .padStart(15, "5")
       .slice(0, Math.max(1, Math.min(15, digits.length)));
@@ -96,8 +104,14 @@ export class StandIns {
     const stored = this.secrets.get(value);
     if (stored !== undefined) return stored;
     const made = this.#token(value);
+    this.#made.add(made);
     if (value.length >= 6) this.secrets.set(value, made);
     return made;
+  }
+
+  /** Whether a token or a number is a stand-in that this object has made. */
+  isOwn(text: string): boolean {
+    return this.#made.has(text);
   }
 
   #token(value: string): string {
@@ -128,3 +142,36 @@ export const isStandInPhone = (text: string): boolean => /^\+1555\d{7}$/.test(te
 export const isStandInNumber = (text: string, isCoordinate = false): boolean =>
   isCoordinate ? /^\D*(?:155|55?)(?:\D|$)/.test(text) : /^\D*(?:555|5\d{0,5}(?:\D|$))/.test(text);
 export const isStandInDate = (text: string): boolean => !/\d{4}/.test(text) || /1955|^555/.test(text);
+
+/** A page without content. The comment makes it another file for another document. */
+const createBlankPdf = (mark: string): string => {
+  const objects = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+    "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] >>",
+  ];
+  let text = `%PDF-1.4\n% ${mark}\n`;
+  const places = objects.map((object, at) => {
+    const place = text.length;
+    text += `${at + 1} 0 obj\n${object}\nendobj\n`;
+    return place;
+  });
+  const table = places.map((place) => `${String(place).padStart(10, "0")} 00000 n \n`).join("");
+  const start = text.length;
+  return `${text}xref\n0 4\n0000000000 65535 f \n${table}trailer\n<< /Size 4 /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`;
+};
+
+/**
+ * A stand-in for a file: its content is not stored. A PDF becomes a blank PDF, other bytes a short text. Undefined:
+ * there is no file.
+ */
+export function createStandInFile(bytes: Buffer, standIns: StandIns): Buffer | undefined {
+  if (bytes.length === 0) return undefined;
+  const mark = standIns.token(createHash("sha256").update(bytes).digest("hex")).slice(0, 24);
+  if (/^%PDF-/.test(bytes.subarray(0, 1024).toString("latin1"))) return Buffer.from(createBlankPdf(mark));
+  return Buffer.from(`${mark}\n`);
+}
+
+/** Whether bytes are such a file. */
+export const isStandInFile = (bytes: Buffer): boolean =>
+  /^(?:%PDF-1\.4\n% )?5afe5afe[0-9a-f]{16}\n/.test(bytes.subarray(0, 60).toString("latin1"));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Operation, operationAt } from "../../src/api/operation.ts";
+import { findOperationAt, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 
 describe("the operation that takes a request", () => {
@@ -12,7 +12,7 @@ describe("the operation that takes a request", () => {
         const same = (registry as readonly Operation[]).filter(
           ({ service, id }) => service.name === own.service.name && id !== "catch-all",
         );
-        const found = operationAt(same, method, own.path.replace(/\{\w+\}/g, "a%2Fb.c"));
+        const found = findOperationAt(same, method, own.path.replace(/\{\w+\}/g, "a%2Fb.c"));
         // A literal segment may stand where another one has a parameter.
         return found === undefined || found.path.split("/").length !== own.path.split("/").length;
       })
@@ -23,9 +23,9 @@ describe("the operation that takes a request", () => {
   it("is none if a segment is missing, empty or one too many, or the method is another", () => {
     const operations = [{ method: "GET", path: "/a.b/{id}/status" }] as const;
     const found = ["/a.b/1/status", "/axb/1/status", "/a.b//status", "/a.b/1", "/a.b/1/status/", "/a.b/1/2/status"].map(
-      (path) => operationAt(operations, "GET", path) !== undefined,
+      (path) => findOperationAt(operations, "GET", path) !== undefined,
     );
     assert.deepEqual(found, [true, false, false, false, false, false]);
-    assert.equal(operationAt(operations, "POST", "/a.b/1/status"), undefined);
+    assert.equal(findOperationAt(operations, "POST", "/a.b/1/status"), undefined);
   });
 });

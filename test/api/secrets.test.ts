@@ -4,12 +4,12 @@ import type * as z from "zod";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import {
+  findSecretsInUrl,
   harmlessNames,
   isSecretName,
   redactText,
   redactUrl,
   secretPlaces,
-  secretsInUrl,
 } from "../../src/api/secrets.ts";
 import { timesAsLong } from "../support/growth.ts";
 
@@ -110,7 +110,7 @@ describe("a URL without its secrets", () => {
     assert.equal(redactUrl("/a?x=1&x=2&y#z=3", { mask: "…", allParameters: true }), "/a?x=…&x=…&y#z=…"));
 
   it("is told by its secrets, decoded", () =>
-    assert.deepEqual(secretsInUrl("http://h/by_token/a%20b?token=c+d&x=1&code=%C3%A9"), ["a b", "c d", "é"]));
+    assert.deepEqual(findSecretsInUrl("http://h/by_token/a%20b?token=c+d&x=1&code=%C3%A9"), ["a b", "c d", "é"]));
 });
 
 describe("a string without its secrets", () => {

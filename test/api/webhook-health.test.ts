@@ -15,10 +15,10 @@ import { specifiedRetrySchedule } from "../../src/api/webhook-retries.ts";
 import { delivery, iso, webhook } from "../console/webhook-records.ts";
 
 const sixTimes = [0, 5, 15, 35, 75, 155];
-const at = (time: string) => time.slice(11, 19);
+const formatTime = (time: string) => time.slice(11, 19);
 
 const tell = (one: Webhook, deliveries: readonly Delivery[], faults: readonly Fault[] = []) => {
-  const { state, failing, why, steps, unsent } = assessWebhook(one, { deliveries, faults, at });
+  const { state, failing, why, steps, unsent } = assessWebhook(one, { deliveries, faults, formatTime });
   return {
     state: state.words,
     failing,
@@ -139,7 +139,7 @@ describe("what is told of a webhook", () => {
         delivery(1, [0], { outcome: "delivered" }),
         delivery(2, [1], { webhook_status: "DELETED", next_attempt_at: iso(5) }),
       ],
-      at,
+      formatTime,
     );
     assert.deepEqual(
       [state.words, failing, why, steps],
@@ -154,7 +154,7 @@ describe("what is told of a webhook", () => {
         [],
       ],
     );
-    const whole = assessDeletedWebhook([delivery(1, [0], { outcome: "delivered" })], at);
+    const whole = assessDeletedWebhook([delivery(1, [0], { outcome: "delivered" })], formatTime);
     assert.deepEqual(
       [whole.failing, whole.why],
       [false, ["The webhook was deleted. Of 1 retained delivery, 1 arrived."]],
@@ -168,15 +168,15 @@ describe("what failures have in common", () => {
   const arrived = (id: number, minute: number, more: Partial<Delivery> = {}) =>
     delivery(id, [minute], { activity: "CONTRACT_SIGNED", outcome: "delivered", ...more });
   const of = (...deliveries: Delivery[]) => {
-    const { only, failing, since, state } = assessWebhook(webhook(), { deliveries, faults: [], at });
-    return [only, failing, since && at(since), state.words];
+    const { only, failing, since, state } = assessWebhook(webhook(), { deliveries, faults: [], formatTime });
+    return [only, failing, since && formatTime(since), state.words];
   };
 
   it("is an activity that fails while others arrive, whatever came last", () => {
     const both = [failed(1, [0, 5]), arrived(2, 6), failed(3, [10, 15])];
     const found = ["Only CONTRACT_EXECUTED fails. Other deliveries arrive.", true, "03:04:05", "failing"];
     assert.deepEqual([of(...both), of(...both, arrived(4, 20))], [found, found]);
-    const { why, steps } = assessWebhook(webhook({ failure_count: 2 }), { deliveries: both, faults: [], at });
+    const { why, steps } = assessWebhook(webhook({ failure_count: 2 }), { deliveries: both, faults: [], formatTime });
     assert.deepEqual(
       [why, steps.map(({ words }) => words)],
       [
@@ -239,14 +239,14 @@ describe("why nothing was sent to a webhook", () => {
   it("is that nothing it is subscribed to happened, or where, when and what happened instead", () =>
     assert.deepEqual(
       [
-        explainNoDeliveries(contoso, undefined, { at }),
-        explainNoDeliveries(contoso, [], { at }),
-        explainNoDeliveries(contoso, [group(1, "CONTRACT_CREATED")], { at }),
-        explainNoDeliveries(contoso, [group(2, "CONTRACT_CREATED")], { at }),
-        explainNoDeliveries(contoso, [group(2, "CONTRACT_CREATED", 5)], { at }),
-        explainNoDeliveries(contoso, [group(2, "CONTRACT_SIGNED"), group(1, "CONTRACT_SIGNED")], { at }),
-        explainNoDeliveries(contoso, [], { at, now: Date.parse(contoso.created_at) + 30 * 86_400_000 }),
-        explainNoDeliveries(contoso, [], { at, now: Date.parse(contoso.created_at) + 30 * 86_400_000 + 1 }),
+        explainNoDeliveries(contoso, undefined, { formatTime }),
+        explainNoDeliveries(contoso, [], { formatTime }),
+        explainNoDeliveries(contoso, [group(1, "CONTRACT_CREATED")], { formatTime }),
+        explainNoDeliveries(contoso, [group(2, "CONTRACT_CREATED")], { formatTime }),
+        explainNoDeliveries(contoso, [group(2, "CONTRACT_CREATED", 5)], { formatTime }),
+        explainNoDeliveries(contoso, [group(2, "CONTRACT_SIGNED"), group(1, "CONTRACT_SIGNED")], { formatTime }),
+        explainNoDeliveries(contoso, [], { formatTime, now: Date.parse(contoso.created_at) + 30 * 86_400_000 }),
+        explainNoDeliveries(contoso, [], { formatTime, now: Date.parse(contoso.created_at) + 30 * 86_400_000 + 1 }),
       ],
       [
         "No deliveries yet. Subscribed to CONTRACT_CREATED.",

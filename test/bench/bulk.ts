@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { defaultConcurrency } from "../../src/cli/commands/router/bulk/flags.ts";
 import { batchSize } from "../../src/cli/commands/router/mapping.ts";
-import { emailHash } from "../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../src/schemes/email-hash.ts";
 import { bundled } from "./support/bundled.ts";
 import { figure, inTurns, median, note, ratios } from "./support/measure.ts";
 import { linesTo, run, start } from "./support/programs.ts";
@@ -71,7 +71,7 @@ async function compare(): Promise<void> {
 }
 
 function bodyOf(batch: number): string {
-  const list = Array.from({ length: batchSize }, (_, i) => emailHash(address(batch * batchSize + i)));
+  const list = Array.from({ length: batchSize }, (_, i) => hashEmail(address(batch * batchSize + i)));
   return `${JSON.stringify({ email_hash_list: list, cluster_id: "eu-1" })}\n`;
 }
 

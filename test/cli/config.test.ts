@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import type { Profile } from "../../src/cli/connection/profile.ts";
+import type { Profile } from "../../src/cli/connection/profiles/profile.ts";
 import { thisMachine } from "../../src/files/machine.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";

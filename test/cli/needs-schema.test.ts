@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Operation } from "../../src/api/operation.ts";
-import { operationById } from "../../src/api/registry.ts";
+import { getOperationById } from "../../src/api/registry.ts";
 import { convertValue, InvalidValueError } from "../../src/cli/parse/values.ts";
 import type { Host } from "../../src/cli/process/host.ts";
 import { buildArguments } from "../../src/cli/runtime/arguments.ts";
@@ -13,7 +13,7 @@ import type { CommandSpec, FlagSpec, PositionalSpec } from "../../src/derive/com
 import { deriveSpecs } from "../../src/derive/specs.ts";
 
 const specs = Object.values(deriveSpecs()).flat();
-const operationOf = (spec: CommandSpec) => operationById(spec.operation) as Operation;
+const operationOf = (spec: CommandSpec) => getOperationById(spec.operation) as Operation;
 
 /** What people may type for a value, and what they had better not. */
 const word = fc.oneof(
@@ -90,7 +90,7 @@ describe("a command whose input need not be checked", () => {
 
 function problemsIn(operation: Operation, args: CallArguments): readonly ArgumentProblem[] {
   try {
-    CheckedCall.of(operation, args);
+    CheckedCall.check(operation, args);
     return [];
   } catch (error) {
     if (error instanceof InvalidArgumentsError) return error.problems;
@@ -101,7 +101,7 @@ function problemsIn(operation: Operation, args: CallArguments): readonly Argumen
 describe("the outline of a command's operation", () => {
   it("is its declaration without schemas, for every operation", () => {
     for (const spec of specs) {
-      const { id, service, method, path, auth, request, responses, longestMs } = operationOf(spec);
+      const { id, service, method, path, auth, request, responses, maxDurationMs } = operationOf(spec);
       assert.deepEqual(toOperationOutline(spec), {
         id,
         service: { name: service.name },
@@ -115,7 +115,7 @@ describe("the outline of a command's operation", () => {
             return [status, rest];
           }),
         ),
-        ...(longestMs !== undefined && { longestMs }),
+        ...(maxDurationMs !== undefined && { maxDurationMs }),
       });
     }
   });

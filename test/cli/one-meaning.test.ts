@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { emailHash } from "../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../src/schemes/email-hash.ts";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
 
 it("an address is hashed wherever map-emails has it from: a file, the command line, a document", async (t) => {
@@ -18,7 +18,7 @@ it("an address is hashed wherever map-emails has it from: a file, the command li
     const mapped = await svc(`router map-emails ${from} ${to}`);
     assert.equal(mapped.exit, 0, mapped.err);
     const [owner] = await json<{ key: string; cluster_id: string }[]>(`router resolve ${address}`);
-    assert.deepEqual([owner?.key, owner?.cluster_id], [emailHash(address), "eu-1"], from);
+    assert.deepEqual([owner?.key, owner?.cluster_id], [hashEmail(address), "eu-1"], from);
     assert.equal((await json(`router show-email ${address.toUpperCase()}`)).cluster_id, "eu-1", from);
     const removed = await svc(`router unmap-emails ${from} ${to}`);
     assert.equal(removed.exit, 0, removed.err);

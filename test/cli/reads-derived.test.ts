@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Command } from "../../src/cli/command.ts";
-import { writtenCommands } from "../../src/cli/commands/index.ts";
+import { writtenModules } from "../../src/cli/command-tree/written-commands.ts";
 import { deriveSpecs } from "../../src/derive/specs.ts";
 
 const specs = new Map(
@@ -22,8 +22,16 @@ const derivedOf = (command: Command) => {
 };
 
 describe("what a command written by hand reads of its derived one", async () => {
-  const loaded = await Promise.all(Object.values(writtenCommands).map((load) => load?.()));
-  const readers = loaded.flatMap((group) => group?.commands ?? []).filter((one) => one.readsDerived !== undefined);
+  const loaded = await Promise.all(
+    writtenModules.map(async ([load, ...words]) => ({ words, commands: (await load()).commands })),
+  );
+  const readers = loaded.flatMap(({ commands }) => commands).filter((one) => one.readsDerived !== undefined);
+
+  it("is in the list by the words of each command of its module", () =>
+    assert.deepEqual(
+      loaded.map(({ words }) => words),
+      loaded.map(({ commands }) => commands.map((command) => command.words.join(" "))),
+    ));
 
   it("is declared by some", () => assert.ok(readers.length > 5, String(readers.length)));
 

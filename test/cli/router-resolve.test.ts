@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emailHash } from "../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../src/schemes/email-hash.ts";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
 
 /** The environment of somebody who knows the router, and not that it is an emulator. */
@@ -9,7 +9,7 @@ const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
 describe("svc router resolve", () => {
   it("shows the table by which a cluster of an emulator owns an identifier", async (t) => {
     const { json, emulator } = await cliEmulator(t);
-    const hash = emailHash("ada@northwind.example");
+    const hash = hashEmail("ada@northwind.example");
     const { clientId = "" } = emulator.clusters[1]!;
     for (const [identifier, table, key, cluster_id] of [
       ["Ada@Northwind.example", "cluster_emails", hash, "eu-1"],
@@ -25,7 +25,7 @@ describe("svc router resolve", () => {
 
   it("tries the public look-ups at a real router", async (t) => {
     const { json, svc, emulator } = await cliEmulator(t);
-    const hash = emailHash("ada@northwind.example");
+    const hash = hashEmail("ada@northwind.example");
     const { clientId = "" } = emulator.clusters[1]!;
     const resolve = (identifier: string) => json(["router", "resolve", identifier], { env: asReal });
     const owner = { table: "cluster_emails", key: hash, cluster_id: "eu-1" };

@@ -79,7 +79,7 @@ describe("every 2xx is a success of every operation", () => {
           // Its responses are what counts here: the arguments of an example need not be complete.
           const request = kind === undefined ? {} : { body: { kind } };
           const outcome = await client
-            .send(CheckedCall.of({ ...operation, request }, args), { url: `${url}/signed` })
+            .send(CheckedCall.check({ ...operation, request }, args), { url: `${url}/signed` })
             .then(async (answer) => ({ ...answer, value: await contentsOf(answer.value) }))
             .catch((error: Error) => ({ value: `${error.name}: ${error.message}`, drift: [] as string[] }));
           const value = expected(operation, status, body);

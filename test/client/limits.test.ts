@@ -12,7 +12,7 @@ import { createClient } from "../../src/client/client.ts";
 import { InvalidResponseError, ResponseTooLargeError, ServiceError } from "../../src/client/errors.ts";
 import { parseServerSentEvents } from "../../src/client/events.ts";
 import { type ReadMode, resolveMaxBytes } from "../../src/client/limits.ts";
-import { readBodyText, readModeOf } from "../../src/client/response.ts";
+import { getReadMode, readBodyText } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
 import { misbehaving, type Play } from "../support/cli/misbehaving.ts";
 import { StandingWall } from "../support/walls/standing-wall.ts";
@@ -37,7 +37,7 @@ async function asked(t: TestContext, play: (play: Play) => void, reading: ReadMo
   t.after(() => transport.close());
   const begun = transport.send(
     { method: "GET", url: `${server.url}/x`, headers: {}, body: undefined },
-    { timeoutMs: 30_000, reading: () => reading, repeatable: true },
+    { timeoutMs: 30_000, chooseReadMode: () => reading, repeatable: true },
   );
   return { server, wall, begun, text: async () => readBodyText((await begun).body) };
 }
@@ -290,7 +290,7 @@ describe("an answer that drips", () => {
     t.after(() => transport.close());
     const { body } = await transport.send(
       { method: "GET", url: server.url, headers: {}, body: undefined },
-      { timeoutMs: 30_000, silenceMs: 0, reading: () => "events" },
+      { timeoutMs: 30_000, silenceMs: 0, chooseReadMode: () => "events" },
     );
     const parts = body[Symbol.asyncIterator]();
     await parts.next();
@@ -328,7 +328,7 @@ describe("what an operation declares decides its limits", () => {
   it("the export of a state may be larger, and take longer, than other documents", () => {
     const json = { responses: { 200: { kind: "json" } } };
     const allowed = (id: string, status: number) =>
-      resolveMaxBytes(readModeOf({ ...json, id } as unknown as CallableOperation, status), undefined) / mebi;
+      resolveMaxBytes(getReadMode({ ...json, id } as unknown as CallableOperation, status), undefined) / mebi;
     assert.deepEqual(
       [allowed("state.export", 200), allowed("state.export", 500), allowed("other", 200)],
       [500, 256, 256],
@@ -348,10 +348,10 @@ describe("what an operation declares decides its limits", () => {
     const transport = createTransport({ maxAnswerBytes: 2 * mebi });
     const client = createClient({ baseUrls: {}, transport });
     t.after(() => client.close());
-    const { value } = await client.send(CheckedCall.of(getObject), { url });
+    const { value } = await client.send(CheckedCall.check(getObject), { url });
     assert.equal((await readBodyText(value as AsyncIterable<Uint8Array>)).length, 2 * mebi);
     status = 403;
-    await assert.rejects(client.send(CheckedCall.of(getObject), { url }), ServiceError);
+    await assert.rejects(client.send(CheckedCall.check(getObject), { url }), ServiceError);
   });
 });
 

@@ -4,9 +4,9 @@ import * as z from "zod";
 import { empty, form, json, type Operation, operation, raw, stream } from "../../src/api/operation.ts";
 import { contracts, router, storage } from "../../src/api/services.ts";
 import { type CallArguments, CheckedCall } from "../../src/client/checked-call.ts";
-import type { Credentials } from "../../src/client/credentials.ts";
 import { InvalidArgumentsError, MissingCredentialsError } from "../../src/client/errors.ts";
-import { type BaseUrls, buildRequest, type HttpRequest, type RequestOptions } from "../../src/client/request.ts";
+import type { BaseUrls, Credentials } from "../../src/client/published.d.ts";
+import { buildRequest, type HttpRequest, type RequestOptions } from "../../src/client/request.ts";
 
 const base = { router: "https://router.example/", contracts: "https://eu.example/base" };
 const common = { summary: "Do it", failures: [], basis: "specified", examples: [], cli: { command: "x y" } } as const;
@@ -46,7 +46,7 @@ const requestOf = (
   urls: BaseUrls,
   credentials: Credentials,
   options?: RequestOptions,
-): HttpRequest => buildRequest(CheckedCall.of(declared, args), urls, credentials, options);
+): HttpRequest => buildRequest(CheckedCall.check(declared, args), urls, credentials, options);
 
 describe("the request of a call", () => {
   it("puts every argument in its place, percent-encoded", () => {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { usedOperations } from "../../src/console/api/operations.ts";
 import { formatApiCommand } from "../../src/console/api/session.ts";
-import { consoleOperations } from "../../src/derive/console-operations.ts";
+import { deriveConsoleOperations } from "../../src/derive/console-operations.ts";
 
-const outlines = consoleOperations(usedOperations);
+const outlines = deriveConsoleOperations(usedOperations);
 
 describe("the command that a button of the console equals", () => {
   it("names what the call names", () =>
@@ -33,5 +33,5 @@ describe("the command that a button of the console equals", () => {
     ));
 
   it("rejects an operation that is not declared", () =>
-    assert.throws(() => consoleOperations(["clock.stop"]), /Operation clock.stop not found/));
+    assert.throws(() => deriveConsoleOperations(["clock.stop"]), /Operation clock.stop not found/));
 });

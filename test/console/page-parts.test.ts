@@ -4,9 +4,9 @@ import { canMove, findPossibleMoves, lifecycleEdges } from "../../src/console/co
 import { describeMoveResults } from "../../src/console/contracts/moves.ts";
 import { formatCount, formatElapsed } from "../../src/console/format.ts";
 import { EventStreamParser } from "../../src/console/live/stream.ts";
-import { asCommand, asCurl } from "../../src/console/requests/request-page.tsx";
+import { formatCurl, formatSvcCommand } from "../../src/console/requests/request-page.tsx";
 import { mergeRequests, newestRequests, type Request, totalRequests } from "../../src/console/state/requests.ts";
-import { formatReferenceHref, href, hrefOfPart, parseRoute } from "../../src/console/state/route.ts";
+import { buildHref, buildPartHref, formatReferenceHref, parseRoute } from "../../src/console/state/route.ts";
 import { computeDepths, insertPlanned } from "../../src/console/trace/trace-drawer.tsx";
 
 describe("addresses of the console", () => {
@@ -25,7 +25,7 @@ describe("addresses of the console", () => {
       ["deliveries", "7", "delivery:7"],
       ["routing", "a/b?c#d@x.example", undefined],
     ] as const) {
-      const { query, ...read } = parseRoute(href(view, id, trace));
+      const { query, ...read } = parseRoute(buildHref(view, id, trace));
       assert.deepEqual([read, query.get("trace")], [{ view, id }, trace ?? null]);
     }
     assert.deepEqual(parseRoute("#/deliveries/%E0%A4%A").id, "%E0%A4%A");
@@ -51,7 +51,7 @@ describe("addresses of the console", () => {
 
 describe("a part of a view", () => {
   it("is in its address, next to what else does", () => {
-    const part = hrefOfPart("deliveries", { webhook: "1", show: "undelivered", at: undefined });
+    const part = buildPartHref("deliveries", { webhook: "1", show: "undelivered", at: undefined });
     assert.equal(part, "#/deliveries?webhook=1&show=undelivered");
     const { view, id, query } = parseRoute(part);
     assert.deepEqual(
@@ -175,7 +175,7 @@ const request: Request = {
 describe("a request once more", () => {
   it("accepts secrets from the environment and the body from a file", () =>
     assert.deepEqual(
-      [asCurl(request, "http://127.0.0.1:4011"), asCommand(request)],
+      [formatCurl(request, "http://127.0.0.1:4011"), formatSvcCommand(request)],
       [
         `curl -X POST -H "client-id: $SVC_CLIENT_ID" -H 'content-type: application/json' --data-binary @body.json 'http://127.0.0.1:4011/api/v2.1/public/contracts/?q=it'\\''s'`,
         `svc api POST '/api/v2.1/public/contracts/?q=it'\\''s' --data body.json`,
@@ -184,7 +184,7 @@ describe("a request once more", () => {
 
   it("is without what a browser says of itself, and without what the log does not tell", () =>
     assert.equal(
-      asCurl(
+      formatCurl(
         {
           ...request,
           method: "GET",

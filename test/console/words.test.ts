@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { explainDelivery, toResendOutcome, toStatusLabel } from "../../src/console/deliveries/explain.ts";
 import { isolateText, revealInvisible, splitInvisible } from "../../src/console/parts/names.ts";
 import { webhooks } from "../../src/console/state/deliveries.ts";
-import { destination } from "../../src/console/timeline/track-row.tsx";
+import { findDestination } from "../../src/console/timeline/track-row.tsx";
 import { describeNode, formatReference, isFailedNode, replaceCodes } from "../../src/console/trace/trace-drawer.tsx";
 import { delivery, iso, webhook } from "./webhook-records.ts";
 
@@ -138,14 +138,14 @@ describe("the arrow keys of the timeline", () => {
     const walk = (from: number, ...keys: readonly string[]) => {
       let at = from;
       return keys.map((key) => {
-        at = destination(`Arrow${key}`, at, marks) ?? at;
+        at = findDestination(`Arrow${key}`, at, marks) ?? at;
         return at;
       });
     };
     assert.deepEqual(walk(0, "Right", "Right", "Left", "Left", "Left"), [1, 4, 1, 0, 0]);
     assert.deepEqual(walk(1, "Down", "Down", "Down", "Right", "Left", "Up", "Up"), [2, 3, 3, 5, 2, 1, 1]);
     assert.deepEqual(
-      [destination("Home", 3, marks), destination("End", 3, marks), destination("a", 3, marks)],
+      [findDestination("Home", 3, marks), findDestination("End", 3, marks), findDestination("a", 3, marks)],
       [0, 5, undefined],
     );
   });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
-import { fillTemplate, placeholders } from "../../src/base/urls.ts";
+import { fillTemplate, findPlaceholders } from "../../src/base/urls.ts";
 import { draft } from "../support/contracts.ts";
 import { emulator, sender } from "../support/emulator.ts";
 import { inheritedNames } from "../support/inherited-names.ts";
@@ -31,7 +31,7 @@ function requestWith(operation: Operation, word: string) {
   const given = worded(examples.find((example) => "body" in example)?.body ?? {}, word);
   const isForm = request.body?.kind === "form";
   const body = isForm ? new URLSearchParams(given as Record<string, string>).toString() : JSON.stringify(given);
-  const filled = fillTemplate(path, Object.fromEntries(placeholders(path).map((name) => [name, word])));
+  const filled = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, word])));
   const only = [method].flat()[0]!;
   return {
     method: only,

@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../src/base/clock.ts";
-import { changePrivateFile } from "../../src/cli/connection/private-file.ts";
+import { changePrivateFile } from "../../src/cli/connection/profiles/private-file.ts";
 import { writeOutput } from "../../src/cli/output/file.ts";
 import type { Host } from "../../src/cli/process/host.ts";
 import {

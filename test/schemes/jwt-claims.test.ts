@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clusterClaim, jwtClaims } from "../../src/schemes/jwt-claims.ts";
+import { readClusterClaim, readJwtClaims } from "../../src/schemes/jwt-claims.ts";
 
 const token = (payload: string): string => `head.${Buffer.from(payload).toString("base64url")}.signature`;
 
 describe("the claims of a token", () => {
   it("are read without verifying it", () => {
     const claims = { sub: "1", cluster: "eu-1", name: "Zoë" };
-    assert.deepEqual(jwtClaims(token(JSON.stringify(claims))), claims);
-    assert.equal(clusterClaim(token(JSON.stringify(claims))), "eu-1");
+    assert.deepEqual(readJwtClaims(token(JSON.stringify(claims))), claims);
+    assert.equal(readClusterClaim(token(JSON.stringify(claims))), "eu-1");
   });
 
   for (const other of [
@@ -21,12 +21,12 @@ describe("the claims of a token", () => {
     token("1"),
   ]) {
     it(`are not there in ${other}`, () =>
-      assert.deepEqual([jwtClaims(other), clusterClaim(other)], [undefined, undefined]));
+      assert.deepEqual([readJwtClaims(other), readClusterClaim(other)], [undefined, undefined]));
   }
 
   it("name a cluster only as a string", () =>
     assert.deepEqual(
-      ['{"cluster":1}', '{"cluster":null}', "{}"].map((payload) => clusterClaim(token(payload))),
+      ['{"cluster":1}', '{"cluster":null}', "{}"].map((payload) => readClusterClaim(token(payload))),
       [undefined, undefined, undefined],
     ));
 });

@@ -90,16 +90,15 @@ const cliParts = stack(
     },
     { name: "prompt", io: true, homeOf: "questions, spinners, editor, browser" },
     { name: "auth", io: true, homeOf: "sign-in and its tokens" },
-    { name: "runtime", io: true, homeOf: "the context of a run, and derived commands" },
     {
-      name: "commands/index.ts",
+      name: "command-tree",
       lazily: ["src/cli/commands"],
-      io: false,
-      homeOf: "the list of hand-written commands",
+      io: true,
+      homeOf: "which commands exist, derived and hand-written",
     },
+    { name: "runtime", io: true, homeOf: "running one command line: its context, its input, derived commands" },
     { name: "commands", lazily: ["emulator"], io: true, homeOf: "hand-written commands" },
     { name: "help", io: false, homeOf: "pages of help, completion" },
-    { name: "perform", io: true, homeOf: "running one command line" },
   ],
 );
 

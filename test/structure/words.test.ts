@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { commandGroups } from "../../src/cli/commands/groups.ts";
+import { commandGroups } from "../../src/cli/command-tree/groups.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
 import { documents, filesIn, sources, tests } from "./repository.ts";
 import { badSummaries, retired, strayMarks, unclearHelp, unclearMessages, vendorWords } from "./words.ts";

@@ -13,7 +13,7 @@ import { type Subscription, subscriptions } from "../../emulator/webhooks/subscr
 import { defaultSettings, type Settings } from "../../emulator/world/settings.ts";
 import { workspaces } from "../../emulator/world/workspaces.ts";
 import type { Activity } from "../../src/api/activities.ts";
-import { isoMillis, systemWallClock, type WallClock } from "../../src/base/clock.ts";
+import { systemWallClock, toIsoMillis, type WallClock } from "../../src/base/clock.ts";
 
 export const begin = Date.parse("2031-01-02T03:04:05Z");
 export const minutes = (count: number): number => count * 60_000;
@@ -159,6 +159,6 @@ const occurrence = (activity: Activity, at: number) => ({
     contract_status: "DRAFT" as const,
     contract_kind: "TEMPLATE_CONTRACT",
     business_user: { name: "Ada", email: "ada@example.com" },
-    created_at: isoMillis(at),
+    created_at: toIsoMillis(at),
   },
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
-import { replayOnEmulator } from "../../src/verify/replay/on-emulator.ts";
+import { replayOnEmulator } from "../../src/verify/replay/replay.ts";
 import { buildReport } from "../../src/verify/report.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { request } from "../support/contracts.ts";
@@ -70,6 +70,33 @@ describe("a service with 20 planted differences", () => {
   });
 });
 
+describe("a service that words the response to a wrong method otherwise", () => {
+  it("has that found, and an emulator with --observed words it so", async (t) => {
+    const folder = `${await testFolder(t)}/corpus`;
+    const service = await emulator(t);
+    const before = await deviatingService(
+      t,
+      service.clusters[0]!.url,
+      (passing) => {
+        if (passing.status === 405) passing.json = { detail: "Method not supported." };
+      },
+      "responses",
+    );
+    const session = await recordSession(t, service, folder, before);
+    await session.api("PUT", "/api/v2.1/public/templates/");
+    await session.end();
+    const report = buildReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+    assert.deepEqual(
+      report.differences.map(({ id }) => id),
+      ["templates.list:method-not-allowed:405:detail:wording"],
+    );
+    const observing = await emulator(t, { observed: folder });
+    assert.deepEqual((await observing.api("PUT", "/api/v2.1/public/templates/")).body, {
+      detail: "Method not supported.",
+    });
+  });
+});
+
 describe("a service that contradicts the specification", () => {
   /** Records a contract whose webhook fails once, and is sent again after 25 minutes, not 5. */
   async function recordContradictions(t: TestContext): Promise<string> {
@@ -97,7 +124,7 @@ describe("a service that contradicts the specification", () => {
     const corpus = await readCorpus(await recordContradictions(t));
     const { differences } = buildReport(await replayOnEmulator(corpus, startEmulator), {});
     assert.deepEqual(
-      differences.map(({ id, recorded, emulated }) => [id, recorded, emulated]),
+      differences.map(({ id, recorded, replayed }) => [id, recorded, replayed]),
       [
         ["contracts.create:201:status", 202, 201],
         ["contracts.status:200:contract_status:type", 7, "DRAFT"],

@@ -352,10 +352,46 @@ describe("personal data that its name gives away", () => {
   });
 });
 
+describe("a secret that looks like a stand-in", () => {
+  for (const [name, one, secret] of [
+    ["a password", sends("application/json", '{"password":"safeguard2024north"}'), "safeguard2024north"],
+    ["a token", exchange({ headers: [["authorization", "Bearer safeKeeping4Tokens99"]] }), "safeKeeping4Tokens99"],
+    ["an id", sends("application/json", '{"note":"5afe1234-77aa-4d4e-9f3e-3c4d4d4e9f3e"}'), "5afe1234-77aa"],
+    ["a card", sends("application/json", '{"note":"card:5500005555555559"}'), "5500005555555559"],
+  ] as const)
+    it(`is replaced: ${name}`, async (t) => {
+      const { text } = await recorded(t, one);
+      assert.ok(!text.includes(secret), text);
+    });
+});
+
+describe("a signed URL", () => {
+  it("is the same in the response that shows it and in the request to it", async (t) => {
+    const folder = join(await testFolder(t), "corpus");
+    const recorder = await Recorder.open(folder);
+    const target =
+      "/_storage/0c4d4d4e-77aa-4d4e-9f3e-3c4d4d4e9f3e/9f2c1a7b3d5e8f60?X-Sig-SignedHeaders=host&X-Sig-Signature=5d5e";
+    const body = json({ file_id: "0c4d4d4e-77aa-4d4e-9f3e-3c4d4d4e9f3e", url: `https://files.example.com${target}` });
+    const [request, response] = exchange({}, { body });
+    await recorder.add({ at: 0, durationMs: 1, request, response });
+    await recorder.add({ at: 1, durationMs: 1, request: { ...request, target }, response });
+    await recorder.close();
+    const corpus = await readCorpus(folder);
+    const { url } = JSON.parse(corpus.exchanges[0]!.response.body.toString()) as { url: string };
+    assert.equal(new URL(url).pathname + new URL(url).search, corpus.exchanges[1]!.request.target);
+    assert.deepEqual(scanCorpus(corpus), []);
+  });
+});
+
 describe("a scan of what was just recorded", () => {
   it("finds nothing in credentials of a URL and in the boundary of a form", async (t) => {
     const url = '{"hook":"https://jane:hunter2@host.example/in","other":"https://jane@acme.com/"}';
     assert.deepEqual((await recorded(t, sends("application/json", url))).found, []);
     assert.deepEqual((await recorded(t, form("note", "hello"))).found, []);
+  });
+
+  it("finds nothing in a name that looks like a token", async (t) => {
+    const name = sends("application/json", '{"contract_name":"svc-verify-1a2b3c4d5e"}');
+    assert.deepEqual((await recorded(t, name)).found, []);
   });
 });

@@ -2,27 +2,18 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
-import { replayOnEmulator } from "../../src/verify/replay/on-emulator.ts";
+import { replayOnEmulator } from "../../src/verify/replay/replay.ts";
 import { buildReport } from "../../src/verify/report.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { emulator } from "../support/emulator.ts";
-import { journey, lookAround, recordSession, subscribe } from "../support/verify/recorded.ts";
+import { journey, lookAround, recordSession, subscribe, useService } from "../support/verify/recorded.ts";
 
 describe("a thousand calls", () => {
   it("with other ids and at another time differ in nothing", async (t) => {
     const folder = `${await testFolder(t)}/corpus`;
     const service = await emulator(t, { clock: { mode: "manual", start: "2026-07-08T09:10:11Z" } });
     // The service has been in use: its ids are others than those of a fresh emulator.
-    for (let at = 0; at < 7; at += 1) {
-      const poc_details = { first_name: "Old", email: `old${at}@acme.example` };
-      await service.api("POST", "/api/v2.1/public/contracts/", {
-        body: {
-          contract_template_id: 101,
-          contract_data: {},
-          counter_party_details: [{ is_individual: true, poc_details }],
-        },
-      });
-    }
+    await useService(service, 7);
     const session = await recordSession(t, service, folder);
     await lookAround(session);
     await subscribe(session, session.receiverUrl, "CONTRACT_CREATED", "COUNTER_PARTY_CREATED");

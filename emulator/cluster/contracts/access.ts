@@ -5,7 +5,7 @@ import { contractPermissions, type userScoping } from "../../../src/api/contract
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
 import type { Clock } from "../../../src/base/clock.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { reply } from "../../http/reply.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
@@ -15,11 +15,11 @@ import type { AuthenticatedMember, ClusterHandlers } from "../context.ts";
 import { inviteMember } from "../invitations/invite.ts";
 import { scheduleReport } from "../reports/report.ts";
 import { type FieldProblems, Problems } from "../response.ts";
-import { activeUser, findMemberByEmail, rowNotFoundMessage } from "../workspace/users.ts";
-import { contractFacts } from "./records.ts";
+import { findActiveUser, findMemberByEmail, formatRowNotFound } from "../workspace/users.ts";
+import { readContractFacts } from "./records.ts";
 import { type Contract, requireContract, requireContractNumber } from "./rows.ts";
 
-/** A permission of a user, or of a role, on a contract; one of the two ids is set (DECISIONS.md, C26). */
+/** A permission of a user or of a role on a contract. Exactly one of the two ids is set (DECISIONS.md, C26). */
 const Access = z.strictObject({
   contract_id: z.int(),
   user_id: z.int().nullable(),
@@ -39,19 +39,19 @@ export const contractAccess = rows<Access, "contract">({
   indexes: { contract: (row) => row.contract_id },
 });
 
-export const accessOf = (view: View, { id }: Contract): Promise<readonly Access[]> =>
+export const listAccess = (view: View, { id }: Contract): Promise<readonly Access[]> =>
   view.list(contractAccess, { by: "contract", equals: id });
 
 export const accessHandlers = {
-  "contract-details.invite": ({ params, body: { items } }, world) =>
-    world.store.transaction("contract-details.invite", async (tx) => {
-      const { caller, fail, clock } = world;
+  "contract-details.invite": ({ params, body: { items } }, context) =>
+    context.store.transaction("contract-details.invite", async (tx) => {
+      const { caller, fail, clock } = context;
       const contract = await requireContractNumber(tx, caller, params.contract_id, fail);
-      const problems = await problemsOf(tx, caller, items);
+      const problems = await findProblems(tx, caller, items);
       if (problems) return fail("invalid-fields", problems);
       for (const { role_id = null, user_id = null, new_user_email, permission_name, note = null } of items) {
         const given = { contract_id: contract.id, permission_name, note, invited_by: caller.user.id };
-        const invitee = new_user_email === undefined ? user_id : await memberAt(tx, world, new_user_email);
+        const invitee = new_user_email === undefined ? user_id : await getMemberByEmail(tx, context, new_user_email);
         tx.put(contractAccess, { ...given, user_id: invitee, role_id, invited_at: clock.now() });
       }
       return reply(200, undefined);
@@ -61,8 +61,8 @@ export const accessHandlers = {
 type Items = InputOf<typeof inviteToContract>["body"]["items"];
 const namings = ["user_id", "role_id", "new_user_email"] as const;
 
-/** Each row names one user, role or address, those of the workspace. */
-async function problemsOf(
+/** Each row must name one user, role or address of the workspace. */
+async function findProblems(
   view: View,
   { workspace }: AuthenticatedMember,
   items: Items,
@@ -74,25 +74,27 @@ async function problemsOf(
     if (first === undefined) problems.add(["items", index, "user_id"], "Field required");
     else if (second !== undefined)
       problems.add(["items", index, second], `Only one of ${namings.join(", ")} can be given`);
-    else if (user_id !== undefined && !(await activeUser(view, workspace, user_id))) {
-      problems.add(["items", index, "user_id"], rowNotFoundMessage(user_id));
+    else if (user_id !== undefined && !(await findActiveUser(view, workspace, user_id))) {
+      problems.add(["items", index, "user_id"], formatRowNotFound(user_id));
     } else if (role_id !== undefined && (await view.get(roles, role_id))?.workspace_id !== workspace.id) {
-      problems.add(["items", index, "role_id"], rowNotFoundMessage(role_id));
+      problems.add(["items", index, "role_id"], formatRowNotFound(role_id));
     }
   }
   return problems.found;
 }
 
-/** The member of an address: an unknown address becomes one, and is invited; the router then has their token. */
-async function memberAt(
+/**
+ * The member with an address. An unknown address becomes a member and is invited, and the router gets the invite token.
+ */
+async function getMemberByEmail(
   tx: Transaction,
-  world: Parameters<typeof inviteMember>[1] & { readonly caller: AuthenticatedMember },
+  context: Parameters<typeof inviteMember>[1] & { readonly caller: AuthenticatedMember },
   email: string,
 ): Promise<number> {
-  const { workspace } = world.caller;
+  const { workspace } = context.caller;
   const known = await findMemberByEmail(tx, workspace.id, email);
   if (known) return known.id;
-  const { user_id, issued_at } = await inviteMember(tx, world, workspace, { email, name: email });
+  const { user_id, issued_at } = await inviteMember(tx, context, workspace, { email, name: email });
   scheduleReport(tx, "report-member", user_id, issued_at);
   return user_id;
 }
@@ -102,7 +104,10 @@ interface PermissionInput {
   readonly headers: z.output<typeof userScoping>;
 }
 
-/** The contract of a composite id; `not-found` also when the caller asks to be held to what the user may see. */
+/**
+ * The contract of a composite id. Also `not-found` if the caller asks for the user's permissions and the user may not
+ * see it.
+ */
 export async function requireInScope(
   view: View,
   caller: AuthenticatedMember,
@@ -111,25 +116,25 @@ export async function requireInScope(
 ): Promise<Contract> {
   const row = await requireContract(view, caller, params.composite_id, fail);
   const scoped = headers["enforce-user-scoping"]?.trim().toLowerCase() === "true";
-  return scoped && !(await concerns(view, row, caller.user)) ? fail("not-found") : row;
+  return scoped && !(await isConcerned(view, row, caller.user)) ? fail("not-found") : row;
 }
 
-/** The people whom a contract concerns are not public: here everybody with a part in it. */
-const concerns = async (view: View, row: Contract, user: User): Promise<boolean> =>
+/** Which contracts concern a user is not public. Here it is everyone involved. */
+const isConcerned = async (view: View, row: Contract, user: User): Promise<boolean> =>
   row.created_by === user.id ||
   row.business_user_id === user.id ||
   row.reviews.some((each) => isFor(user, each.reviewer_user_id, each.reviewer_role_id)) ||
   row.approvals.some((each) => isFor(user, each.approver_user_id, each.approver_role_id)) ||
-  row.signatories.some((each) => addressKey(each.email) === addressKey(user.email)) ||
-  (await accessOf(view, row)).some((each) => isFor(user, each.user_id, each.role_id));
+  row.signatories.some((each) => toAddressKey(each.email) === toAddressKey(user.email)) ||
+  (await listAccess(view, row)).some((each) => isFor(user, each.user_id, each.role_id));
 
-/** Whether something is this user's, by themselves or by a role of theirs. */
+/** Whether the row refers to this user, directly or by a role. */
 const isFor = ({ id, roles }: User, userId: number | null, roleId: number | null): boolean =>
   userId === id || (roleId !== null && roles.includes(roleId));
 
 /**
- * Emits what a person did on a contract without changing its status. `at`: virtual milliseconds, now by default. `data`:
- * further keys of `activity_data`, which are ours, since no payload with them is public.
+ * Emits an activity of a person on a contract that does not change its status. `at`: virtual milliseconds, by default
+ * now. `data`: other keys of `activity_data`. They are assumed, because no payload with them is public.
  */
 export async function emitContractEvent(
   tx: Transaction,
@@ -143,7 +148,7 @@ export async function emitContractEvent(
     activity,
     at,
     performed_by: by,
-    contract: await contractFacts(tx, contract),
+    contract: await readContractFacts(tx, contract),
     data,
   });
 }

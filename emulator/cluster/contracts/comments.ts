@@ -6,7 +6,7 @@ import type { Performer } from "../../webhooks/emit.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { paginateSlice } from "../response.ts";
 import { emitContractEvent } from "./access.ts";
-import { performer } from "./records.ts";
+import { toPerformer } from "./records.ts";
 import { type Contract, requireContractNumber } from "./rows.ts";
 
 const Comment = z.strictObject({
@@ -33,18 +33,18 @@ export const commentHandlers = {
       const contract = await requireContractNumber(view, caller, params.contract_id, fail);
       const newestFirst = { by: "contract", equals: contract.id, reverse: true } as const;
       const page = await paginateSlice(view, comments, newestFirst, query);
-      return { ...page, results: page.results.map(commentRecord) };
+      return { ...page, results: page.results.map(toCommentRecord) };
     }),
 
-  "comments.create": ({ params, body }, world) =>
-    world.store.transaction("comments.create", async (tx) => {
-      const contract = await requireContractNumber(tx, world.caller, params.contract_id, world.fail);
-      const by = performer(world.caller);
-      return commentRecord(await addComment(tx, world, contract, body.comment, { by, id: world.caller.user.id }));
+  "comments.create": ({ params, body }, context) =>
+    context.store.transaction("comments.create", async (tx) => {
+      const contract = await requireContractNumber(tx, context.caller, params.contract_id, context.fail);
+      const by = toPerformer(context.caller);
+      return toCommentRecord(await addComment(tx, context, contract, body.comment, { by, id: context.caller.user.id }));
     }),
 } satisfies ClusterHandlers;
 
-/** Writes a user's comment, by name and number, into the activity log of a contract. */
+/** Adds a user's comment to the activity log of a contract. */
 export async function addComment(
   tx: Transaction,
   { clock }: { readonly clock: Clock },
@@ -63,5 +63,5 @@ export async function addComment(
 export const listComments = (view: View, { id }: Contract): Promise<readonly Comment[]> =>
   view.list(comments, { by: "contract", equals: id });
 
-// Replies are written in the application alone.
-const commentRecord = ({ id, contract_id, comment }: Comment) => ({ id, contract_id, comment, replies: [] });
+// Replies can only be written in the application.
+const toCommentRecord = ({ id, contract_id, comment }: Comment) => ({ id, contract_id, comment, replies: [] });

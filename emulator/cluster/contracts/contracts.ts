@@ -1,33 +1,33 @@
 import type * as z from "zod";
 import type { Recipient } from "../../../src/api/contracts/contracts.ts";
-import type { RefusalOf } from "../../../src/api/contracts/lifecycle.ts";
+import type { RejectionCode } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
-import { isoSeconds } from "../../../src/base/clock.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { emitCounterpartyChanges } from "../counterparties/rows.ts";
-import { findMemberByEmail, personId } from "../workspace/users.ts";
+import { findMemberByEmail, findPersonId } from "../workspace/users.ts";
 import { requireInScope } from "./access.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";
 import { createByTransition, transition } from "./lifecycle/transition.ts";
-import { partyOfContact, personPath } from "./links.ts";
-import { performer, toCreatedContract } from "./records.ts";
+import { buildPersonPath, findPartyOfContact } from "./links.ts";
+import { toCreatedContract, toPerformer } from "./records.ts";
 import { type Contract, requireContract, requireContractNumber, type Signatory } from "./rows.ts";
 
 export const contractHandlers = {
   "contracts.create": ({ body }, { store, clock, settings, cluster, caller, fail, finding }) =>
     store.transaction("contracts.create", async (tx) => {
-      const world = { clock, settings };
-      const by = performer(caller);
-      const { draft, news } = await draftFromTemplate(tx, caller, body, clock.now(), { fail, finding });
-      await emitCounterpartyChanges(tx, { clock, caller }, news);
-      const created = await createByTransition(tx, world, draft, "create-from-template", { by });
+      const context = { clock, settings };
+      const by = toPerformer(caller);
+      const { draft, changes } = await draftFromTemplate(tx, caller, body, clock.now(), { fail, finding });
+      await emitCounterpartyChanges(tx, { clock, caller }, changes);
+      const created = await createByTransition(tx, context, draft, "create-from-template", { by });
       const options = body.send_to_counterparty_config;
-      // Nothing but missing signatories can be in the way of a draft that has just been made.
-      const refuse = fail as Fail<"no-signatories"> as Fail<RefusalOf<"send">>;
+      // Only missing signatories can prevent sending a new draft.
+      const refuse = fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
       const row = body.workflow_config?.auto_send_to_counterparty
-        ? await transition(tx, world, created, "send", { by, addressees: addressees(options) }, refuse)
+        ? await transition(tx, context, created, "send", { by, addressees: getAddressees(options) }, refuse)
         : created;
       return toCreatedContract(tx, { cluster }, row);
     }),
@@ -35,8 +35,8 @@ export const contractHandlers = {
   "contracts.send": ({ params, body }, { store, clock, settings, caller, fail }) =>
     store.transaction("contracts.send", async (tx) => {
       const row = await requireContract(tx, caller, params.composite_id, fail);
-      const by = performer(caller);
-      await transition(tx, { clock, settings }, row, "send", { by, addressees: addressees(body) }, fail);
+      const by = toPerformer(caller);
+      await transition(tx, { clock, settings }, row, "send", { by, addressees: getAddressees(body) }, fail);
       return {};
     }),
 
@@ -55,18 +55,18 @@ export const contractHandlers = {
   "contracts.recipient-link": ({ params, query }, { store, cluster, caller, fail }) =>
     store.read(async (view) => {
       const row = await requireContractNumber(view, caller, params.contract_id, fail);
-      const email = addressKey(query.recipient_email);
-      const signatory = row.signatories.find((each) => addressKey(each.email) === email);
+      const email = toAddressKey(query.recipient_email);
+      const signatory = row.signatories.find((each) => toAddressKey(each.email) === email);
       if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
-      return { link: `${cluster.url}${await personPath(view, row, email)}` };
+      return { link: `${cluster.url}${await buildPersonPath(view, row, email)}` };
     }),
 
   "contracts.embedded-link": ({ params, query }, { store, cluster, caller, fail }) =>
     store.read(async (view) => {
       const row = await requireContractNumber(view, caller, params.contract_id, fail);
       const email = query.cp_email_id;
-      if (!partyOfContact(row, email)) return fail("not-a-contact", { email });
-      return { url: `${cluster.url}${await personPath(view, row, email)}` };
+      if (!findPartyOfContact(row, email)) return fail("not-a-contact", { email });
+      return { url: `${cluster.url}${await buildPersonPath(view, row, email)}` };
     }),
 } satisfies ClusterHandlers;
 
@@ -75,14 +75,14 @@ interface SendOptions {
   readonly cc_emails?: readonly string[] | undefined;
 }
 
-const addressees = (options: SendOptions | null | undefined) => ({ to: options?.to_emails, cc: options?.cc_emails });
+const getAddressees = (options: SendOptions | null | undefined) => ({ to: options?.to_emails, cc: options?.cc_emails });
 
-/** The rows of the recipients answer: DECISIONS.md, F13. */
+/** The response for recipients has their rows (DECISIONS.md, F13). */
 export function listRecipients(view: View, contract: Contract): Promise<z.input<typeof Recipient>[]> {
-  return Promise.all(contract.signatories.map((signatory, i) => recipientOf(view, contract, signatory, i + 1)));
+  return Promise.all(contract.signatories.map((signatory, i) => toRecipient(view, contract, signatory, i + 1)));
 }
 
-async function recipientOf(
+async function toRecipient(
   view: View,
   { workspace_id }: Contract,
   signatory: Signatory,
@@ -95,22 +95,22 @@ async function recipientOf(
       id: signatory.id,
       recipient_type: "SIGNATORY",
       user: {
-        id: (await personId(view, workspace_id, signatory.email))!,
+        id: (await findPersonId(view, workspace_id, signatory.email))!,
         email: signatory.email,
         name: signatory.name,
         designation: member?.designation ?? null,
       },
       recipient_order: signatory.sign_order ?? position,
       note: signatory.note,
-      created: isoSeconds(signatory.created_at),
+      created: toIsoSeconds(signatory.created_at),
       title: signatory.title,
       is_sent_for_signature: sent_at !== null,
-      last_sent_for_signature_at: sent_at === null ? null : isoSeconds(sent_at),
+      last_sent_for_signature_at: sent_at === null ? null : toIsoSeconds(sent_at),
     },
     recipient_action: action && {
       is_success: action.is_success,
       action_notes: action.notes,
-      timestamp: isoSeconds(action.at),
+      timestamp: toIsoSeconds(action.at),
     },
     status: action ? "COMPLETED" : sent_at === null ? "PENDING" : "IN_PROGRESS",
   };

@@ -2,22 +2,22 @@ import { isDeepStrictEqual } from "node:util";
 import type { showProcessMetrics } from "../../../src/api/contracts/contract-details.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
-import { isoSeconds } from "../../../src/base/clock.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
 import { type ContractType, contractTypes, templates } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { noteUnknownAnswers, validateAnswers } from "../templates/answers.ts";
-import { activeUser, rowNotFoundMessage, toOrgUser } from "../workspace/users.ts";
+import { findActiveUser, formatRowNotFound, toOrgUser } from "../workspace/users.ts";
 import { emitContractEvent, requireInScope } from "./access.ts";
 import { storeContractChange } from "./creation/new-contract.ts";
-import { findPendingParty, performer, toCreatedContract } from "./records.ts";
+import { findPendingParty, toCreatedContract, toPerformer } from "./records.ts";
 import {
   type Contract,
   contracts,
   type ExternalMetadata,
   requireContract,
   requireContractNumber,
-  workspaceIndexKey,
+  toWorkspaceKey,
 } from "./rows.ts";
 
 /** Data that is stored next to a contract (DECISIONS.md, F22). */
@@ -38,7 +38,7 @@ export const contractDetailHandlers = {
       if (isDeepStrictEqual(contract_data, row.contract_data)) return { data: contract_data };
       const at = clock.now();
       const after = storeContractChange(tx, row, at, { contract_data });
-      await emitContractEvent(tx, { clock, by: performer(caller), at }, "CONTRACT_DATA_UPDATED", after);
+      await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, "CONTRACT_DATA_UPDATED", after);
       return { data: contract_data };
     }),
 
@@ -56,8 +56,8 @@ export const contractDetailHandlers = {
   "contract-details.business-user": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("contract-details.business-user", async (tx) => {
       const row = await requireContractNumber(tx, caller, params.contract_id, () => fail("contract-not-found"));
-      const user = await activeUser(tx, caller.workspace, body.user_id);
-      if (!user) return fail("invalid-fields", { user_id: [rowNotFoundMessage(body.user_id)] });
+      const user = await findActiveUser(tx, caller.workspace, body.user_id);
+      if (!user) return fail("invalid-fields", { user_id: [formatRowNotFound(body.user_id)] });
       storeContractChange(tx, row, clock.now(), { business_user_id: user.id });
       return { user_id: user.id, contract_id: row.id, type: "BUSINESS" as const };
     }),
@@ -66,11 +66,11 @@ export const contractDetailHandlers = {
     store.transaction("contract-details.relate", async (tx) => {
       const row = await requireContractNumber(tx, caller, params.contract_id, fail);
       const related = await requireContractNumber(tx, caller, body.related_contract_id, () =>
-        fail("invalid-fields", { related_contract_id: [rowNotFoundMessage(body.related_contract_id)] }),
+        fail("invalid-fields", { related_contract_id: [formatRowNotFound(body.related_contract_id)] }),
       );
-      // PARENT refers to the other contract; the rest to the one that depends on this one.
+      // PARENT points to the other contract. The other kinds point to the contract that depends on this one.
       const [parent, child] = body.relation_type === "PARENT" ? [related, row] : [row, related];
-      if (await descends(tx, parent, child.id)) return fail("circular-relation");
+      if (await isDescendant(tx, parent, child.id)) return fail("circular-relation");
       const relation = { contract_id: parent.id, relation_type: body.relation_type };
       storeContractChange(tx, child, clock.now(), { parents: [...child.parents, relation] });
       return body;
@@ -83,15 +83,17 @@ export const contractDetailHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** A contract has one note, which is empty at first; its id is the contract's number. */
+/** A contract has one note, which is empty at first. Its id is the contract's number. */
 const noteOf = ({ id, note }: Contract) => ({
   id,
   text: note?.text ?? "",
   ...(note?.note_tag != null && { note_tag: note.note_tag }),
 });
 
-/** Whether a contract is another one, or hangs on it over any number of steps. Each contract on the way is read once. */
-async function descends(view: View, row: Contract, ancestorId: number): Promise<boolean> {
+/**
+ * Whether a contract is the ancestor or a direct or indirect descendant of it. Each contract on the path is read once.
+ */
+async function isDescendant(view: View, row: Contract, ancestorId: number): Promise<boolean> {
   const seen = new Set([row.id]);
   const waiting = [row];
   for (let next = waiting.pop(); next; next = waiting.pop()) {
@@ -106,32 +108,32 @@ async function descends(view: View, row: Contract, ancestorId: number): Promise<
   return false;
 }
 
-/** How far a contract has come (DECISIONS.md, F22). */
+/** The progress of a contract (DECISIONS.md, F22). */
 const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => ({
   contract_status: row.status,
   type_of_workflow: row.kind === "TEMPLATE_CONTRACT" ? "TEMPLATE_WORKFLOW" : "UPLOAD_WORKFLOW",
   pending_with: findPendingParty(row) ?? null,
-  contract_sent_to_cp_datetime: timeOf(row.sent_to_counterparty_at),
-  marked_for_signature_datetime: timeOf(row.sent_for_signature_at),
-  contract_executed_datetime: timeOf(row.executed_at),
+  contract_sent_to_cp_datetime: formatTime(row.sent_to_counterparty_at),
+  marked_for_signature_datetime: formatTime(row.sent_for_signature_at),
+  contract_executed_datetime: formatTime(row.executed_at),
   contract_signed_by_signatory_list: row.signatories.flatMap(({ is_counterparty, email, action }) =>
     action?.is_success
-      ? [{ is_creator_party: !is_counterparty, signed_datetime: isoSeconds(action.at), signatory_email: email }]
+      ? [{ is_creator_party: !is_counterparty, signed_datetime: toIsoSeconds(action.at), signatory_email: email }]
       : [],
   ),
   contract_turns: { no_of_turns: row.reviews.filter((review) => review.by === "counterparty").length },
 });
 
-/** Whether that response of a contract is another one (DECISIONS.md, C23). */
-export const metricsDiffer = (before: Contract, after: Contract): boolean =>
+/** Whether that response differs between two versions of a contract (DECISIONS.md, C23). */
+export const haveMetricsChanged = (before: Contract, after: Contract): boolean =>
   JSON.stringify(processMetrics(before)) !== JSON.stringify(processMetrics(after));
 
-const timeOf = (at: number | null): string | null => (at === null ? null : isoSeconds(at));
+const formatTime = (at: number | null): string | null => (at === null ? null : toIsoSeconds(at));
 
 /** DECISIONS.md, F6 */
-const foundAtMost = 50;
+const maxFound = 50;
 
-/** Keys of the contract in systems that are not ours (DECISIONS.md, C13 and F14). */
+/** Keys of the contract in external systems (DECISIONS.md, C13 and F14). */
 export const externalMetadataHandlers = {
   "external-metadata.put": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("external-metadata.put", async (tx) => {
@@ -142,7 +144,7 @@ export const externalMetadataHandlers = {
       const at = clock.now();
       const after = storeContractChange(tx, row, at, { external_metadata });
       const activity = `CONTRACT_EXTERNAL_METADATA_${row.external_metadata ? "UPDATED" : "CREATED"}` as const;
-      await emitContractEvent(tx, { clock, by: performer(caller), at }, activity, after);
+      await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, activity, after);
       return { external_metadata };
     }),
 
@@ -154,20 +156,20 @@ export const externalMetadataHandlers = {
 
   "external-metadata.find": ({ params }, { store, cluster, caller }) =>
     store.read(async (view) => {
-      const equals = workspaceIndexKey(caller.workspace.id, params.external_metadata_id);
-      const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: foundAtMost });
+      const equals = toWorkspaceKey(caller.workspace.id, params.external_metadata_id);
+      const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: maxFound });
       return Promise.all(found.map((row) => toCreatedContract(view, { cluster }, row)));
     }),
 } satisfies ClusterHandlers;
 
-/** Metadata without keys: it changes nothing and emits nothing (DECISIONS.md, C13). */
+/** Metadata without keys changes nothing and emits nothing (DECISIONS.md, C13). */
 const isEmpty = (metadata: ExternalMetadata): boolean => Object.keys(metadata).length === 0;
 
 /** Stored parts of a new contract's metadata. */
 export const normalizeMetadata = (metadata: ExternalMetadata | null | undefined): ExternalMetadata | null =>
   metadata == null || isEmpty(metadata) ? null : metadata;
 
-/** No emulated workspace has object configurations, so whatever is named is unknown (DECISIONS.md, F5). */
+/** Emulated workspaces have no object configurations, so every name is unknown (DECISIONS.md, F5). */
 export function requireKnownConfiguration(
   metadata: ExternalMetadata | null | undefined,
   fail: Fail<"unknown-object-configuration">,
@@ -189,11 +191,11 @@ export const intakeFormHandlers = {
       const at = clock.now();
       const { data: before = {}, created_at = at } = row.intake_form ?? {};
       const data = { ...before, ...body };
-      if (isDeepStrictEqual(data, before)) return { data, created: isoSeconds(created_at) };
+      if (isDeepStrictEqual(data, before)) return { data, created: toIsoSeconds(created_at) };
       const intake_form = { data, created_at: at };
       const after = storeContractChange(tx, row, at, { intake_form });
-      await emitContractEvent(tx, { clock, by: performer(caller), at }, "CONTRACT_DATA_UPDATED", after);
-      return { data, created: isoSeconds(at) };
+      await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, "CONTRACT_DATA_UPDATED", after);
+      return { data, created: toIsoSeconds(at) };
     }),
 
   "intake-form.responses": ({ params, query }, { store, caller, fail }) =>
@@ -203,10 +205,10 @@ export const intakeFormHandlers = {
       const template = query.questionnaire_type === "TEMPLATE";
       const answers = template ? row.contract_data : row.intake_form?.data;
       const created = template ? row.created_at : row.intake_form?.created_at;
-      const respondent = { created_by: creator.name, org_name: caller.workspace.name };
+      const response = { created_by: creator.name, org_name: caller.workspace.name };
       return {
         questionnaire_response_data: answers ?? {},
-        respondents: created === undefined ? [] : [{ created_at: isoSeconds(created), ...respondent }],
+        respondents: created === undefined ? [] : [{ created_at: toIsoSeconds(created), ...response }],
       };
     }),
 } satisfies ClusterHandlers;

@@ -1,59 +1,59 @@
-import { constantTimeEqual, hmacText } from "../../../src/base/hmac.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { computeHmacText, isEqualInConstantTime } from "../../../src/base/hmac.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
-import { type Contract, compositeId } from "./rows.ts";
+import { type Contract, formatCompositeId } from "./rows.ts";
 
 /** Public page of a contract, at its cluster (DECISIONS.md, C25). */
-export const contractPath = (contract: Contract): string => `/contracts/${compositeId(contract)}`;
+export const buildContractPath = (contract: Contract): string => `/contracts/${formatCompositeId(contract)}`;
 
 /**
- * Page on which a person reads a contract and acts on it. The link is the authority, since there is no sign-in: its key
- * is derived from the contract, the address and the cluster's own key, so that it is stored nowhere and outlives
- * restarts (DECISIONS.md, C25).
+ * Page on which a person reads a contract and acts on it. The link is the credential, because there is no sign-in. Its
+ * key is derived from the contract, the address and the cluster's key, so it is not stored and survives restarts
+ * (DECISIONS.md, C25).
  */
-export async function personPath(view: View, contract: Contract, email: string): Promise<string> {
-  return (await personPaths(view, contract))(email);
+export async function buildPersonPath(view: View, contract: Contract, email: string): Promise<string> {
+  return (await createPersonPathBuilder(view, contract))(email);
 }
 
 /** The same for several people of one contract. */
-export async function personPaths(view: View, contract: Contract): Promise<(email: string) => string> {
-  const keyFor = await keyMaker(view, contract);
-  return (email) => `${contractPath(contract)}?${queryOf(email, keyFor)}`;
+export async function createPersonPathBuilder(view: View, contract: Contract): Promise<(email: string) => string> {
+  const keyFor = await createKeyMaker(view, contract);
+  return (email) => `${buildContractPath(contract)}?${buildQuery(email, keyFor)}`;
 }
 
-/** Data about the person in such a link, for other pages about the same. */
-export const personQuery = async (view: View, contract: Contract, email: string): Promise<string> =>
-  queryOf(email, await keyMaker(view, contract));
+/** The query of such a link, for other pages about the same person. */
+export const buildPersonQuery = async (view: View, contract: Contract, email: string): Promise<string> =>
+  buildQuery(email, await createKeyMaker(view, contract));
 
-/** Whether that is the key of this person's links. */
+/** Whether that is the key in this person's links. */
 export const isPersonsKey = async (view: View, contract: Contract, email: string, given: string): Promise<boolean> =>
-  constantTimeEqual(given, (await keyMaker(view, contract))("link", addressKey(email)));
+  isEqualInConstantTime(given, (await createKeyMaker(view, contract))("link", toAddressKey(email)));
 
-/** Binds a form of a person's page to the state that the page showed them. */
-export const recipientCsrfToken = async (
+/** Binds a form of a person's page to the state that the page showed. */
+export const createRecipientCsrfToken = async (
   view: View,
   contract: Contract,
   email: string,
   shown: string,
-): Promise<string> => (await keyMaker(view, contract))("form", addressKey(email), shown);
+): Promise<string> => (await createKeyMaker(view, contract))("form", toAddressKey(email), shown);
 
 type KeyMaker = (...about: readonly string[]) => string;
 
-function queryOf(email: string, keyFor: KeyMaker): string {
-  const person = addressKey(email);
+function buildQuery(email: string, keyFor: KeyMaker): string {
+  const person = toAddressKey(email);
   return String(new URLSearchParams({ person, key: keyFor("link", person) }));
 }
 
-/** The time of creation distinguishes contracts that got one number, before a reset and after it. */
-async function keyMaker(view: View, { id, cluster_id, created_at }: Contract): Promise<KeyMaker> {
+/** The creation time distinguishes contracts with the same number, before and after a reset. */
+async function createKeyMaker(view: View, { id, cluster_id, created_at }: Contract): Promise<KeyMaker> {
   const cluster = await view.get(clusterRows, cluster_id);
   if (!cluster) throw new Error(`A contract refers to cluster ${cluster_id}, which does not exist`);
-  return (...about) => hmacText("sha256", cluster.key, JSON.stringify([id, created_at, ...about]));
+  return (...about) => computeHmacText("sha256", cluster.key, JSON.stringify([id, created_at, ...about]));
 }
 
-export const partyOfContact = (
+export const findPartyOfContact = (
   { counterparties }: Contract,
   email: string,
 ): Contract["counterparties"][number] | undefined =>
-  counterparties.find(({ poc }) => poc && addressKey(poc.email) === addressKey(email));
+  counterparties.find(({ poc }) => poc && toAddressKey(poc.email) === toAddressKey(email));

@@ -5,12 +5,19 @@ import { contractTypes, entities, templates, type Workspace } from "../../world/
 import type { ClusterHandlers } from "../context.ts";
 import { Problems, paginateList, paginateSlice } from "../response.ts";
 import { findPendingParty, toListedContract, toNumberedContract } from "./records.ts";
-import { type Contract, contracts, referenceId, toSortableString, workspaceIndexKey, workspaceSlice } from "./rows.ts";
+import {
+  type Contract,
+  contracts,
+  formatReferenceId,
+  selectWorkspace,
+  toSortableString,
+  toWorkspaceKey,
+} from "./rows.ts";
 
 export const contractListHandlers = {
   "contracts.list": ({ query }, { store, cluster, caller, fail }) => {
     const problems = new Problems();
-    const filters = filtersOf(query, problems);
+    const filters = parseFilters(query, problems);
     if (problems.found) return fail("invalid-fields", problems.found);
     const text = query.query?.trim().toLowerCase();
     const conditions = filters.length + (text === undefined ? 0 : 1);
@@ -19,15 +26,15 @@ export const contractListHandlers = {
       const { slices, covers } = await findNarrowestSlice(
         view,
         caller.workspace.id,
-        candidatesFor(caller.workspace.id, filters),
+        findCandidates(caller.workspace.id, filters),
       );
       const [only, ...others] = slices;
       if (only && others.length === 0 && covers === conditions && isInOrder(only)) {
         return answer(view, await paginateSlice(view, contracts, { ...only, reverse: true }, query));
       }
-      const names = await namesIn(view, caller.workspace);
+      const names = await readNames(view, caller.workspace);
       const found = new Set((await Promise.all(slices.map((slice) => view.list(contracts, slice)))).flat());
-      const rows = [...found].filter((row) => matchesFilters(filters, row, names) && mentions(row, names, text));
+      const rows = [...found].filter((row) => matchesFilters(filters, row, names) && matchesText(row, names, text));
       return answer(
         view,
         paginateList(
@@ -47,7 +54,7 @@ export const contractListHandlers = {
 
   "contracts.list-v1": ({ query }, { store, cluster, caller }) =>
     store.read(async (view) => {
-      const newestFirst = { ...workspaceSlice(caller.workspace.id), reverse: true };
+      const newestFirst = { ...selectWorkspace(caller.workspace.id), reverse: true };
       const page = await paginateSlice(view, contracts, newestFirst, query);
       return {
         ...page,
@@ -57,13 +64,13 @@ export const contractListHandlers = {
 } satisfies ClusterHandlers;
 
 /**
- * The smallest set of contracts that holds what the filters let through. A filter without an index, and a string, look
- * at every contract of it.
+ * The smallest set of contracts that contains every match of the filters. A filter without an index, or with a string,
+ * has to read all of it.
  */
 async function findNarrowestSlice(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {
-  const whole = { slices: [workspaceSlice(workspaceId)], covers: 0 };
+  const fullSlice = { slices: [selectWorkspace(workspaceId)], covers: 0 };
   const sized = await Promise.all(
-    [...sets, whole].map(async (candidates) => {
+    [...sets, fullSlice].map(async (candidates) => {
       const counts = await Promise.all(candidates.slices.map((slice) => view.count(contracts, slice)));
       return { candidates, size: counts.reduce((sum, count) => sum + count, 0) };
     }),
@@ -71,11 +78,11 @@ async function findNarrowestSlice(view: View, workspaceId: number, sets: readonl
   return sized.reduce((least, each) => (each.size < least.size ? each : least)).candidates;
 }
 
-/** Whether a slice is in the order of the list: one value, or a range of numbers of contracts. */
+/** Whether a slice is in the order of the list: one value, or a range of contract numbers. */
 const isInOrder = ({ by, equals }: ContractSlice): boolean => by === "number" || equals !== undefined;
 
-/** Whether contract, entity or party is called so, or a party has such an address (DECISIONS.md, F18). */
-function mentions(row: Contract, { entities }: Names, text: string | undefined): boolean {
+/** Whether a contract, entity or party has that name, or a party has that address (DECISIONS.md, F18). */
+function matchesText(row: Contract, { entities }: NameLookup, text: string | undefined): boolean {
   if (text === undefined) return true;
   const parties = row.counterparties.flatMap(({ name, poc }) => [name, poc?.email ?? ""]);
   return [row.name, entities.get(row.entity_id ?? 0) ?? "", ...parties].some((each) =>
@@ -84,30 +91,30 @@ function mentions(row: Contract, { entities }: Names, text: string | undefined):
 }
 
 /** The names that rows refer to by id. */
-interface Names {
+interface NameLookup {
   readonly types: ReadonlyMap<number, string>;
   readonly entities: ReadonlyMap<number, string>;
   readonly tags: ReadonlyMap<number, readonly string[]>;
 }
 
-async function namesIn(view: View, { id }: Workspace): Promise<Names> {
-  const own = { by: "workspace", equals: id } as const;
-  const named = (rows: readonly { readonly id: number; readonly name: string }[]) =>
+async function readNames(view: View, { id }: Workspace): Promise<NameLookup> {
+  const ofWorkspace = { by: "workspace", equals: id } as const;
+  const toNameMap = (rows: readonly { readonly id: number; readonly name: string }[]) =>
     new Map(rows.map((row) => [row.id, row.name]));
   return {
-    types: named(await view.list(contractTypes, own)),
-    entities: named(await view.list(entities, own)),
-    tags: new Map((await view.list(templates, own)).map((template) => [template.id, template.tags])),
+    types: toNameMap(await view.list(contractTypes, ofWorkspace)),
+    entities: toNameMap(await view.list(entities, ofWorkspace)),
+    tags: new Map((await view.list(templates, ofWorkspace)).map((template) => [template.id, template.tags])),
   };
 }
 
-type Value = string | number;
-type ReadValues = (row: Contract, names: Names) => readonly Value[];
-const signatories = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
+type FilterValue = string | number;
+type ValueReader = (row: Contract, names: NameLookup) => readonly FilterValue[];
+const listSignatoryNames = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
   row.signatories.filter(({ action }) => which(action)).map(({ email }) => email);
 
-/** The compared values of each filter. A field that the emulator does not store has no values: nothing equals it. */
-const values: Readonly<Record<ContractFilter, ReadValues>> = {
+/** The compared values of each filter. A field that the emulator does not store has no values, so nothing equals it. */
+const values: Readonly<Record<ContractFilter, ValueReader>> = {
   approvals_pending: (row) => [String(row.approvals.some(({ status }) => status === "PENDING"))],
   assigned_to: (row) => row.reviews.flatMap((review) => review.reviewer_user_id ?? []),
   business_user_id: (row) => [row.business_user_id],
@@ -118,7 +125,7 @@ const values: Readonly<Record<ContractFilter, ReadValues>> = {
   contract_id: (row) => [row.id],
   contract_kind: (row) => [row.kind],
   contract_packet_name: () => [],
-  contract_reference_id: (row) => [referenceId(row)],
+  contract_reference_id: (row) => [formatReferenceId(row)],
   contract_type_id: (row) => [row.contract_type_id],
   contract_type_name: (row, { types }) => [types.get(row.contract_type_id) ?? ""],
   created_at: (row) => [row.created_at],
@@ -129,22 +136,22 @@ const values: Readonly<Record<ContractFilter, ReadValues>> = {
   last_updated_on: (row) => [row.updated_at],
   legal_user_id: (row) => [row.created_by],
   pending_with: (row) => [findPendingParty(row) ?? ""],
-  signatories: (row) => signatories(row, () => true),
-  signatures_completed_by: (row) => signatories(row, (action) => action?.is_success === true),
-  signatures_pending_on: (row) => signatories(row, (action) => action === null),
-  signatures_rejected_by: (row) => signatories(row, (action) => action?.is_success === false),
+  signatories: (row) => listSignatoryNames(row, () => true),
+  signatures_completed_by: (row) => listSignatoryNames(row, (action) => action?.is_success === true),
+  signatures_pending_on: (row) => listSignatoryNames(row, (action) => action === null),
+  signatures_rejected_by: (row) => listSignatoryNames(row, (action) => action?.is_success === false),
   tags: (row, { tags }) => tags.get(row.template_id ?? 0) ?? [],
 };
 
-/** A filter of the query: its condition, and whether the field's values fulfil it. */
+/** A filter of the query: its condition, and whether the field's values satisfy it. */
 interface Filter extends FilterBounds {
-  readonly matches: (found: readonly Value[]) => boolean;
+  readonly matches: (found: readonly FilterValue[]) => boolean;
 }
 
 const dates: ReadonlySet<ContractFilter> = new Set(["created_at", "execution_date", "expiring_at", "last_updated_on"]);
 
-/** The filters of the query. Unknown ones and unreadable values are noted. */
-function filtersOf(query: Readonly<Record<string, unknown>>, problems: Problems): readonly Filter[] {
+/** The filters of the query. Unknown ones and invalid values are reported. */
+function parseFilters(query: Readonly<Record<string, unknown>>, problems: Problems): readonly Filter[] {
   const filters: Filter[] = [];
   for (const [key, given] of Object.entries(query)) {
     if (!key.startsWith("filter__") || given === undefined) continue;
@@ -153,48 +160,49 @@ function filtersOf(query: Readonly<Record<string, unknown>>, problems: Problems)
       problems.add([key], "Invalid filter field");
       continue;
     }
-    const filter = filterOf(name as ContractFilter, operator, String(given));
+    const filter = parseFilter(name as ContractFilter, operator, String(given));
     if (typeof filter === "string") problems.add([key], filter);
     else filters.push(filter);
   }
   return filters;
 }
 
-/** Whether a row passes all filters. */
-export const matchesFilters = (filters: readonly Filter[], row: Contract, names: Names): boolean =>
+/** Whether a row matches all filters. */
+export const matchesFilters = (filters: readonly Filter[], row: Contract, names: NameLookup): boolean =>
   filters.every(({ field, matches }) => matches(values[field](row, names)));
 
-const readerOf = (field: ContractFilter) => (text: string) => (dates.has(field) ? Date.parse(text) : Number(text));
+const createReader = (field: ContractFilter) => (text: string) => (dates.has(field) ? Date.parse(text) : Number(text));
 
-function filterOf(field: ContractFilter, operator: string, text: string): Filter | string {
-  if (operator === "$eq") return equalTo(field, [text]);
+function parseFilter(field: ContractFilter, operator: string, text: string): Filter | string {
+  if (operator === "$eq") return createEqualFilter(field, [text]);
   if (operator === "$ne") {
-    const { matches } = equalTo(field, [text]);
+    const { matches } = createEqualFilter(field, [text]);
     return { field, matches: (found) => !matches(found) };
   }
   // `\,` is a comma within a value (DECISIONS.md, F8).
   if (operator === "$in") {
-    return equalTo(
+    return createEqualFilter(
       field,
       (text.match(/(?:\\,|[^,])+/g) ?? []).map((each) => each.replaceAll("\\,", ",")),
     );
   }
   if (!Object.hasOwn(ranges, operator) || contractFilters[field] !== "order") return "Invalid filter operator";
-  const bound = readerOf(field)(text);
+  const bound = createReader(field)(text);
   if (Number.isNaN(bound)) return dates.has(field) ? "Input should be a valid date" : "Input should be a valid number";
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } =
     ranges[operator as keyof typeof ranges](bound);
   return { field, from, to, matches: (found) => found.some((value) => from <= Number(value) && Number(value) <= to) };
 }
 
-function equalTo(field: ContractFilter, equals: readonly string[]): Filter {
+function createEqualFilter(field: ContractFilter, equals: readonly string[]): Filter {
   const texts = new Set(equals.map((text) => text.toLowerCase()));
-  const numbers = new Set(equals.map(readerOf(field)));
-  const isWanted = (value: Value) => (typeof value === "number" ? numbers.has(value) : texts.has(value.toLowerCase()));
+  const numbers = new Set(equals.map(createReader(field)));
+  const isWanted = (value: FilterValue) =>
+    typeof value === "number" ? numbers.has(value) : texts.has(value.toLowerCase());
   return { field, equals, matches: (found) => found.some(isWanted) };
 }
 
-/** Ids and times are whole numbers, so that every range has a first and a last one. */
+/** Ids and times are integers, so every range has a first and a last value. */
 const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) => Pick<FilterBounds, "from" | "to">>> =
   {
     $gt: (bound) => ({ from: Math.floor(bound) + 1 }),
@@ -203,8 +211,8 @@ const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) =
     $lte: (bound) => ({ to: Math.floor(bound) }),
   };
 
-type Index = keyof (typeof contracts)["indexes"];
-type ContractSlice = Slice<Index>;
+type ContractIndex = keyof (typeof contracts)["indexes"];
+type ContractSlice = Slice<ContractIndex>;
 
 /** The condition of a filter that an index may answer: one of these values, or a range (inclusive). */
 interface FilterBounds {
@@ -214,7 +222,9 @@ interface FilterBounds {
   readonly to?: number;
 }
 
-/** Slices of indexes that hold every contract which some of the filters let through, and no other; one in several. */
+/**
+ * Index slices that contain exactly the contracts that match some of the filters. A contract may be in several slices.
+ */
 interface Candidates {
   readonly slices: readonly ContractSlice[];
   /** Number of filters that the slices cover. */
@@ -222,40 +232,40 @@ interface Candidates {
 }
 
 /** Index slice of the contracts with a value; undefined: there are none. */
-type Lookup = (value: string) => readonly [by: Index, value: string | number] | undefined;
+type IndexLookup = (value: string) => readonly [by: ContractIndex, value: string | number] | undefined;
 
-const byEmail: Lookup = (value) => ["party_email", value.toLowerCase()];
-const lookups: Partial<Readonly<Record<ContractFilter, Lookup>>> = {
+const lookUpByEmail: IndexLookup = (value) => ["party_email", value.toLowerCase()];
+const lookups: Partial<Readonly<Record<ContractFilter, IndexLookup>>> = {
   display_status: (value) => {
     const status = contractStatuses.find((each) => each.toLowerCase() === value.toLowerCase());
     return status && ["status", status];
   },
   contract_type_id: (value) => ["type", Number(value)],
-  client_email: byEmail,
-  client_email_address: byEmail,
+  client_email: lookUpByEmail,
+  client_email_address: lookUpByEmail,
   contract_id: (value) => ["number", toSortableString(Number(value))],
   contract_reference_id: (value) => {
     const id = Number(/^svc-(\d+)$/i.exec(value)?.[1]);
-    return referenceId({ id }) === value.toUpperCase() ? ["number", toSortableString(id)] : undefined;
+    return formatReferenceId({ id }) === value.toUpperCase() ? ["number", toSortableString(id)] : undefined;
   },
 };
 
-const slicesRanges: Partial<Readonly<Record<ContractFilter, Index>>> = {
+const slicesRanges: Partial<Readonly<Record<ContractFilter, ContractIndex>>> = {
   contract_id: "number",
   created_at: "created",
   last_updated_on: "updated",
 };
 
-/** Candidates from the indexes: a set for each filter, or range of a field, that has an index. */
-function candidatesFor(workspaceId: number, filters: readonly FilterBounds[]): readonly Candidates[] {
-  const value = (of: string | number) => workspaceIndexKey(workspaceId, of);
+/** Candidates from the indexes: a set for each indexed filter, or for each indexed range of a field. */
+function findCandidates(workspaceId: number, filters: readonly FilterBounds[]): readonly Candidates[] {
+  const toValue = (of: string | number) => toWorkspaceKey(workspaceId, of);
 
-  const equal = filters.flatMap(({ field, equals }) => {
+  const equalityBounds = filters.flatMap(({ field, equals }) => {
     const lookup = lookups[field];
     if (!equals || !lookup) return [];
     const found = equals.flatMap((text) => {
       const entry = lookup(text);
-      return entry ? [{ by: entry[0], equals: value(entry[1]) }] : [];
+      return entry ? [{ by: entry[0], equals: toValue(entry[1]) }] : [];
     });
     return [{ covers: 1, slices: [...new Map(found.map((slice) => [slice.equals, slice])).values()] }];
   });
@@ -265,8 +275,8 @@ function candidatesFor(workspaceId: number, filters: readonly FilterBounds[]): r
     if (bounds.length === 0) return [];
     const from = Math.max(0, ...bounds.map((each) => each.from ?? 0));
     const to = Math.min(Number.MAX_SAFE_INTEGER, ...bounds.map((each) => each.to ?? Number.MAX_SAFE_INTEGER));
-    const slices = to < from ? [] : [{ by, from: value(toSortableString(from)), to: value(toSortableString(to)) }];
+    const slices = to < from ? [] : [{ by, from: toValue(toSortableString(from)), to: toValue(toSortableString(to)) }];
     return [{ covers: bounds.length, slices }];
   });
-  return [...equal, ...within];
+  return [...equalityBounds, ...within];
 }

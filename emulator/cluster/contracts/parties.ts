@@ -9,16 +9,16 @@ import { resolveCounterparties } from "../counterparties/resolve-counterparties.
 import type { Counterparty, CounterpartyChange } from "../counterparties/rows.ts";
 import { emitContractEvent } from "./access.ts";
 import { storeContractChange } from "./creation/new-contract.ts";
-import { fullName } from "./records.ts";
+import { formatFullName } from "./records.ts";
 import { type Contract, contracts, type Party } from "./rows.ts";
 
-/** A party of the other side as a request names it. */
+/** A counterparty in a request. */
 export type PartyInput = Omit<Party, "counterparty_id">;
 
-/** The parties of a contract, with what of the workspace's list of counterparties is new by them. */
+/** The parties of a contract, with the changes to the workspace's list of counterparties. */
 export interface ResolvedParties {
   readonly parties: readonly Party[];
-  readonly news: readonly CounterpartyChange[];
+  readonly changes: readonly CounterpartyChange[];
 }
 
 /** The parties of a contract, each with its row in the workspace's list of counterparties. */
@@ -32,18 +32,18 @@ export async function resolveParties(
     name,
     is_individual,
     organization_type,
-    contact: poc && { name: fullName(poc), email: poc.email },
-    address: addressOf(organization_details, workspace),
+    contact: poc && { name: formatFullName(poc), email: poc.email },
+    address: toAddress(organization_details, workspace),
   }));
-  const { ids, news } = await resolveCounterparties(tx, named, { workspaceId: workspace.id, at });
-  return { parties: given.map((party, i) => ({ ...party, counterparty_id: ids[i]! })), news };
+  const { ids, changes } = await resolveCounterparties(tx, named, { workspaceId: workspace.id, at });
+  return { parties: given.map((party, i) => ({ ...party, counterparty_id: ids[i]! })), changes };
 }
 
 /**
- * The address of `organization_details`, in the form of the list of counterparties. Their other keys are in the
+ * The address in `organization_details`, in the form of the list of counterparties. Its other keys are stored in the
  * contract.
  */
-function addressOf(details: PartyInput["organization_details"], { jurisdictions }: Workspace): NewAddress | null {
+function toAddress(details: PartyInput["organization_details"], { jurisdictions }: Workspace): NewAddress | null {
   const address = details?.address as z.output<typeof Address> | undefined;
   if (!address) return null;
   const { line_one, line_two, city, state, zipcode, country, country_iso_code, email, phone } = address;
@@ -59,7 +59,7 @@ function addressOf(details: PartyInput["organization_details"], { jurisdictions 
   };
 }
 
-/** The party in the `counterparty_…` fields of an upload; undefined without one. */
+/** The party in the `counterparty_…` fields of an upload, or undefined. */
 export function parsePartyFields({
   counterparty_organization_name: name,
   counterparty_is_individual,
@@ -69,7 +69,7 @@ export function parsePartyFields({
   readonly counterparty_is_individual?: boolean | null | undefined;
   readonly counterparty_poc_details?: PartyInput["poc"] | undefined;
 }): PartyInput | undefined {
-  const called = name ?? (poc ? fullName(poc) : undefined);
+  const called = name ?? (poc ? formatFullName(poc) : undefined);
   if (called === undefined) return undefined;
   return {
     name: called,
@@ -80,26 +80,31 @@ export function parsePartyFields({
   };
 }
 
-interface Telling {
+interface PartyContext {
   readonly clock: Clock;
   readonly by: Performer;
 }
 
-/** Whether the parties of a contract may still change: before signature begins. */
+/** Whether the parties of a contract may still change, which is before it can be signed. */
 export const isOpen = ({ status }: Contract): boolean => status === "DRAFT" || status === "REDLINING";
 
-/** Assigns an entity to the contract, and emits that; nothing happens if it is assigned already (DECISIONS.md, C23). */
-export async function replaceEntity(tx: Transaction, world: Telling, row: Contract, { id }: Entity): Promise<Contract> {
-  return row.entity_id === id ? row : changedEntity(tx, world, row, { entity_id: id });
+/** Assigns an entity to the contract and emits that, unless it is assigned already (DECISIONS.md, C23). */
+export async function replaceEntity(
+  tx: Transaction,
+  context: PartyContext,
+  row: Contract,
+  { id }: Entity,
+): Promise<Contract> {
+  return row.entity_id === id ? row : saveEntityChange(tx, context, row, { entity_id: id });
 }
 
 /** Renames a counterparty in its open contracts, and emits each change. */
-export async function renameParty(tx: Transaction, world: Telling, { id, name }: Counterparty): Promise<void> {
+export async function renameParty(tx: Transaction, context: PartyContext, { id, name }: Counterparty): Promise<void> {
   for (const row of await tx.list(contracts, { by: "counterparty", equals: id })) {
     const party = row.counterparties.find(({ counterparty_id }) => counterparty_id === id);
     if (!party || party.name === name || !isOpen(row)) continue;
     const before = new Set(row.counterparties.flatMap((each) => (each.counterparty_id === id ? each.name : [])));
-    await changedEntity(tx, world, row, {
+    await saveEntityChange(tx, context, row, {
       counterparties: row.counterparties.map((each) => (each.counterparty_id === id ? { ...each, name } : each)),
       signatories: row.signatories.map((each) =>
         before.has(each.counterparty_name ?? "") ? { ...each, counterparty_name: name } : each,
@@ -108,9 +113,9 @@ export async function renameParty(tx: Transaction, world: Telling, { id, name }:
   }
 }
 
-async function changedEntity(tx: Transaction, world: Telling, row: Contract, change: Partial<Contract>) {
-  const at = world.clock.now();
+async function saveEntityChange(tx: Transaction, context: PartyContext, row: Contract, change: Partial<Contract>) {
+  const at = context.clock.now();
   const after = storeContractChange(tx, row, at, change);
-  await emitContractEvent(tx, { ...world, at }, "CONTRACT_ENTITY_UPDATED", after);
+  await emitContractEvent(tx, { ...context, at }, "CONTRACT_ENTITY_UPDATED", after);
   return after;
 }

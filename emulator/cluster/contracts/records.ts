@@ -1,71 +1,71 @@
 import type * as z from "zod";
 import type { CreatedContract, ListedContract, NumberedContract } from "../../../src/api/contracts/shapes.ts";
-import { isoMicros, isoSeconds } from "../../../src/base/clock.ts";
+import { toIsoMicros, toIsoSeconds } from "../../../src/base/clock.ts";
 import type { View } from "../../store/port.ts";
 import type { ContractFacts, Performer } from "../../webhooks/emit.ts";
 import { contractTypes, entities, users } from "../../world/workspaces.ts";
 import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 import { toOrgUser } from "../workspace/users.ts";
-import { contractPath } from "./links.ts";
-import { type Contract, compositeId, referenceId } from "./rows.ts";
+import { buildContractPath } from "./links.ts";
+import { type Contract, formatCompositeId, formatReferenceId } from "./rows.ts";
 
-type Where = Pick<ClusterContext, "cluster">;
+type RecordContext = Pick<ClusterContext, "cluster">;
 
-/** The record of creation and of the look-up by external metadata: DECISIONS.md, F10. */
+/** The record for creation and for the look-up by external metadata (DECISIONS.md, F10). */
 export async function toCreatedContract(
   view: View,
-  where: Where,
+  where: RecordContext,
   row: Contract,
 ): Promise<z.input<typeof CreatedContract>> {
   const creator = await toOrgUser(view, row.created_by);
-  return { ...(await recordOf(view, where, row)), contract_id: row.id, created_by: creator.email };
+  return { ...(await toContractRecord(view, where, row)), contract_id: row.id, created_by: creator.email };
 }
 
-/** The record of lists, uploads and the executed import. */
+/** The record for lists, uploads and the executed import. */
 export async function toListedContract(
   view: View,
-  where: Where,
+  where: RecordContext,
   row: Contract,
 ): Promise<z.input<typeof ListedContract>> {
   const { name, email } = await toOrgUser(view, row.created_by);
   return {
-    ...(await recordOf(view, where, row)),
+    ...(await toContractRecord(view, where, row)),
     created_by: name,
     created_by_user_name: name,
     created_by_user_email: email,
   };
 }
 
-/** The record of the list of version 1. */
+/** The record for the list in version 1. */
 export async function toNumberedContract(
   view: View,
-  where: Where,
+  where: RecordContext,
   row: Contract,
 ): Promise<z.input<typeof NumberedContract>> {
   const { email } = await toOrgUser(view, row.created_by);
-  return { ...(await recordOf(view, where, row)), id: row.id, created_by: email };
+  return { ...(await toContractRecord(view, where, row)), id: row.id, created_by: email };
 }
 
-async function recordOf(view: View, { cluster }: Where, row: Contract) {
+async function toContractRecord(view: View, { cluster }: RecordContext, row: Contract) {
   const type = await view.get(contractTypes, row.contract_type_id);
   return {
-    id: compositeId(row),
-    created: isoSeconds(row.created_at),
+    id: formatCompositeId(row),
+    created: toIsoSeconds(row.created_at),
     contract_name: row.name,
     // DECISIONS.md, C25
-    contract_link: `${cluster.url}${contractPath(row)}`,
+    contract_link: `${cluster.url}${buildContractPath(row)}`,
     contract_status: row.status,
     counter_party_name: row.counterparties.map((party) => party.name).join(", "),
     contract_type_name: type?.name ?? "",
     contract_type_id: row.contract_type_id,
     created_by_workspace: row.workspace_id,
     external_metadata: row.external_metadata ?? {},
-    reference_id: referenceId(row),
+    reference_id: formatReferenceId(row),
   };
 }
 
-/** The contract in webhook payloads, as it is in `row` (DECISIONS.md, F21). */
-export async function contractFacts(view: View, row: Contract): Promise<ContractFacts> {
+/** The contract in webhook payloads (DECISIONS.md, F21). */
+export async function readContractFacts(view: View, row: Contract): Promise<ContractFacts> {
   const type = await view.get(contractTypes, row.contract_type_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
   const typeName = type?.name ?? "";
@@ -77,14 +77,14 @@ export async function contractFacts(view: View, row: Contract): Promise<Contract
     contract_type_id: row.contract_type_id,
     contract_status: row.status,
     contract_kind: row.kind,
-    business_user: await personOf(view, row.business_user_id),
-    legal_user: await personOf(view, row.created_by),
-    created_at: isoMicros(row.created_at),
+    business_user: await getPerson(view, row.business_user_id),
+    legal_user: await getPerson(view, row.created_by),
+    created_at: toIsoMicros(row.created_at),
     counterparties: row.counterparties.map((party) => ({
       type: party.is_individual ? "Individual" : "Organization",
       ...(party.is_individual ? {} : { organization_name: party.name }),
       ...(party.poc && {
-        poc_name: fullName(party.poc),
+        poc_name: formatFullName(party.poc),
         poc_email: party.poc.email,
       }),
       counterparty_id: party.counterparty_id,
@@ -98,19 +98,19 @@ export async function contractFacts(view: View, row: Contract): Promise<Contract
         type: entity.type,
       },
     }),
-    contract_reference_id: referenceId(row),
+    contract_reference_id: formatReferenceId(row),
     ...(row.template_id !== null && { contract_template_id: row.template_id }),
   };
 }
 
-/** Name and address of a user, as payloads name people. */
-async function personOf(view: View, userId: number): Promise<Performer> {
+/** Name and address of a user, in the format of payloads. */
+async function getPerson(view: View, userId: number): Promise<Performer> {
   const user = await view.get(users, userId);
   return user ? { name: user.name, email: user.email } : { name: "" };
 }
 
-/** Name of a contact, some of whom have no last name. */
-export const fullName = ({
+/** Name of a contact, who may have no last name. */
+export const formatFullName = ({
   first_name,
   last_name,
 }: {
@@ -118,7 +118,7 @@ export const fullName = ({
   readonly last_name: string;
 }): string => `${first_name} ${last_name}`.trim();
 
-/** The party that has to act next (DECISIONS.md, F9); undefined when none has to. */
+/** The party that must act next (DECISIONS.md, F9); undefined if there is none. */
 export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PARTY" | "BOTH" | undefined {
   switch (row.status) {
     case "DRAFT":
@@ -129,14 +129,14 @@ export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PART
     }
     case "SIGN": {
       const waiting = row.signatories.filter((signatory) => signatory.action === null);
-      const theirs = waiting.some((signatory) => signatory.is_counterparty);
-      const ours = waiting.some((signatory) => !signatory.is_counterparty);
-      return theirs && ours ? "BOTH" : theirs ? "COUNTER_PARTY" : "CREATOR_PARTY";
+      const awaitsCounterparty = waiting.some((signatory) => signatory.is_counterparty);
+      const awaitsOwnSide = waiting.some((signatory) => !signatory.is_counterparty);
+      return awaitsCounterparty && awaitsOwnSide ? "BOTH" : awaitsCounterparty ? "COUNTER_PARTY" : "CREATOR_PARTY";
     }
     default:
       return undefined;
   }
 }
 
-/** The caller, in the form of a payload's performer. */
-export const performer = ({ user }: AuthenticatedMember): Performer => ({ name: user.name, email: user.email });
+/** The caller, in the format of a payload's performer. */
+export const toPerformer = ({ user }: AuthenticatedMember): Performer => ({ name: user.name, email: user.email });

@@ -15,7 +15,7 @@ export const contractKinds = [
 ] as const;
 export type ContractKind = (typeof contractKinds)[number];
 
-/** A signatory, with their status. Times are virtual milliseconds. */
+/** A signatory with their status. Times are in virtual milliseconds. */
 export const Signatory = z.strictObject({
   id: z.int(),
   name: z.string(),
@@ -27,7 +27,7 @@ export const Signatory = z.strictObject({
   /** Null: may sign at any time. */
   sign_order: z.int().nullable(),
   created_at: storedTime(z.number()),
-  /** When the contract was last put before this person. */
+  /** When this person last got the contract to sign. */
   sent_at: storedTime(z.number()).nullable(),
   action: z
     .strictObject({ is_success: z.boolean(), notes: z.string().nullable(), at: storedTime(z.number()) })
@@ -36,7 +36,7 @@ export const Signatory = z.strictObject({
 });
 export type Signatory = z.infer<typeof Signatory>;
 
-/** A party of the other side, as the contract names it; `counterparty_id` is its row in the workspace's list. */
+/** A counterparty in the contract; `counterparty_id` is its row in the workspace's list. */
 export const Party = z.strictObject({
   counterparty_id: z.int(),
   is_individual: z.boolean(),
@@ -48,7 +48,7 @@ export const Party = z.strictObject({
 });
 export type Party = z.infer<typeof Party>;
 
-/** A review that blocks signature while it is open: by us (`internal`) or by the other side. */
+/** A review that blocks signing while it is open, either `internal` or by the counterparty. */
 export const Review = z.strictObject({
   id: z.int(),
   by: z.enum(["internal", "counterparty"]),
@@ -60,7 +60,7 @@ export const Review = z.strictObject({
 });
 export type Review = z.infer<typeof Review>;
 
-/** An approval (DECISIONS.md, F22). PENDING blocks the signature of a contract under review. */
+/** An approval (DECISIONS.md, F22). PENDING blocks signing of a contract under review. */
 export const Approval = z.strictObject({
   id: z.int(),
   name: z.string(),
@@ -83,7 +83,7 @@ export type Approval = z.infer<typeof Approval>;
 
 const StoredBlob = z.strictObject({ sha256: z.string(), md5: z.string(), size: z.int() });
 
-/** A document of the contract, newest version last; the bytes are a blob. */
+/** A document of the contract. The newest version is last, and the bytes are a blob. */
 export const Version = z.strictObject({
   id: z.int(),
   file_name: z.string(),
@@ -112,11 +112,11 @@ export const Contract = z.strictObject({
   name: z.string(),
   kind: z.enum(contractKinds),
   status: z.enum(contractStatuses),
-  /** Status after a resume; null unless on hold. */
+  /** Status after a resume; null unless it is on hold. */
   held_from: z.enum(contractStatuses).nullable(),
   contract_type_id: z.int(),
   template_id: z.int().nullable(),
-  /** Sending shares it with the counterparty for review first (taken from the template). */
+  /** Sending first shares it with the counterparty for review (from the template). */
   counterparty_review: z.boolean(),
   entity_id: z.int().nullable(),
   /** Answers to the template's attributes. */
@@ -130,7 +130,7 @@ export const Contract = z.strictObject({
   external_metadata: ExternalMetadata.nullable(),
   versions: z.array(Version),
   note: z.strictObject({ text: z.string(), note_tag: z.string().nullable() }).nullable(),
-  /** The contracts that this one hangs on: it is a child, an addendum or an amendment of them. */
+  /** The parent contracts, of which it is a child, an addendum or an amendment. */
   parents: z.array(z.strictObject({ contract_id: z.int(), relation_type: z.string() })),
   supporting_documents: z.array(
     z.strictObject({
@@ -145,26 +145,26 @@ export const Contract = z.strictObject({
   business_user_id: z.int(),
   created_at: storedTime(z.number()),
   updated_at: storedTime(z.number()),
-  /** When it was shared with the counterparty, put before the signatories, and executed. */
+  /** When it was shared with the counterparty, sent to the signatories, and executed. */
   sent_to_counterparty_at: storedTime(z.number()).nullable(),
   sent_for_signature_at: storedTime(z.number()).nullable(),
   executed_at: storedTime(z.number()).nullable(),
-  /** Deleted contracts are 404 everywhere. */
+  /** Deleted contracts are always 404. */
   deleted_at: storedTime(z.number()).nullable(),
 });
 export type Contract = z.infer<typeof Contract>;
 
-/** A value of an index that belongs to a workspace. */
-export const workspaceIndexKey = (workspaceId: number, value: string | number): string => `${workspaceId} ${value}`;
+/** An index value that belongs to a workspace. */
+export const toWorkspaceKey = (workspaceId: number, value: string | number): string => `${workspaceId} ${value}`;
 
-/** A whole number, not below 0, as a string in the order of numbers. */
+/** A non-negative integer as a string that sorts numerically. */
 export const toSortableString = (value: number): string => String(value).padStart(16, "0");
 
-/** Deleted contracts stay as rows, but are in no index. */
-const listed = <V>(row: Contract, value: V): string | undefined =>
-  row.deleted_at === null ? workspaceIndexKey(row.workspace_id, String(value)) : undefined;
+/** Deleted contracts are still stored, but not in any index. */
+const toIndexValue = <V>(row: Contract, value: V): string | undefined =>
+  row.deleted_at === null ? toWorkspaceKey(row.workspace_id, String(value)) : undefined;
 
-/** Every value begins with the workspace's id, but for the last; numbers and times are `sortable`. */
+/** Every value except the last starts with the workspace's id. Numbers and times are sortable strings. */
 export const contracts = rows<
   Contract,
   "number" | "status" | "type" | "party_email" | "created" | "updated" | "external" | "counterparty"
@@ -185,43 +185,45 @@ export const contracts = rows<
     supporting_document: (row) => row.supporting_documents.map(({ id }) => id),
   },
   indexes: {
-    /** In reverse: the newest first. */
-    number: (row) => listed(row, toSortableString(row.id)),
-    status: (row) => listed(row, row.status),
-    type: (row) => listed(row, row.contract_type_id),
-    party_email: (row) => row.counterparties.flatMap(({ poc }) => (poc && listed(row, poc.email.toLowerCase())) ?? []),
-    created: (row) => listed(row, toSortableString(row.created_at)),
-    updated: (row) => listed(row, toSortableString(row.updated_at)),
+    /** Reversed: the newest first. */
+    number: (row) => toIndexValue(row, toSortableString(row.id)),
+    status: (row) => toIndexValue(row, row.status),
+    type: (row) => toIndexValue(row, row.contract_type_id),
+    party_email: (row) =>
+      row.counterparties.flatMap(({ poc }) => (poc && toIndexValue(row, poc.email.toLowerCase())) ?? []),
+    created: (row) => toIndexValue(row, toSortableString(row.created_at)),
+    updated: (row) => toIndexValue(row, toSortableString(row.updated_at)),
     /** The id of the external metadata. */
-    external: (row) => (row.external_metadata?.id === undefined ? undefined : listed(row, row.external_metadata.id)),
-    /** The counterparty's id: the last one is its newest contract (DECISIONS.md, C17). */
+    external: (row) =>
+      row.external_metadata?.id === undefined ? undefined : toIndexValue(row, row.external_metadata.id),
+    /** The counterparty's id. The last entry is its newest contract (DECISIONS.md, C17). */
     counterparty: (row) =>
       row.deleted_at === null ? row.counterparties.map((party) => party.counterparty_id) : undefined,
   },
 });
 
-/** All contracts of a workspace; in reverse, the newest first. */
-export const workspaceSlice = (workspaceId: number) =>
-  ({ by: "number", from: workspaceIndexKey(workspaceId, ""), to: workspaceIndexKey(workspaceId, "~") }) as const;
+/** All contracts of a workspace, newest first if reversed. */
+export const selectWorkspace = (workspaceId: number) =>
+  ({ by: "number", from: toWorkspaceKey(workspaceId, ""), to: toWorkspaceKey(workspaceId, "~") }) as const;
 
 /** `T-12`, or `H-12` for a contract executed outside the service (DECISIONS.md, F1). */
-export const compositeId = (row: Pick<Contract, "id" | "kind">): string =>
+export const formatCompositeId = (row: Pick<Contract, "id" | "kind">): string =>
   `${row.kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${row.id}`;
 
-/** Contracts of these objects; undefined if an object has none. */
-export async function compositeIds(
+/** The contracts of these rows; undefined if a row has none. */
+export async function readCompositeIds(
   view: View,
-  things: readonly { readonly contract_id: number | null }[],
+  sources: readonly { readonly contract_id: number | null }[],
 ): Promise<readonly (string | undefined)[]> {
-  const found = await view.getAll(contracts, things, ({ contract_id: id }) => id ?? undefined);
-  return found.map((row) => row && compositeId(row));
+  const found = await view.getAll(contracts, sources, ({ contract_id: id }) => id ?? undefined);
+  return found.map((row) => row && formatCompositeId(row));
 }
 
-export const referenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}`;
+export const formatReferenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}`;
 
 /**
- * The contract of a composite id. `not-found` when it is unknown, deleted, of another workspace, or written with the
- * other letter or without one: paths named composite take only the composite form (DECISIONS.md, C12).
+ * The contract of a composite id. `not-found` if it is unknown, deleted, in another workspace, or has the wrong prefix
+ * or none: such paths only accept the composite form (DECISIONS.md, C12).
  */
 export async function requireContract(
   view: View,
@@ -230,21 +232,21 @@ export async function requireContract(
   fail: Fail<"not-found">,
 ): Promise<Contract> {
   const number = /^[TH]-(\d+)$/.exec(composite)?.[1];
-  const row = number === undefined ? undefined : await visible(view, caller, Number(number));
-  return row && compositeId(row) === composite ? row : fail("not-found");
+  const row = number === undefined ? undefined : await findVisible(view, caller, Number(number));
+  return row && formatCompositeId(row) === composite ? row : fail("not-found");
 }
 
-/** The contract of a plain integer id, for the paths that take one (DECISIONS.md, F23). */
+/** The contract of a plain integer id, for the paths with one (DECISIONS.md, F23). */
 export async function requireContractNumber(
   view: View,
   caller: AuthenticatedMember,
   id: number,
   fail: Fail<"not-found">,
 ): Promise<Contract> {
-  return (await visible(view, caller, id)) ?? fail("not-found");
+  return (await findVisible(view, caller, id)) ?? fail("not-found");
 }
 
-async function visible(view: View, { workspace }: AuthenticatedMember, id: number): Promise<Contract | undefined> {
+async function findVisible(view: View, { workspace }: AuthenticatedMember, id: number): Promise<Contract | undefined> {
   const row = await view.get(contracts, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
 }

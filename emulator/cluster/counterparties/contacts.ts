@@ -5,7 +5,7 @@ import { reply } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { paginateList } from "../response.ts";
-import { rowNotFoundMessage } from "../workspace/users.ts";
+import { formatRowNotFound } from "../workspace/users.ts";
 import {
   type Contact,
   type Counterparty,
@@ -21,58 +21,60 @@ export const counterpartyContactHandlers = {
   "counterparty-contacts.list": ({ params, query }, { store, caller, fail }) =>
     store.read(async (view) => paginateList((await requireCounterparty(view, caller, params, fail)).contacts, query)),
 
-  "counterparty-contacts.create": ({ params, body }, world) =>
-    world.store.transaction("counterparty-contacts.create", async (tx) => {
-      const row = await requireCounterparty(tx, world.caller, params, world.fail);
-      // There is always a primary contact.
+  "counterparty-contacts.create": ({ params, body }, context) =>
+    context.store.transaction("counterparty-contacts.create", async (tx) => {
+      const row = await requireCounterparty(tx, context.caller, params, context.fail);
+      // There must always be a primary contact.
       const is_primary = body.is_primary || row.contacts.length === 0;
       const contact = { id: tx.next("counterparty_contact"), name: body.name, email: body.email, is_primary };
       const after = { ...row, contacts: ensureSinglePrimary([...row.contacts, contact], contact) };
       tx.put(counterparties, after);
-      await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_CONTACT_CREATED", after, { contact_id: contact.id });
+      await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_CONTACT_CREATED", after, { contact_id: contact.id });
       return contact;
     }),
 
-  "counterparty-contacts.update-many": ({ params, body }, world) =>
-    world.store.transaction("counterparty-contacts.update-many", async (tx) => {
-      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+  "counterparty-contacts.update-many": ({ params, body }, context) =>
+    context.store.transaction("counterparty-contacts.update-many", async (tx) => {
+      const row = await requireCounterparty(tx, context.caller, params, context.fail);
       const contacts = new Contacts(row.contacts);
       const unknown = body.contacts.flatMap(({ id }, index) =>
-        contacts.get(id) ? [] : [[index, { id: [rowNotFoundMessage(id)] }]],
+        contacts.get(id) ? [] : [[index, { id: [formatRowNotFound(id)] }]],
       );
-      if (unknown.length > 0) world.fail("invalid-fields", { contacts: Object.fromEntries(unknown) });
+      if (unknown.length > 0) context.fail("invalid-fields", { contacts: Object.fromEntries(unknown) });
 
-      for (const change of body.contacts) contacts.change(change);
+      for (const change of body.contacts) contacts.update(change);
       const ids = [...new Set(body.contacts.map(({ id }) => id))];
-      await keepChanged(tx, world, row, contacts, ids);
+      await keepChanged(tx, context, row, contacts, ids);
       return ids.map((id) => contacts.get(id)!);
     }),
 
-  "counterparty-contacts.update": ({ params, body }, world) =>
-    world.store.transaction("counterparty-contacts.update", async (tx) => {
-      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+  "counterparty-contacts.update": ({ params, body }, context) =>
+    context.store.transaction("counterparty-contacts.update", async (tx) => {
+      const row = await requireCounterparty(tx, context.caller, params, context.fail);
       const contacts = new Contacts(row.contacts);
-      const { id } = contacts.get(params.contact_id) ?? world.fail("not-found");
-      contacts.change({ ...body, id });
-      await keepChanged(tx, world, row, contacts, [id]);
+      const { id } = contacts.get(params.contact_id) ?? context.fail("not-found");
+      contacts.update({ ...body, id });
+      await keepChanged(tx, context, row, contacts, [id]);
       return contacts.get(id)!;
     }),
 
-  "counterparty-contacts.delete": ({ params }, world) =>
-    world.store.transaction("counterparty-contacts.delete", async (tx) => {
-      const row = await requireCounterparty(tx, world.caller, params, world.fail);
-      const gone = row.contacts.find(({ id }) => id === params.contact_id) ?? world.fail("not-found");
-      const left = row.contacts.filter(({ id }) => id !== gone.id);
-      const contacts = gone.is_primary ? left.map((contact, index) => ({ ...contact, is_primary: index === 0 })) : left;
+  "counterparty-contacts.delete": ({ params }, context) =>
+    context.store.transaction("counterparty-contacts.delete", async (tx) => {
+      const row = await requireCounterparty(tx, context.caller, params, context.fail);
+      const removed = row.contacts.find(({ id }) => id === params.contact_id) ?? context.fail("not-found");
+      const left = row.contacts.filter(({ id }) => id !== removed.id);
+      const contacts = removed.is_primary
+        ? left.map((contact, index) => ({ ...contact, is_primary: index === 0 }))
+        : left;
       tx.put(counterparties, { ...row, contacts });
       return reply(204, undefined);
     }),
 } satisfies ClusterHandlers;
 
-/** Stores the contacts of a counterparty, and emits those among `ids` that have changed. */
+/** Stores the contacts of a counterparty, and emits changes of the contacts in `ids`. */
 async function keepChanged(
   tx: Transaction,
-  world: EventContext,
+  context: EventContext,
   row: Counterparty,
   contacts: Contacts,
   ids: readonly number[],
@@ -83,18 +85,18 @@ async function keepChanged(
   const after = { ...row, contacts: contacts.list };
   tx.put(counterparties, after);
   for (const contact_id of changed) {
-    await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id });
+    await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id });
   }
 }
 
-interface Change {
+interface ContactChange {
   readonly id: number;
   readonly name?: string | undefined;
   readonly email?: string | undefined;
   readonly is_primary?: boolean | undefined;
 }
 
-/** The contacts of a counterparty, while some of them are changed: at most one stays primary. */
+/** The contacts of a counterparty during changes. At most one stays primary. */
 class Contacts {
   readonly #byId: Map<number, Contact>;
   #primary: Contact | undefined;
@@ -113,8 +115,8 @@ class Contacts {
     return this.#byId.get(id);
   }
 
-  /** Changes an existing one. */
-  change({ id, name, email, is_primary }: Change): void {
+  /** Updates an existing contact. */
+  update({ id, name, email, is_primary }: ContactChange): void {
     const before = this.#byId.get(id)!;
     const after = {
       id,
@@ -136,19 +138,19 @@ export const counterpartyAddressHandlers = {
       return paginateList(addresses.map(toAddressRecord), query);
     }),
 
-  "counterparty-addresses.create": ({ params, body }, world) =>
-    world.store.transaction("counterparty-addresses.create", async (tx) => {
-      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+  "counterparty-addresses.create": ({ params, body }, context) =>
+    context.store.transaction("counterparty-addresses.create", async (tx) => {
+      const row = await requireCounterparty(tx, context.caller, params, context.fail);
       const address = createAddress(tx, body, row.addresses.length === 0);
       const after = { ...row, addresses: [...row.addresses, address] };
       tx.put(counterparties, after);
-      await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_ADDRESS_CREATED", after, { address_id: address.id });
+      await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_ADDRESS_CREATED", after, { address_id: address.id });
       return toAddressRecord(address);
     }),
 
-  "counterparty-addresses.update": ({ params, body }, world) =>
-    world.store.transaction("counterparty-addresses.update", async (tx) => {
-      const { caller, fail } = world;
+  "counterparty-addresses.update": ({ params, body }, context) =>
+    context.store.transaction("counterparty-addresses.update", async (tx) => {
+      const { caller, fail } = context;
       const row = await requireCounterparty(tx, caller, params, fail);
       const address = row.addresses.find(({ id }) => id === params.address_id) ?? fail("not-found");
       const { country_iso_code, ...changes } = body;
@@ -161,12 +163,12 @@ export const counterpartyAddressHandlers = {
       if (isDeepStrictEqual(changed, address)) return toAddressRecord(address);
       const after = { ...row, addresses: ensureSinglePrimary(row.addresses, changed) };
       tx.put(counterparties, after);
-      await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_ADDRESS_UPDATED", after, { address_id: address.id });
+      await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_ADDRESS_UPDATED", after, { address_id: address.id });
       return toAddressRecord(changed);
     }),
 } satisfies ClusterHandlers;
 
-/** An address that gets its id. */
+/** An address without an id. */
 export type NewAddress = z.output<typeof AddressRequest>;
 
 export const createAddress = (tx: Transaction, given: NewAddress, is_primary: boolean): CounterpartyAddress => ({

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { createCounterparty, showCounterparty } from "../../../src/api/contracts/counterparties.ts";
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { Workspace } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { renameParty } from "../contracts/parties.ts";
-import { performer } from "../contracts/records.ts";
+import { toPerformer } from "../contracts/records.ts";
 import { paginateList, paginateSlice } from "../response.ts";
 import { createAddress, toAddressRecord } from "./contacts.ts";
 import {
@@ -20,22 +20,22 @@ export const counterpartyHandlers = {
   "counterparties.list": ({ query }, { store, caller }) =>
     store.read(async (view) => {
       const ofWorkspace = { by: "workspace", equals: caller.workspace.id } as const;
-      const wanted = filterOf(query);
+      const wanted = toFilter(query);
       const page = wanted
         ? paginateList((await view.list(counterparties, ofWorkspace)).filter(wanted), query)
         : await paginateSlice(view, counterparties, ofWorkspace, query);
-      return { ...page, results: page.results.map(counterpartyRecord) };
+      return { ...page, results: page.results.map(toCounterpartyRecord) };
     }),
 
-  "counterparties.create": ({ body }, world) => {
-    const problems = problemsOf(body, world.caller.workspace);
-    if (problems) return world.fail("invalid-fields", problems);
-    return world.store.transaction("counterparties.create", async (tx) => {
+  "counterparties.create": ({ body }, context) => {
+    const problems = findProblems(body, context.caller.workspace);
+    if (problems) return context.fail("invalid-fields", problems);
+    return context.store.transaction("counterparties.create", async (tx) => {
       const { contact_name, contact_email, primary_address } = body;
       const hasContact = contact_name !== undefined && contact_email !== undefined;
       const row: Counterparty = {
         id: tx.next("counterparty"),
-        workspace_id: world.caller.workspace.id,
+        workspace_id: context.caller.workspace.id,
         name: (body.is_individual ? contact_name : body.organization_name) ?? "",
         is_individual: body.is_individual,
         organization_type: body.organization_type ?? null,
@@ -46,38 +46,38 @@ export const counterpartyHandlers = {
         addresses: primary_address ? [createAddress(tx, primary_address, true)] : [],
         custom_fields: body.custom_fields ?? {},
         status: "ACTIVE",
-        created_at: world.clock.now(),
+        created_at: context.clock.now(),
       };
       tx.put(counterparties, row);
-      await emitNewCounterpartyEvents(tx, world, row, [
+      await emitNewCounterpartyEvents(tx, context, row, [
         ...row.contacts.map(({ id }) => ({ contact_id: id })),
         ...row.addresses.map(({ id }) => ({ address_id: id })),
       ]);
-      return counterpartyRecord(row);
+      return toCounterpartyRecord(row);
     });
   },
 
   "counterparties.show": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => counterpartyRecord(await requireCounterparty(view, caller, params, fail))),
+    store.read(async (view) => toCounterpartyRecord(await requireCounterparty(view, caller, params, fail))),
 
-  "counterparties.update": ({ params, body }, world) =>
-    world.store.transaction("counterparties.update", async (tx) => {
-      const row = await requireCounterparty(tx, world.caller, params, world.fail);
+  "counterparties.update": ({ params, body }, context) =>
+    context.store.transaction("counterparties.update", async (tx) => {
+      const row = await requireCounterparty(tx, context.caller, params, context.fail);
       const after: Counterparty = {
         ...row,
         ...(body.name !== undefined && { name: body.name }),
         ...(body.brand_name !== undefined && { brand_name: body.brand_name }),
         ...(body.custom_fields !== undefined && { custom_fields: { ...row.custom_fields, ...body.custom_fields } }),
       };
-      if (isDeepStrictEqual(after, row)) return counterpartyRecord(row);
+      if (isDeepStrictEqual(after, row)) return toCounterpartyRecord(row);
       tx.put(counterparties, after);
-      await emitCounterpartyEvent(tx, world, "COUNTER_PARTY_UPDATED", after);
-      await renameParty(tx, { clock: world.clock, by: performer(world.caller) }, after);
-      return counterpartyRecord(after);
+      await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_UPDATED", after);
+      await renameParty(tx, { clock: context.clock, by: toPerformer(context.caller) }, after);
+      return toCounterpartyRecord(after);
     }),
 } satisfies ClusterHandlers;
 
-function counterpartyRecord(row: Counterparty): ResultOf<typeof showCounterparty> {
+function toCounterpartyRecord(row: Counterparty): ResultOf<typeof showCounterparty> {
   const primary = row.addresses.find((address) => address.is_primary);
   return {
     id: row.id,
@@ -91,13 +91,13 @@ function counterpartyRecord(row: Counterparty): ResultOf<typeof showCounterparty
   };
 }
 
-/** Fields that are required only together with others, and the label that only the workspace knows. */
-function problemsOf(body: InputOf<typeof createCounterparty>["body"], { organization_types }: Workspace) {
+/** Fields that require each other, and the label, which depends on the workspace. */
+function findProblems(body: InputOf<typeof createCounterparty>["body"], { organization_types }: Workspace) {
   const contact = ["contact_name", "contact_email"] as const;
-  const someContact = contact.some((name) => body[name] !== undefined);
+  const hasContactField = contact.some((name) => body[name] !== undefined);
   const required = [
     ...(body.is_individual ? [] : ["organization_name" as const]),
-    ...(body.is_individual || someContact ? contact : []),
+    ...(body.is_individual || hasContactField ? contact : []),
   ];
   const problems: [string, string[]][] = required
     .filter((name) => body[name] === undefined)
@@ -111,14 +111,14 @@ function problemsOf(body: InputOf<typeof createCounterparty>["body"], { organiza
 
 const customFilter = "filter_custom__";
 
-/** Which rows the query wants; undefined: all. */
-function filterOf(query: Readonly<Record<string, unknown>>): ((row: Counterparty) => boolean) | undefined {
+/** The rows that match the query; undefined: all. */
+function toFilter(query: Readonly<Record<string, unknown>>): ((row: Counterparty) => boolean) | undefined {
   const email = query.filter__client_email_address;
   const custom = Object.entries(query).filter(([name]) => name.startsWith(customFilter));
   if (email === undefined && custom.length === 0) return undefined;
-  const address = addressKey(String(email));
+  const address = toAddressKey(String(email));
   return (row) =>
-    (email === undefined || row.contacts.some((contact) => addressKey(contact.email) === address)) &&
+    (email === undefined || row.contacts.some((contact) => toAddressKey(contact.email) === address)) &&
     custom.every(([name, value]) => {
       const field = name.slice(customFilter.length);
       return Object.hasOwn(row.custom_fields, field) && String(row.custom_fields[field]) === String(value);

@@ -7,7 +7,7 @@ import { rows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { emit } from "../../webhooks/emit.ts";
 import type { AuthenticatedMember } from "../context.ts";
-import { contractFacts } from "../contracts/records.ts";
+import { readContractFacts } from "../contracts/records.ts";
 import { contracts } from "../contracts/rows.ts";
 
 export const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
@@ -26,7 +26,7 @@ export const CounterpartyAddress = z.strictObject({
 });
 export type CounterpartyAddress = z.infer<typeof CounterpartyAddress>;
 
-/** A party of the other side, in the workspace's list (DECISIONS.md, F22). */
+/** A counterparty in the workspace's list (DECISIONS.md, F22). */
 export const Counterparty = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -43,13 +43,13 @@ export const Counterparty = z.strictObject({
 });
 export type Counterparty = z.infer<typeof Counterparty>;
 
-/** The contact or the address that an activity is about. */
+/** The contact or the address of an activity. */
 export interface CounterpartyPart {
   readonly contact_id?: number;
   readonly address_id?: number;
 }
 
-/** A counterparty that a contract has brought into being, or to which it has added contacts. */
+/** A counterparty that a contract has created, or to which it has added contacts. */
 export interface CounterpartyChange {
   readonly row: Counterparty;
   readonly isNew: boolean;
@@ -57,7 +57,7 @@ export interface CounterpartyChange {
 }
 
 /** A value of the index `name`. */
-export const nameKey = (workspaceId: number, name: string): string => `${workspaceId} ${name.trim().toLowerCase()}`;
+export const toNameKey = (workspaceId: number, name: string): string => `${workspaceId} ${name.trim().toLowerCase()}`;
 
 export const counterparties = rows<Counterparty, "workspace" | "name">({
   name: "counterparties",
@@ -71,11 +71,11 @@ export const counterparties = rows<Counterparty, "workspace" | "name">({
   indexes: {
     workspace: (row) => row.workspace_id,
     /** `<workspace id> <name in lower case>` */
-    name: (row) => nameKey(row.workspace_id, row.name),
+    name: (row) => toNameKey(row.workspace_id, row.name),
   },
 });
 
-/** The counterparty that a path names; `not-found` when it is unknown or of another workspace. */
+/** The counterparty in a path. `not-found` if it is unknown or in another workspace. */
 export async function requireCounterparty(
   view: View,
   { workspace }: AuthenticatedMember,
@@ -86,13 +86,13 @@ export async function requireCounterparty(
   return row?.workspace_id === workspace.id ? row : fail("not-found");
 }
 
-interface Primable {
+interface PrimaryCandidate {
   readonly id: number;
   readonly is_primary: boolean;
 }
 
-/** The list with a row put instead of the one with its id; when that one is primary, no other stays so. */
-export const ensureSinglePrimary = <Row extends Primable>(rows: readonly Row[], changed: Row): Row[] =>
+/** The list with a replaced row. If that row is primary, no other one stays primary. */
+export const ensureSinglePrimary = <Row extends PrimaryCandidate>(rows: readonly Row[], changed: Row): Row[] =>
   rows.map((row) => {
     if (row.id === changed.id) return changed;
     return changed.is_primary && row.is_primary ? { ...row, is_primary: false } : row;
@@ -106,60 +106,63 @@ export interface EventContext {
 }
 
 /**
- * Emits a change of a counterparty, with its newest contract; without one the contract keys are absent (DECISIONS.md,
- * C17). No payload of these activities is public. The ids in `activity_data` are ours: without them a receiver could
- * not identify the counterparty, contact or address.
+ * Emits a change of a counterparty with its newest contract. Without a contract the contract keys are missing
+ * (DECISIONS.md, C17). No payload of these activities is public. The ids in `activity_data` are assumed: without them a
+ * receiver could not identify the counterparty, contact or address.
  */
 export async function emitCounterpartyEvent(
   tx: Transaction,
-  world: EventContext,
+  context: EventContext,
   activity: CounterpartyActivity,
   row: Counterparty,
   part: CounterpartyPart = {},
 ): Promise<void> {
-  await tellEach(tx, world, row, [[activity, part]]);
+  await emitEach(tx, context, row, [[activity, part]]);
 }
 
-/** Emits a new counterparty, then each of its contacts and addresses, in their order. */
+/** Emits a new counterparty, then each of its contacts and addresses in order. */
 export const emitNewCounterpartyEvents = (
   tx: Transaction,
-  world: EventContext,
+  context: EventContext,
   row: Counterparty,
   parts: readonly CounterpartyPart[],
 ): Promise<void> =>
-  tellEach(tx, world, row, [["COUNTER_PARTY_CREATED", {}], ...parts.map((part) => [activityOf(part), part] as const)]);
+  emitEach(tx, context, row, [
+    ["COUNTER_PARTY_CREATED", {}],
+    ...parts.map((part) => [getActivity(part), part] as const),
+  ]);
 
-/** Emits the additions of a new contract to the counterparties (DECISIONS.md, C8). */
+/** Emits what a new contract has added to the counterparties (DECISIONS.md, C8). */
 export async function emitCounterpartyChanges(
   tx: Transaction,
-  world: EventContext,
-  news: readonly CounterpartyChange[],
+  context: EventContext,
+  changes: readonly CounterpartyChange[],
 ): Promise<void> {
-  for (const { row, isNew, parts } of news) {
-    if (isNew) await emitNewCounterpartyEvents(tx, world, row, parts);
+  for (const { row, isNew, parts } of changes) {
+    if (isNew) await emitNewCounterpartyEvents(tx, context, row, parts);
     else
-      await tellEach(
+      await emitEach(
         tx,
-        world,
+        context,
         row,
-        parts.map((part) => [activityOf(part), part]),
+        parts.map((part) => [getActivity(part), part]),
       );
   }
 }
 
-const activityOf = ({ contact_id }: CounterpartyPart) =>
+const getActivity = ({ contact_id }: CounterpartyPart) =>
   contact_id === undefined ? "COUNTER_PARTY_ADDRESS_CREATED" : "COUNTER_PARTY_CONTACT_CREATED";
 
-async function tellEach(
+async function emitEach(
   tx: Transaction,
   { clock, caller }: EventContext,
   { id, workspace_id }: Counterparty,
-  told: readonly (readonly [CounterpartyActivity, CounterpartyPart])[],
+  activities: readonly (readonly [CounterpartyActivity, CounterpartyPart])[],
 ): Promise<void> {
   const [newest] = await tx.list(contracts, { by: "counterparty", equals: id, reverse: true, limit: 1 });
-  const contract = newest && (await contractFacts(tx, newest));
+  const contract = newest && (await readContractFacts(tx, newest));
   const performed_by = { name: caller.user.name, email: caller.user.email };
-  for (const [activity, part] of told) {
+  for (const [activity, part] of activities) {
     const data = { counterparty_id: id, ...part };
     await emit(tx, clock, { workspace_id, activity, at: clock.now(), performed_by, contract, data });
   }

@@ -1,14 +1,14 @@
-import { isoSeconds } from "../../../src/base/clock.ts";
-import { writtenJson } from "../../../src/base/json.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
+import { toExactJson } from "../../../src/base/json.ts";
 import type { ReportFinding } from "../../http/handler.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { View } from "../../store/port.ts";
 import { entities, type Question, type Template, templates } from "../../world/workspaces.ts";
-import { type Contract, compositeId, referenceId, type Version } from "../contracts/rows.ts";
+import { type Contract, formatCompositeId, formatReferenceId, type Version } from "../contracts/rows.ts";
 import type { Sheet } from "../pdf/render.ts";
 import { pdfType, storeFile } from "./inline-file.ts";
 
-/** A document to hand out: a version that was uploaded, whose bytes are a blob, or one that is made now. */
+/** A document for a response: an uploaded version, whose bytes are a blob, or a generated one. */
 export type ContractDocument = StoredDocument | GeneratedDocument;
 
 interface NamedFile {
@@ -25,13 +25,13 @@ export interface GeneratedDocument extends NamedFile {
 
 export const docxType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
-/** The newest version of a type; undefined when none was uploaded. */
+/** The newest version of a type; undefined if none was uploaded. */
 export function findNewestVersion({ versions }: Contract, contentType: string): StoredDocument | undefined {
   const found = versions.findLast((version) => version.content_type === contentType);
   return found && { ...found, version_id: found.id };
 }
 
-/** The present document: the newest version, else the text of the template (DECISIONS.md, F19). */
+/** The current document: the newest version, or the text of the template (DECISIONS.md, F19). */
 export async function getLatestDocument(
   { versions }: Contract,
   sheet: Sheet | undefined,
@@ -40,14 +40,17 @@ export async function getLatestDocument(
   return versions.at(-1) ?? (sheet && (await generatePdf(sheet, finding)));
 }
 
-/** Source of the document of a contract; undefined for one that came as a file. */
+/** Source of a contract's document; undefined if it was uploaded as a file. */
 export const createContractSheet = async (view: View, row: Contract): Promise<Sheet | undefined> =>
-  row.template_id === null ? undefined : sheetOf(view, row);
+  row.template_id === null ? undefined : buildSheet(view, row);
 
-/** It is in a header, which has room for few thousand characters. */
+/** It is in a header, which is limited to a few thousand characters. */
 const maxNameLength = 200;
 
-/** The PDF of a sheet. Kept nowhere: it can be made again. A character that its font lacks is a finding. */
+/**
+ * The PDF of a sheet. It is not stored, because it can be generated again. Characters that the font does not have are a
+ * finding.
+ */
 export async function generatePdf(sheet: Sheet, finding: ReportFinding): Promise<GeneratedDocument> {
   const { renderPdf } = await import("../pdf/render.ts");
   const file_name = `${sheet.title.slice(0, maxNameLength).replace(/[^\w .-]+/g, "_")}.pdf`;
@@ -61,12 +64,12 @@ export async function generatePdf(sheet: Sheet, finding: ReportFinding): Promise
   return { file_name, content_type: pdfType, bytes };
 }
 
-/** The document with its bytes among the blobs, for a row to refer to. */
+/** Stores the bytes of the document as a blob, for a row to refer to. */
 export async function storeDocument(blobs: Blobs, document: ContractDocument): Promise<StoredDocument> {
   return "blob" in document ? document : { ...document, blob: await storeFile(blobs, document.bytes) };
 }
 
-/** The bytes of a document, whole or while they are read. */
+/** The bytes of a document, in memory or as a stream. */
 export async function readDocument(
   blobs: Blobs,
   document: ContractDocument,
@@ -79,18 +82,18 @@ export async function readDocument(
 }
 
 /** Text of the document of a template contract. */
-async function sheetOf(view: View, row: Contract): Promise<Sheet> {
+async function buildSheet(view: View, row: Contract): Promise<Sheet> {
   const template = row.template_id === null ? undefined : await view.get(templates, row.template_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
   const parties = [entity?.name, ...row.counterparties.map((party) => party.name)].filter((name) => name !== undefined);
   return {
     title: row.name,
-    subtitle: `${template?.name ?? ""} - ${compositeId(row)} - ${referenceId(row)}`,
+    subtitle: `${template?.name ?? ""} - ${formatCompositeId(row)} - ${formatReferenceId(row)}`,
     rows: [
       ["Parties", parties.join(" and ")],
-      ...answerRows(template?.attributes ?? [], row.contract_data),
+      ...listAnswerRows(template?.attributes ?? [], row.contract_data),
       ...row.signatories.map(({ name, title, action }) => {
-        const signed = action?.is_success ? `signed ${isoSeconds(action.at)}` : "not signed";
+        const signed = action?.is_success ? `signed ${toIsoSeconds(action.at)}` : "not signed";
         return ["Signature", `${name}${title ? `, ${title}` : ""}: ${signed}`] as const;
       }),
     ],
@@ -98,7 +101,7 @@ async function sheetOf(view: View, row: Contract): Promise<Sheet> {
   };
 }
 
-/** Text of a template with these responses, before there is a contract. */
+/** Text of a template with these answers, before a contract exists. */
 export const createPreviewSheet = (
   template: Template,
   answers: Readonly<Record<string, unknown>>,
@@ -106,13 +109,13 @@ export const createPreviewSheet = (
 ): Sheet => ({
   title: template.name,
   subtitle: "Preview",
-  rows: answerRows(template.attributes, answers),
+  rows: listAnswerRows(template.attributes, answers),
   at,
 });
 
-function answerRows(questions: readonly Question[], answers: Readonly<Record<string, unknown>>): Sheet["rows"] {
+function listAnswerRows(questions: readonly Question[], answers: Readonly<Record<string, unknown>>): Sheet["rows"] {
   const labels = new Map(questions.map(({ variable, display_label }) => [variable, display_label]));
-  return Object.entries(answers).map(([variable, answer]) => [labels.get(variable) ?? variable, textOf(answer)]);
+  return Object.entries(answers).map(([variable, answer]) => [labels.get(variable) ?? variable, toText(answer)]);
 }
 
-const textOf = (answer: unknown): string => (typeof answer === "string" ? answer : writtenJson(answer));
+const toText = (answer: unknown): string => (typeof answer === "string" ? answer : toExactJson(answer));

@@ -1,7 +1,7 @@
 import type { showContent } from "../../../src/api/contracts/documents.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
-import { isoSeconds } from "../../../src/base/clock.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { decodeFileBase64 } from "../../../src/base/hmac.ts";
 import { concatBody } from "../../http/bodies/decode.ts";
 import type { Handlers, ReportFinding } from "../../http/handler.ts";
@@ -11,12 +11,12 @@ import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../co
 import { requireInScope } from "../contracts/access.ts";
 import { storeContractChange } from "../contracts/creation/new-contract.ts";
 import { transition } from "../contracts/lifecycle/transition.ts";
-import { performer } from "../contracts/records.ts";
+import { toPerformer } from "../contracts/records.ts";
 import { type Contract, requireContract, requireContractNumber } from "../contracts/rows.ts";
-import { busy, checkPdf, type PdfReader, pdfText } from "../pdf/reader.ts";
-import { signedObjectUrl, storedObjects } from "../storage/objects.ts";
+import { busy, checkPdf, type PdfReader, readPdfText } from "../pdf/reader.ts";
+import { signObjectUrl, storedObjects } from "../storage/objects.ts";
 import { noteUnknownAnswers, validateAnswers, withDefaults } from "../templates/answers.ts";
-import { rowNotFoundMessage } from "../workspace/users.ts";
+import { formatRowNotFound } from "../workspace/users.ts";
 import { findTemplate } from "../workspace/workspace-rows.ts";
 import {
   type ContractDocument,
@@ -31,58 +31,59 @@ import {
 } from "./contract-pdf.ts";
 import { createVersion, pdfType, storeFile } from "./inline-file.ts";
 
-/** The text of a version, or of the PDF that is made of a template contract (DECISIONS.md, F19). */
-const contentOf: Handlers<"documents.content", ClusterContext, AuthenticatedMember>["documents.content"] = async (
-  { params, query, headers },
-  { store, blobs, pdfs, caller, fail, finding },
-) => {
-  const { row, sheet } = await store.read(async (view) => {
-    const row = await requireInScope(view, caller, { params, headers }, fail);
-    return { row, sheet: await createContractSheet(view, row) };
-  });
-  const { contract_version_id: id, text_format } = query;
-  const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
-  if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [rowNotFoundMessage(id)] });
+/** The text of a version, or of the PDF that is generated for a template contract (DECISIONS.md, F19). */
+const respondWithContent: Handlers<"documents.content", ClusterContext, AuthenticatedMember>["documents.content"] =
+  async ({ params, query, headers }, { store, blobs, pdfs, caller, fail, finding }) => {
+    const { row, sheet } = await store.read(async (view) => {
+      const row = await requireInScope(view, caller, { params, headers }, fail);
+      return { row, sheet: await createContractSheet(view, row) };
+    });
+    const { contract_version_id: id, text_format } = query;
+    const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
+    if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [formatRowNotFound(id)] });
 
-  const document = version ?? (await getLatestDocument(row, sheet, finding));
-  const about = { contract_id: row.id, content_format: text_format };
-  if (document?.content_type !== pdfType) return { ...about, extraction_status: "not_available" as const };
-  const reading = await pdfText(await concatBody(await readDocument(blobs, document)), pdfs);
-  if (reading === busy) return { ...about, extraction_status: "pending" as const };
-  if (reading.problem !== undefined) {
-    // The service has no words for it; the request log has.
-    finding("unreadable-pdf", reading.problem);
-    return { ...about, extraction_status: "failed" as const };
-  }
-  return {
-    ...about,
-    ...textIn(text_format, reading.lines),
-    extraction_status: "completed" as const,
-    last_updated: isoSeconds(version?.uploaded_at ?? row.updated_at),
+    const document = version ?? (await getLatestDocument(row, sheet, finding));
+    const about = { contract_id: row.id, content_format: text_format };
+    if (document?.content_type !== pdfType) return { ...about, extraction_status: "not_available" as const };
+    const reading = await readPdfText(await concatBody(await readDocument(blobs, document)), pdfs);
+    if (reading === busy) return { ...about, extraction_status: "pending" as const };
+    if (reading.problem !== undefined) {
+      // The service does not report this. The request log does.
+      finding("unreadable-pdf", reading.problem);
+      return { ...about, extraction_status: "failed" as const };
+    }
+    return {
+      ...about,
+      ...formatLines(text_format, reading.lines),
+      extraction_status: "completed" as const,
+      last_updated: toIsoSeconds(version?.uploaded_at ?? row.updated_at),
+    };
   };
-};
 
-type Content = ResultOf<typeof showContent>;
+type DocumentContent = ResultOf<typeof showContent>;
 
-const textIn = (format: Content["content_format"], lines: readonly string[]): Pick<Content, "content" | "segments"> =>
+const formatLines = (
+  format: DocumentContent["content_format"],
+  lines: readonly string[],
+): Pick<DocumentContent, "content" | "segments"> =>
   format === "text" ? { content: lines.join("\n") } : { segments: lines.map((segment_text) => ({ segment_text })) };
 
 export const documentHandlers = {
   "documents.download": async ({ params }, call) => {
-    const { document } = await documentOf(params.composite_id, "PDF", call);
-    return attachment(document, call.blobs);
+    const { document } = await getDocument(params.composite_id, "PDF", call);
+    return createAttachment(document, call.blobs);
   },
 
   "documents.preview": async ({ body }, { store, blobs, clock, caller, fail, finding }) => {
     const template = await store.read((view) => findTemplate(view, caller.workspace, body.contract_template_id));
     if (!template) {
-      return fail("invalid-fields", { contract_template_id: [rowNotFoundMessage(body.contract_template_id)] });
+      return fail("invalid-fields", { contract_template_id: [formatRowNotFound(body.contract_template_id)] });
     }
     noteUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
     const answers = withDefaults(template.attributes, body.contract_data);
     const problems = validateAnswers(template.attributes, answers, { partial: true });
     if (problems) return fail("invalid-fields", { contract_data: problems });
-    return attachment(await generatePdf(createPreviewSheet(template, answers, clock.now()), finding), blobs);
+    return createAttachment(await generatePdf(createPreviewSheet(template, answers, clock.now()), finding), blobs);
   },
 
   "documents.download-docx": async ({ params, body }, { store, blobs, caller, fail }) => {
@@ -90,13 +91,13 @@ export const documentHandlers = {
     const document = findNewestVersion(row, docxType);
     const old = document?.version_id !== row.versions.at(-1)?.id;
     if (!document || (old && !body.fallback_to_last_available_docx)) return fail("no-document", { format: "DOCX" });
-    return attachment(document, blobs);
+    return createAttachment(document, blobs);
   },
 
-  "documents.content": contentOf,
+  "documents.content": respondWithContent,
 
   "documents.link": async ({ params, body }, call) => {
-    const { row, document: found } = await documentOf(params.composite_id, body.format, call);
+    const { row, document: found } = await getDocument(params.composite_id, body.format, call);
     const document = await storeDocument(call.blobs, found);
     const { store, ids, clock, cluster } = call;
     return store.transaction("documents.link", async (tx) => {
@@ -111,14 +112,14 @@ export const documentHandlers = {
         blob: document.blob,
       };
       tx.put(storedObjects, object);
-      const { url } = await signedObjectUrl(tx, { cluster, clock, ids }, "GET", object);
+      const { url } = await signObjectUrl(tx, { cluster, clock, ids }, "GET", object);
       const version = document.version_id === undefined ? {} : { current_version_id: document.version_id };
       return { url, file_name: document.file_name, ...version };
     });
   },
 
   "documents.upload-version": async ({ params, body }, { store, blobs, pdfs, clock, settings, caller, fail }) => {
-    const upload = await uploadOf(body.document_name, body.document_base_64, pdfs, fail);
+    const upload = await getUpload(body.document_name, body.document_base_64, pdfs, fail);
     await store.read((view) => requireContractNumber(view, caller, params.contract_id, fail));
     const blob = await storeFile(blobs, upload.file);
     return store.transaction("documents.upload-version", async (tx) => {
@@ -129,14 +130,14 @@ export const documentHandlers = {
         blob,
         is_executed_version: body.is_executed_version,
       });
-      const world = { clock, settings };
-      const by = performer(caller);
+      const context = { clock, settings };
+      const by = toPerformer(caller);
       const patch = (moved: Contract) => ({ ...moved, versions: [...moved.versions, version] });
       if (!body.is_executed_version) {
-        await transition(tx, world, row, "upload-version", { by, patch }, fail);
+        await transition(tx, context, row, "upload-version", { by, patch }, fail);
       } else {
-        const after = await transition(tx, world, row, "upload-executed-version", { by, patch }, fail);
-        await transition(tx, world, after, "executed-outside", { by }, fail);
+        const after = await transition(tx, context, row, "upload-executed-version", { by, patch }, fail);
+        await transition(tx, context, after, "executed-outside", { by }, fail);
       }
       return reply(201, undefined);
     });
@@ -153,29 +154,29 @@ export const documentHandlers = {
       const { name, file_name } = body;
       const document = { id: tx.next("supporting_document"), name, file_name, blob, created_at: at };
       storeContractChange(tx, row, at, { supporting_documents: [...row.supporting_documents, document] });
-      return { id: document.id, name, created: isoSeconds(at) };
+      return { id: document.id, name, created: toIsoSeconds(at) };
     });
   },
 } satisfies ClusterHandlers;
 
-async function attachment(document: ContractDocument, blobs: Blobs) {
+async function createAttachment(document: ContractDocument, blobs: Blobs) {
   return reply(200, await readDocument(blobs, document), {
     "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
     ...attachmentDisposition(document.file_name),
   });
 }
 
-type Format = "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF";
+type DownloadFormat = "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF";
 type DocumentCall = ClusterContext & {
   readonly caller: AuthenticatedMember;
   readonly fail: Fail<"not-found" | "no-document">;
   readonly finding: ReportFinding;
 };
 
-/** The document of a contract in a format. Created outside any transaction, since writing a PDF takes its time. */
-async function documentOf(
+/** The document of a contract in a format. Created outside of transactions, because generating a PDF is slow. */
+async function getDocument(
   composite: string,
-  format: Format,
+  format: DownloadFormat,
   { store, caller, fail, finding }: DocumentCall,
 ): Promise<{ readonly row: Contract; readonly document: ContractDocument }> {
   const { row, sheet } = await store.read(async (view) => {
@@ -189,14 +190,14 @@ async function documentOf(
   return document ? { row, document } : fail("no-document", { format: "PDF" });
 }
 
-/** A version's bytes, checked. */
+/** A version's bytes, after a check. */
 interface Upload {
   readonly file: Buffer;
   readonly content_type: string;
 }
 
-/** A new version is a PDF or a DOCX, by its name and by its bytes (DECISIONS.md, F6). */
-async function uploadOf(
+/** A new version must be a PDF or a DOCX by its name and by its bytes (DECISIONS.md, F6). */
+async function getUpload(
   name: string,
   base64: string,
   pdfs: PdfReader,
@@ -211,7 +212,7 @@ async function uploadOf(
     return fail("invalid-fields", { document_name: ["Value should be a file name that ends in .pdf or .docx"] });
   }
   const file = decodeFileBase64(base64);
-  // A DOCX is a ZIP archive; whether it opens is for a word processor to say.
+  // A DOCX is a ZIP archive. Only a word processor can tell whether it opens.
   const zipped = file?.subarray(0, 4).equals(Buffer.from("PK\x03\x04", "latin1"));
   if (!file || !zipped) return fail("invalid-fields", { document_base_64: ["Input should be a valid DOCX"] });
   return { file, content_type: docxType };

@@ -2,12 +2,12 @@ import type { Blob, Blobs } from "../../store/blobs.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { User } from "../../world/workspaces.ts";
 import type { Version } from "../contracts/rows.ts";
-import { cleanFilename } from "../storage/storage.ts";
+import { sanitizeFilename } from "../storage/storage.ts";
 
-/** Stores the bytes of an inline document. Called before the transaction that refers to it. */
-export const storeFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(once(file), file.length);
+/** Stores the bytes of an inline document, before the transaction that refers to it. */
+export const storeFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(yieldOnce(file), file.length);
 
-async function* once(file: Buffer): AsyncGenerator<Uint8Array, void> {
+async function* yieldOnce(file: Buffer): AsyncGenerator<Uint8Array, void> {
   yield file;
 }
 
@@ -22,7 +22,7 @@ export function createVersion(
 ): Version {
   const id = tx.next("contract_version");
   const { content_type = pdfType, is_executed_version = false } = given;
-  // It will are in URLs and in the header of a download.
-  const file_name = cleanFilename(given.file_name, content_type === pdfType ? "pdf" : "docx");
+  // It appears in URLs and in the header of a download.
+  const file_name = sanitizeFilename(given.file_name, content_type === pdfType ? "pdf" : "docx");
   return { id, file_name, content_type, blob: given.blob, is_executed_version, uploaded_at: at, uploaded_by: by.id };
 }

@@ -3,15 +3,15 @@ import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type OAuthClient, oauthClients } from "../../world/client-credentials.ts";
 import { clusterRows } from "../../world/clusters.ts";
-import { findSession, sessionCookie } from "../../world/control-tokens.ts";
+import { findSession, formatSessionCookie } from "../../world/control-tokens.ts";
 import type { User } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import {
   findRepeatedParameter,
+  formatRepeatedParameter,
   type OAuthParameters,
   readOAuthParameters,
   redirect,
-  repeatedParameterMessage,
 } from "../response.ts";
 import {
   authorizationCodes,
@@ -24,7 +24,7 @@ import {
   type Session,
   sessions,
 } from "./grants.ts";
-import { createUnknownUserPage, problemPage, signInPage } from "./provider-sign-in.ts";
+import { createProblemPage, createSignInPage, createUnknownUserPage } from "./provider-sign-in.ts";
 import { verifyIdTokenSubject } from "./tokens.ts";
 
 const authorizePath = "/api/v1/oauth/authorize/";
@@ -36,130 +36,139 @@ const codeLifetimeMs = 10 * 60 * 1_000;
 interface Authorization {
   readonly parameters: OAuthParameters;
   readonly clientId: string;
-  /** As the client sent it. */
+  /** The unchanged value from the client. */
   readonly redirectTo: string;
-  /** The only user who may sign in, where the client named one by id_token_hint. */
+  /** The only user who may sign in, if the client named one by id_token_hint. */
   readonly expectedSub: string | undefined;
 }
 
 /**
- * Reports who a person is to a client (OpenID Connect Core, 3.1.2): PKCE with S256 is required of public clients; a
- * page lets a person be any user; `svc_user=<e-mail>` skips it; `prompt=none` without a session is rejected
- * (DECISIONS.md, R35).
+ * Authenticates a person for a client (OpenID Connect Core, 3.1.2). PKCE with S256 is required of public clients. A
+ * page offers every user; `svc_user=<e-mail>` skips it. `prompt=none` without a session is rejected (DECISIONS.md,
+ * R35).
  */
 export async function authorize(
   request: ReceivedRequest,
-  world: ClusterContext,
+  context: ClusterContext,
   finding: ReportFinding,
 ): Promise<Passthrough> {
   const parameters = readOAuthParameters(request);
   const { client_id = "", redirect_uri, cluster_id } = parameters;
-  if (cluster_id !== undefined && cluster_id !== world.cluster.id) {
-    // The router asks that cluster at once: this person came here without it, and is sent there through it.
-    const other = await world.store.read((view) => view.get(clusterRows, cluster_id));
-    const { publicUrl } = world.settings;
+  if (cluster_id !== undefined && cluster_id !== context.cluster.id) {
+    // The router requests this cluster directly. This person came here without the router, and is redirected to it.
+    const other = await context.store.read((view) => view.get(clusterRows, cluster_id));
+    const { publicUrl } = context.settings;
     if (other) return redirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
   }
   const repeated = findRepeatedParameter(request);
   // The client, or its redirect URI, is missing.
   if (repeated === "client_id" || repeated === "redirect_uri")
-    return problemPage(400, `${repeatedParameterMessage(repeated)}.`);
-  const client = await world.store.read((view) => view.get(oauthClients, client_id));
-  if (!client) return problemPage(400, `Client ${JSON.stringify(client_id)} not found.`);
-  const redirectTo = allowedRedirect(client, redirect_uri);
-  // A redirect to a place that the client did not name would hand errors to strangers.
-  if (!redirectTo) return problemPage(400, redirectRefused);
+    return createProblemPage(400, `${formatRepeatedParameter(repeated)}.`);
+  const client = await context.store.read((view) => view.get(oauthClients, client_id));
+  if (!client) return createProblemPage(400, `Client ${JSON.stringify(client_id)} not found.`);
+  const redirectTo = findAllowedRedirect(client, redirect_uri);
+  // A redirect to a URI that the client did not register would leak errors.
+  if (!redirectTo) return createProblemPage(400, redirectRefused);
 
   const { id_token_hint } = parameters;
-  const expectedSub = id_token_hint === undefined ? undefined : await verifyIdTokenSubject(world, id_token_hint);
+  const expectedSub = id_token_hint === undefined ? undefined : await verifyIdTokenSubject(context, id_token_hint);
   const authorization = { parameters, clientId: client_id, redirectTo, expectedSub };
-  const needsPkce = client.client_secret === null || world.settings.strict.has("pkce");
+  const needsPkce = client.client_secret === null || context.settings.strict.has("pkce");
   const problem =
-    repeated === undefined ? problemOf(parameters, needsPkce) : invalid(repeatedParameterMessage(repeated));
-  if (problem) return back(world, authorization, problem);
+    repeated === undefined
+      ? findProblem(parameters, needsPkce)
+      : createInvalidRequest(formatRepeatedParameter(repeated));
+  if (problem) return redirectBack(context, authorization, problem);
   if (id_token_hint !== undefined && expectedSub === undefined) {
-    return back(world, authorization, invalid("id_token_hint is not an ID token of this issuer"));
+    return redirectBack(
+      context,
+      authorization,
+      createInvalidRequest("id_token_hint is not an ID token of this issuer"),
+    );
   }
   if (parameters.code_challenge === undefined) finding("no-pkce", `${client_id} sent no code_challenge`);
   const ignored = findUnknownScopes(parameters.scope ?? "");
   if (ignored.length > 0) finding("scope-ignored", ignored.join(" "));
-  return signIn(request, world, authorization, client.client_name);
+  return signIn(request, context, authorization, client.client_name);
 }
 
 const redirectRefused =
   "redirect_uri is missing or not allowed for this client. Use a registered URI, or, without one, any https or loopback URI without fragment and without code, state, iss or error in its query.";
 
-const invalid = (why: string) => ({ error: "invalid_request", error_description: why });
+const createInvalidRequest = (why: string) => ({ error: "invalid_request", error_description: why });
 
-/** Parameters that are not supported, and that change the meaning of others (OpenID Connect Core, 3.1.2.6). */
+/** Unsupported parameters that change the meaning of others (OpenID Connect Core, 3.1.2.6). */
 const unsupported = ["request", "request_uri", "registration"];
 
-function problemOf(parameters: OAuthParameters, needsPkce: boolean): Record<string, string> | undefined {
+function findProblem(parameters: OAuthParameters, needsPkce: boolean): Record<string, string> | undefined {
   const { response_type, response_mode = "query", prompt = "", max_age = "0" } = parameters;
   const refused = unsupported.find((name) => parameters[name] !== undefined);
   if (refused !== undefined) return { error: `${refused}_not_supported` };
-  if (response_type === undefined) return invalid("response_type is missing");
+  if (response_type === undefined) return createInvalidRequest("response_type is missing");
   if (response_type !== "code") return { error: "unsupported_response_type" };
-  if (response_mode !== "query") return invalid("response_mode must be query");
+  if (response_mode !== "query") return createInvalidRequest("response_mode must be query");
   const prompts = parseScope(prompt);
-  if (prompts.includes("none") && prompts.length > 1) return invalid("prompt must be none, or must not include none");
-  if (!/^\d{1,15}$/.test(max_age)) return invalid("max_age must be a number of seconds");
-  // It is stored with the code; a limit of the emulator's own (DECISIONS.md, E11).
-  if ((parameters.nonce ?? "").length > 1_000) return invalid("nonce has more than 1,000 characters");
-  return pkceProblem(parameters, needsPkce);
+  if (prompts.includes("none") && prompts.length > 1)
+    return createInvalidRequest("prompt must be none, or must not include none");
+  if (!/^\d{1,15}$/.test(max_age)) return createInvalidRequest("max_age must be a number of seconds");
+  // It is stored with the code. The limit is the emulator's own (DECISIONS.md, E11).
+  if ((parameters.nonce ?? "").length > 1_000) return createInvalidRequest("nonce has more than 1,000 characters");
+  return findPkceProblem(parameters, needsPkce);
 }
 
-function pkceProblem({ code_challenge, code_challenge_method }: OAuthParameters, isNeeded: boolean) {
+function findPkceProblem({ code_challenge, code_challenge_method }: OAuthParameters, isNeeded: boolean) {
   if (code_challenge === undefined) {
-    if (isNeeded) return invalid("code_challenge is missing: PKCE is required");
+    if (isNeeded) return createInvalidRequest("code_challenge is missing: PKCE is required");
     if (code_challenge_method === undefined) return undefined;
-    return invalid("code_challenge_method requires code_challenge");
+    return createInvalidRequest("code_challenge_method requires code_challenge");
   }
-  if (code_challenge_method !== "S256") return invalid("code_challenge_method must be S256");
-  if (!/^[\w-]{43}$/.test(code_challenge)) return invalid("code_challenge is not an S256 challenge");
+  if (code_challenge_method !== "S256") return createInvalidRequest("code_challenge_method must be S256");
+  if (!/^[\w-]{43}$/.test(code_challenge)) return createInvalidRequest("code_challenge is not an S256 challenge");
   return undefined;
 }
 
 async function signIn(
   request: ReceivedRequest,
-  world: ClusterContext,
+  context: ClusterContext,
   authorization: Authorization,
   clientName: string,
 ): Promise<Passthrough> {
-  const { store, cluster, clock } = world;
+  const { store, cluster, clock } = context;
   const { parameters, expectedSub } = authorization;
   const { svc_user, prompt = "", max_age } = parameters;
   const isExpected = ({ id }: User) => expectedSub === undefined || expectedSub === String(id);
   if (svc_user !== undefined) {
     const user = await store.read((view) => findUserByEmail(view, cluster.id, svc_user));
     if (!user) return store.read((view) => createUnknownUserPage(view, parameters, cluster.id));
-    return isExpected(user) ? grant(world, authorization, user, undefined) : back(world, authorization, loginRequired);
+    return isExpected(user)
+      ? grant(context, authorization, user, undefined)
+      : redirectBack(context, authorization, loginRequired);
   }
 
-  const known = await store.read((view) => sessionOf(view, request, world));
+  const known = await store.read((view) => readSession(view, request, context));
   const prompts = parseScope(prompt);
-  const asksAgain = prompts.includes("login") || prompts.includes("select_account") || Number(max_age) === 0;
-  if (known && isExpected(known.user) && !asksAgain) {
+  const requiresSignIn = prompts.includes("login") || prompts.includes("select_account") || Number(max_age) === 0;
+  if (known && isExpected(known.user) && !requiresSignIn) {
     const ageMs = clock.now() - known.session.signed_in_at;
     if (max_age === undefined || ageMs <= Number(max_age) * 1_000) {
-      return grant(world, authorization, known.user, known.session.signed_in_at);
+      return grant(context, authorization, known.user, known.session.signed_in_at);
     }
   }
-  if (prompts.includes("none")) return back(world, authorization, loginRequired);
-  return store.read((view) => signInPage(view, parameters, clientName));
+  if (prompts.includes("none")) return redirectBack(context, authorization, loginRequired);
+  return store.read((view) => createSignInPage(view, parameters, clientName));
 }
 
-/** No user is signed in whom the request allows (OpenID Connect Core, 3.1.2.6). */
+/** No signed-in user satisfies the request (OpenID Connect Core, 3.1.2.6). */
 const loginRequired = { error: "login_required" };
 
-/** Redirects back with a code; a person who just signed in gets a session. */
+/** Redirects back with a code. A person who has just signed in gets a session. */
 async function grant(
-  world: ClusterContext,
+  context: ClusterContext,
   authorization: Authorization,
   user: User,
   signedInAt: number | undefined,
 ): Promise<Passthrough> {
-  const { store, cluster, clock, ids } = world;
+  const { store, cluster, clock, ids } = context;
   const { clientId, parameters } = authorization;
   const code = ids.token(32);
   const now = clock.now();
@@ -181,16 +190,16 @@ async function grant(
       expires_at: now + codeLifetimeMs,
       used: false,
     });
-    return signedInAt === undefined ? await beginSession(tx, world, user) : undefined;
+    return signedInAt === undefined ? await beginSession(tx, context, user) : undefined;
   });
-  return back(world, authorization, { code: `${cluster.id}_${code}` }, cookie);
+  return redirectBack(context, authorization, { code: `${cluster.id}_${code}` }, cookie);
 }
 
 /**
- * The redirect that answers a client; `iss` says who answers (RFC 9207). What the redirect URI holds already stays as it
- * is, byte for byte (RFC 6749, 3.1.2): clients and proxies may compare it.
+ * The redirect back to a client. `iss` identifies the issuer (RFC 9207). The existing redirect URI stays byte for byte
+ * (RFC 6749, 3.1.2), because clients and proxies may compare it.
  */
-function back(
+function redirectBack(
   { settings }: ClusterContext,
   { redirectTo, parameters }: Authorization,
   answer: Readonly<Record<string, string>>,
@@ -204,23 +213,23 @@ function back(
 const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
 
 /**
- * The redirect URI of an authorization request, if the client may use it: one of those it registered (a loopback one
- * with any port, RFC 8252, 7.3), or any https or loopback one where it registered none (DECISIONS.md, R35).
+ * The redirect URI of an authorization request, if the client may use it: a registered one (a loopback one with any
+ * port, RFC 8252, 7.3), or any https or loopback one if none is registered (DECISIONS.md, R35).
  */
-function allowedRedirect(client: OAuthClient, given: string | undefined): string | undefined {
-  const url = given === undefined || !absoluteUri.test(given) ? undefined : parsed(given);
+function findAllowedRedirect(client: OAuthClient, given: string | undefined): string | undefined {
+  const url = given === undefined || !absoluteUri.test(given) ? undefined : tryParseUrl(given);
   if (!url || given === undefined || !isSafe(url) || answered.some((name) => url.searchParams.has(name)))
     return undefined;
   const { redirect_uris } = client;
   const matches =
-    redirect_uris.length === 0 || redirect_uris.some((known) => known === given || sameButPort(known, url));
+    redirect_uris.length === 0 || redirect_uris.some((known) => known === given || isEqualExceptPort(known, url));
   return matches ? given : undefined;
 }
 
-/** Parameters that are appended to a redirect URI, and must not be there twice (RFC 6749, 3.1). */
+/** Parameters that are appended to a redirect URI and must not already be there (RFC 6749, 3.1). */
 const answered = ["code", "state", "iss", "error", "error_description"];
 
-/** The characters of a URI without a fragment (RFC 3986, 2 and 4.3). A backslash would be a slash to browsers alone. */
+/** The characters of a URI without a fragment (RFC 3986, 2 and 4.3). Only browsers treat a backslash as a slash. */
 const absoluteUri = /^[\w\-.~:/?[\]@!$&'()*+,;=%]+$/;
 
 const isLoopback = ({ hostname }: URL): boolean => loopback.test(hostname);
@@ -228,21 +237,21 @@ const isLoopback = ({ hostname }: URL): boolean => loopback.test(hostname);
 const isSafe = (url: URL): boolean =>
   (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))) && url.username === "";
 
-function sameButPort(known: string, url: URL): boolean {
-  const other = parsed(known);
+function isEqualExceptPort(known: string, url: URL): boolean {
+  const other = tryParseUrl(known);
   if (!other || !isLoopback(other) || !isLoopback(url)) return false;
   other.port = url.port;
   return other.href === url.href;
 }
 
-function parsed(text: string): URL | undefined {
+function tryParseUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
 const lifetimeMs = 12 * 60 * 60 * 1_000;
 
-/** Users who signed in at this cluster with this browser before. */
-async function sessionOf(
+/** Users who signed in at this cluster earlier, with this browser. */
+async function readSession(
   view: View,
   { headers }: Pick<ReceivedRequest, "headers">,
   { cluster, clock }: Pick<ClusterContext, "cluster" | "clock">,
@@ -255,7 +264,7 @@ async function sessionOf(
   return user && { user, session };
 }
 
-/** Begins a session; gives the header that sets its cookie. */
+/** Starts a session, and returns the header that sets its cookie. */
 async function beginSession(
   tx: Transaction,
   { cluster, clock, ids, settings }: Pick<ClusterContext, "cluster" | "clock" | "ids" | "settings">,
@@ -271,8 +280,8 @@ async function beginSession(
     signed_in_at: now,
     expires_at: now + lifetimeMs,
   });
-  // A proxy in front may have the router below a path.
+  // A proxy may serve the router under a path.
   const path = new URL(`${settings.publicUrl}/api/v1/oauth/`).pathname;
   const attributes = `Path=${path}; Max-Age=${lifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;
-  return { "set-cookie": sessionCookie(`${cluster.id}_${id}`, attributes) };
+  return { "set-cookie": formatSessionCookie(`${cluster.id}_${id}`, attributes) };
 }

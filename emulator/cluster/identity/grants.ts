@@ -1,27 +1,27 @@
 import * as z from "zod";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 
-import { firstWorkspace, type User, users, workspaces } from "../../world/workspaces.ts";
+import { getFirstWorkspace, type User, users, workspaces } from "../../world/workspaces.ts";
 
 /** Subject and scope of tokens. */
 const granted = {
   cluster_id: z.string(),
   client_id: z.string(),
-  /** null: the client itself, if the cluster has no user to represent. */
+  /** null: the client itself, if the cluster has no user for it. */
   user_id: z.int().nullable(),
-  /** Words separated by blanks. */
+  /** Words separated by spaces. */
   scope: z.string(),
   /** When the person signed in; virtual milliseconds, like all times here. */
   signed_in_at: storedTime(z.int()),
-  /** All tokens that follow from one consent; they fall together. */
+  /** All tokens from one consent, which are revoked together. */
   family: z.string(),
   expires_at: storedDeadline(z.int()),
   used: z.boolean(),
 };
 
-/** An authorization code (RFC 6749, 4.1; RFC 7636). Without the prefix of its cluster. */
+/** An authorization code (RFC 6749, 4.1; RFC 7636), without the prefix of its cluster. */
 export const AuthorizationCode = z.strictObject({
   ...granted,
   code: z.string(),
@@ -32,7 +32,7 @@ export const AuthorizationCode = z.strictObject({
 });
 export type AuthorizationCode = z.infer<typeof AuthorizationCode>;
 
-/** A refresh token, good for one use. Without the prefix of its cluster. */
+/** A refresh token for a single use, without the prefix of its cluster. */
 export const RefreshToken = z.strictObject({ ...granted, token: z.string() });
 export type RefreshToken = z.infer<typeof RefreshToken>;
 
@@ -67,7 +67,7 @@ export const sessions = rows<Session, "expires_at">({
   indexes: { expires_at: (row) => row.expires_at },
 });
 
-/** The approver of a device, if the control plane or its page named them (DECISIONS.md, R30). */
+/** The approver of a device, if the control plane or its page named one (DECISIONS.md, R30). */
 export const deviceApprovals = rows<{ readonly device_code: string; readonly user_id: number }>({
   name: "device_approvals",
   schema: z.strictObject({ device_code: z.string(), user_id: z.int() }),
@@ -75,7 +75,7 @@ export const deviceApprovals = rows<{ readonly device_code: string; readonly use
   indexes: {},
 });
 
-/** The state of a login or a signup with a provider, good for one callback. */
+/** The state of a login or a signup with a provider, valid for one callback. */
 const ProviderState = z.strictObject({
   state: z.string(),
   cluster_id: z.string(),
@@ -90,12 +90,12 @@ export const providerStates = rows<z.infer<typeof ProviderState>>({
   indexes: {},
 });
 
-/** How long access and ID tokens last, in seconds of virtual time. */
+/** The lifetime of access and ID tokens, in seconds of virtual time. */
 export const accessTokenLifetimeSeconds = 3_600;
 
 /** The active user of a cluster with that address. */
 export async function findUserByEmail(view: View, clusterId: string, email: string): Promise<User | undefined> {
-  for (const user of await view.list(users, { by: "email", equals: addressKey(email) })) {
+  for (const user of await view.list(users, { by: "email", equals: toAddressKey(email) })) {
     if (user.is_active && (await isOf(view, clusterId, user))) return user;
   }
   return undefined;
@@ -104,7 +104,7 @@ export async function findUserByEmail(view: View, clusterId: string, email: stri
 /** The workspaces of a cluster in which that person is active. */
 export async function listWorkspacesOfEmail(view: View, clusterId: string, email: string): Promise<readonly number[]> {
   const found: number[] = [];
-  for (const user of await view.list(users, { by: "email", equals: addressKey(email) })) {
+  for (const user of await view.list(users, { by: "email", equals: toAddressKey(email) })) {
     if (user.is_active && (await isOf(view, clusterId, user))) found.push(user.workspace_id);
   }
   return found;
@@ -116,9 +116,9 @@ export async function findUserById(view: View, clusterId: string, id: number): P
   return user?.is_active && (await isOf(view, clusterId, user)) ? user : undefined;
 }
 
-/** The default user of a cluster: that of the API key of its first workspace. */
-export async function firstUser(view: View, clusterId: string): Promise<User | undefined> {
-  const workspace = await firstWorkspace(view, clusterId);
+/** The default user of a cluster, for whom the API key of its first workspace acts. */
+export async function getFirstUser(view: View, clusterId: string): Promise<User | undefined> {
+  const workspace = await getFirstWorkspace(view, clusterId);
   return workspace && findUserById(view, clusterId, workspace.acting_user_id);
 }
 
@@ -129,7 +129,7 @@ async function isOf(view: View, clusterId: string, user: User): Promise<boolean>
 /** Scopes that a client may request (OpenID Connect Core, 5.4 and 11). */
 export const scopes = ["openid", "profile", "email", "offline_access"];
 
-/** The default scope, as for a device (the specification, DeviceGrantTokenCreateRequest). */
+/** The default scope, as for a device (specification, DeviceGrantTokenCreateRequest). */
 export const defaultScope = "openid profile email";
 
 export const parseScope = (scope: string): string[] => scope.split(" ").filter((word) => word !== "");
@@ -140,12 +140,12 @@ export const filterKnownScope = (scope: string): string =>
     .filter((word) => scopes.includes(word))
     .join(" ");
 
-/** The words of a scope that are ignored. */
+/** The ignored words of a scope. */
 export const findUnknownScopes = (scope: string): string[] =>
   parseScope(scope).filter((word) => !scopes.includes(word));
 
 /** Claims about a person under a scope, in addition to `sub`. */
-export function claimsOf(user: User, scope: string): Readonly<Record<string, unknown>> {
+export function buildClaims(user: User, scope: string): Readonly<Record<string, unknown>> {
   const requested = parseScope(scope);
   return {
     ...(requested.includes("profile") && { name: user.name }),

@@ -9,38 +9,46 @@ import { workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import { createJsonResponse, createOAuthError, readOAuthParameters } from "../response.ts";
 import { authorize } from "./authorize.ts";
-import { claimsOf, defaultScope, deviceApprovals, findUserByEmail, findUserById, firstUser, scopes } from "./grants.ts";
+import {
+  buildClaims,
+  defaultScope,
+  deviceApprovals,
+  findUserByEmail,
+  findUserById,
+  getFirstUser,
+  scopes,
+} from "./grants.ts";
 import { completeProviderSignIn, startProviderSignIn } from "./provider-sign-in.ts";
-import { tokenEndpoint } from "./token-endpoint.ts";
-import { issueTokens, publicJwk, storeRefreshToken, verifyAccessToken } from "./tokens.ts";
+import { handleTokenRequest } from "./token-endpoint.ts";
+import { getPublicJwk, issueTokens, storeRefreshToken, verifyAccessToken } from "./tokens.ts";
 
-type Answer = (request: ReceivedRequest, world: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
+type RouteHandler = (request: ReceivedRequest, context: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
 
-/** Responses of a cluster's identity to forwarded requests, by method and path. */
-export const identityRoutes = lookupTable<Answer>({
+/** Responses of a cluster's identity service to forwarded requests, by method and path. */
+export const identityRoutes = lookupTable<RouteHandler>({
   "GET /.well-known/openid-configuration": getOpenIdConfiguration,
-  "GET /.well-known/jwks.json": keySet,
+  "GET /.well-known/jwks.json": respondWithKeySet,
   "GET /api/v1/oauth/authorize/": authorize,
   "POST /api/v1/oauth/authorize/": authorize,
-  "POST /api/v1/oauth/token/": tokenEndpoint,
-  "GET /api/v1/oauth/userinfo/": userinfo,
-  "POST /api/v1/oauth/userinfo/": userinfo,
-  "POST /router/v1/oauth2.0/token/": deviceToken,
+  "POST /api/v1/oauth/token/": handleTokenRequest,
+  "GET /api/v1/oauth/userinfo/": respondWithUserinfo,
+  "POST /api/v1/oauth/userinfo/": respondWithUserinfo,
+  "POST /router/v1/oauth2.0/token/": issueDeviceToken,
   "GET /api/v1/svc_auth/oauth/login": startProviderSignIn("login"),
   "GET /api/v1/svc_auth/oauth/callback": completeProviderSignIn("login"),
   "GET /api/v1/svc_auth/oauth/signup": startProviderSignIn("signup"),
   "GET /api/v1/svc_auth/oauth/signup/callback": completeProviderSignIn("signup"),
 });
 
-/** The cluster's own OpenID configuration; the router puts its URLs instead of these (OpenID Connect Discovery, 3). */
+/** The cluster's own OpenID configuration, in which the router replaces the URLs (OpenID Connect Discovery, 3). */
 export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: ClusterContext): Promise<Passthrough> {
-  const at = (path: string) => `${cluster.url}${path}`;
+  const toUrl = (path: string) => `${cluster.url}${path}`;
   return createJsonResponse(200, {
     issuer: cluster.url,
-    authorization_endpoint: at("/api/v1/oauth/authorize/"),
-    token_endpoint: at("/api/v1/oauth/token/"),
-    userinfo_endpoint: at("/api/v1/oauth/userinfo/"),
-    jwks_uri: at("/.well-known/jwks.json"),
+    authorization_endpoint: toUrl("/api/v1/oauth/authorize/"),
+    token_endpoint: toUrl("/api/v1/oauth/token/"),
+    userinfo_endpoint: toUrl("/api/v1/oauth/userinfo/"),
+    jwks_uri: toUrl("/.well-known/jwks.json"),
     scopes_supported: scopes,
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
@@ -50,7 +58,7 @@ export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: Cl
     token_endpoint_auth_methods_supported: ["none", "client_secret_basic", "client_secret_post"],
     code_challenge_methods_supported: ["S256"],
     request_parameter_supported: false,
-    // Absent, it would mean that they are taken.
+    // If it is missing, clients assume that they are supported.
     request_uri_parameter_supported: false,
     prompt_values_supported: ["none", "login", "select_account"],
     authorization_response_iss_parameter_supported: true,
@@ -61,30 +69,30 @@ export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: Cl
   });
 }
 
-async function keySet(_: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
-  return createJsonResponse(200, { keys: [await publicJwk(world)] }, { "cache-control": "no-store" });
+async function respondWithKeySet(_: ReceivedRequest, context: ClusterContext): Promise<Passthrough> {
+  return createJsonResponse(200, { keys: [await getPublicJwk(context)] }, { "cache-control": "no-store" });
 }
 
 const tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
 const issuedType = { issued_token_type: "urn:ietf:params:oauth:token-type:access_token" };
 
 /**
- * Issues the tokens of a device whose user code was approved. The router requests them only then, by forwarding the
- * poll: only the router checks the grant (DECISIONS.md, R30). They are for the named approver, else for the first
- * workspace's acting user.
+ * Issues the tokens of a device whose user code was approved. The router only requests them then, by forwarding the
+ * poll, because only the router checks the grant (DECISIONS.md, R30). The tokens are for the named approver, or for the
+ * acting user of the first workspace.
  */
-async function deviceToken(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
+async function issueDeviceToken(request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> {
   const parameters = readOAuthParameters(request);
   const { device_code, grant_type } = parameters;
   const client_id = parameters.client_id ?? readClientCredentials(request, parameters).id;
   if (client_id === undefined || device_code === undefined) {
     return createOAuthError("invalid_request", "client_id and device_code are required");
   }
-  const { store, cluster, clock, ids } = world;
+  const { store, cluster, clock, ids } = context;
   const issued = await store.transaction("identity.device-token", async (tx) => {
     const approval = await tx.get(deviceApprovals, device_code);
     if (approval) tx.delete(deviceApprovals, device_code);
-    const user = approval ? await findUserById(tx, cluster.id, approval.user_id) : await firstUser(tx, cluster.id);
+    const user = approval ? await findUserById(tx, cluster.id, approval.user_id) : await getFirstUser(tx, cluster.id);
     // Never the tokens of another user.
     if (approval && !user) return undefined;
     const granted = {
@@ -94,35 +102,37 @@ async function deviceToken(request: ReceivedRequest, world: ClusterContext): Pro
       signed_in_at: clock.now(),
       family: ids.token(16),
     };
-    return { granted, refresh_token: await storeRefreshToken(tx, world, granted) };
+    return { granted, refresh_token: await storeRefreshToken(tx, context, granted) };
   });
   if (!issued) return createOAuthError("invalid_grant", "the user who approved the device is gone");
-  const tokens = { ...(await issueTokens(world, issued.granted)), refresh_token: issued.refresh_token };
+  const tokens = { ...(await issueTokens(context, issued.granted)), refresh_token: issued.refresh_token };
   const exchanged = grant_type === tokenExchange ? issuedType : {};
   return createJsonResponse(200, { ...tokens, ...exchanged }, noStoreHeaders);
 }
 
-/** The user of an access token (OpenID Connect Core, 5.3). The token may carry the prefix of its cluster. */
-async function userinfo(request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> {
-  const given = accessTokenOf(request);
+/** The user of an access token (OpenID Connect Core, 5.3). The token may have the prefix of its cluster. */
+async function respondWithUserinfo(request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> {
+  const given = readAccessToken(request);
   if (given === "twice") return createRepeatedTokenError();
   if (given === undefined) return createRejection("no-access-token");
-  const prefix = `${world.cluster.id}_`;
-  const claims = await verifyAccessToken(world, given.startsWith(prefix) ? given.slice(prefix.length) : given);
+  const prefix = `${context.cluster.id}_`;
+  const claims = await verifyAccessToken(context, given.startsWith(prefix) ? given.slice(prefix.length) : given);
   if (!claims) return createRejection("refused-token");
 
   const { sub = "", client_id, scope } = claims;
-  const own = { cluster: world.cluster.id };
+  const ofCluster = { cluster: context.cluster.id };
   // The client acts for itself.
-  if (sub === client_id) return createJsonResponse(200, { sub, ...own });
-  const user = await world.store.read((view) => findUserById(view, world.cluster.id, Number(sub)));
+  if (sub === client_id) return createJsonResponse(200, { sub, ...ofCluster });
+  const user = await context.store.read((view) => findUserById(view, context.cluster.id, Number(sub)));
   return user
-    ? createJsonResponse(200, { sub, ...claimsOf(user, String(scope)), ...own })
+    ? createJsonResponse(200, { sub, ...buildClaims(user, String(scope)), ...ofCluster })
     : createRejection("refused-token");
 }
 
-/** In the header, or in the form of a POST (RFC 6750, 2.1 and 2.2): a URL with a token would end up in many a log. */
-function accessTokenOf(request: ReceivedRequest): string | "twice" | undefined {
+/**
+ * In the header, or in the form of a POST (RFC 6750, 2.1 and 2.2): a URL with a token would be logged in many places.
+ */
+function readAccessToken(request: ReceivedRequest): string | "twice" | undefined {
   const [, bearer] = /^bearer\s+(\S.*)$/i.exec(request.headers.authorization ?? "") ?? [];
   const { access_token } = request.method === "POST" ? readOAuthParameters(request) : {};
   return bearer !== undefined && access_token !== undefined ? "twice" : (bearer ?? access_token);
@@ -145,7 +155,8 @@ function createRejection(code: "no-access-token" | "refused-token"): Passthrough
 }
 
 /**
- * Returns how the person of an address signs in: by any provider, whose stand-in accepts everybody (DECISIONS.md, R34).
+ * How the person with an address signs in: by any provider, because their stand-in accepts everyone (DECISIONS.md,
+ * R34).
  */
 export async function getLoginOptions(
   { body }: Pick<ReceivedRequest, "body">,

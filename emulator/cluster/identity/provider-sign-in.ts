@@ -1,12 +1,12 @@
 import { isOneOf } from "../../../src/base/object.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { allowExternalFormAction, createPage, type Html, hiddenFields, html } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { evictOldest } from "../../store/retention.ts";
 import { clusterRows } from "../../world/clusters.ts";
-import { authorizationUrl, redeemProviderCode } from "../../world/provider.ts";
+import { buildAuthorizationUrl, redeemProviderCode } from "../../world/provider.ts";
 import { type User, users, workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import { acceptInvitation, invitations } from "../invitations/invite.ts";
@@ -15,51 +15,53 @@ import { createJsonResponse, createPageResponse, type OAuthParameters, readOAuth
 import { addWorkspace } from "../workspace/new-workspace.ts";
 import { findUserByEmail, providerStates } from "./grants.ts";
 
-type Flow = "login" | "signup";
+type SignInFlow = "login" | "signup";
 
-/** Sign-ins of trial signups, too. */
+/** Also the sign-ins of trial signups. */
 const providers = ["ProviderA", "ProviderB", "ProviderC"] as const;
 
-/** Begins a login or a signup with a provider; the state brings the callback to this cluster (DECISIONS.md, R25). */
+/** Starts a login or a signup with a provider. The state brings the callback to this cluster (DECISIONS.md, R25). */
 export const startProviderSignIn =
-  (flow: Flow) =>
+  (flow: SignInFlow) =>
   async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterContext): Promise<Passthrough> => {
     const { provider = "ProviderA" } = readOAuthParameters(request);
-    if (!isOneOf(providers, provider)) return detail(400, `Unknown provider. Known: ${providers.join(", ")}`);
+    if (!isOneOf(providers, provider))
+      return respondWithDetail(400, `Unknown provider. Known: ${providers.join(", ")}`);
     const state = `${cluster.id}_${ids.token(24)}`;
     await store.transaction(`identity.${flow}`, (tx) => {
       tx.put(providerStates, { state, cluster_id: cluster.id, provider, flow });
       return evictOldest(tx, providerStates);
     });
     return createJsonResponse(200, {
-      authorization_url: authorizationUrl(settings.publicUrl, { flow, provider, state }),
+      authorization_url: buildAuthorizationUrl(settings.publicUrl, { flow, provider, state }),
       state,
     });
   };
 
 /**
- * Accepts the provider's identity of a person. A login needs a user of the cluster with that address; a sign-up creates
+ * Accepts the provider's identity of a person. A login needs a user of the cluster with that address. A signup creates
  * one if there is none.
  */
 export const completeProviderSignIn =
-  (flow: Flow) =>
-  (request: ReceivedRequest, world: ClusterContext): Promise<Passthrough> => {
-    const { store, cluster } = world;
+  (flow: SignInFlow) =>
+  (request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> => {
+    const { store, cluster } = context;
     const { state = "", code = "" } = readOAuthParameters(request);
     return store.transaction(`identity.${flow}-callback`, async (tx) => {
-      const begun = await tx.get(providerStates, state);
-      if (begun?.cluster_id !== cluster.id || begun.flow !== flow) return detail(400, "Unknown or used state");
-      const account = await redeemProviderCode(tx, begun.provider, code);
-      if (!account) return detail(400, "Unknown or used code");
+      const visit = await tx.get(providerStates, state);
+      if (visit?.cluster_id !== cluster.id || visit.flow !== flow)
+        return respondWithDetail(400, "Unknown or used state");
+      const account = await redeemProviderCode(tx, visit.provider, code);
+      if (!account) return respondWithDetail(400, "Unknown or used code");
       const person = { email: account.id, name: account.name };
       tx.delete(providerStates, state);
       const known = await findUserByEmail(tx, cluster.id, person.email);
-      if (flow === "login" && !known) return detail(404, "No account with this e-mail");
-      const user = known ?? (await accountFor(tx, world, person));
-      if (!user) return detail(400, "An account with this e-mail exists");
+      if (flow === "login" && !known) return respondWithDetail(404, "No account with this e-mail");
+      const user = known ?? (await findOrCreateAccount(tx, context, person));
+      if (!user) return respondWithDetail(400, "An account with this e-mail exists");
       return createJsonResponse(200, {
         cluster_id: cluster.id,
-        oauth_provider: begun.provider,
+        oauth_provider: visit.provider,
         email: person.email,
         name: person.name,
         user_id: user.id,
@@ -68,34 +70,39 @@ export const completeProviderSignIn =
     });
   };
 
-const detail = (status: number, sentence: string): Passthrough => createJsonResponse(status, { detail: sentence });
+const respondWithDetail = (status: number, sentence: string): Passthrough =>
+  createJsonResponse(status, { detail: sentence });
 
-/** The person whom a provider vouches for. */
-interface Person {
+/** The person whom a provider has authenticated. */
+interface ProviderAccount {
   readonly email: string;
   readonly name: string;
 }
 
 /**
- * The account for a sign-up with a provider without an account at this cluster: that of an open invitation, which this
- * accepts, else the owner of a workspace of their own (DECISIONS.md, R25). Undefined: another cluster has them.
+ * The account for a signup with a provider. It accepts an open invitation, or creates a workspace with the person as
+ * the owner (DECISIONS.md, R25). Undefined: the account belongs to another cluster.
  */
-async function accountFor(tx: Transaction, world: ClusterContext, { email, name }: Person): Promise<User | undefined> {
-  const at = world.clock.now();
-  const known = await tx.list(users, { by: "email", equals: addressKey(email) });
+async function findOrCreateAccount(
+  tx: Transaction,
+  context: ClusterContext,
+  { email, name }: ProviderAccount,
+): Promise<User | undefined> {
+  const at = context.clock.now();
+  const known = await tx.list(users, { by: "email", equals: toAddressKey(email) });
   for (const { id } of known) {
     const [open] = (await tx.list(invitations, { by: "user", equals: id })).filter(({ state }) => state === "PENDING");
-    if (open?.cluster_id === world.cluster.id) return acceptInvitation(tx, open, at);
+    if (open?.cluster_id === context.cluster.id) return acceptInvitation(tx, open, at);
   }
   if (known.length > 0) return undefined;
   const owner = { name: name.trim() || email.trim(), email: email.trim(), designation: null };
   const founding = { name: `Workspace of ${owner.name}`, industry: null, use_case: null, owner };
-  const { acting_user_id } = await addWorkspace(tx, world, founding);
+  const { acting_user_id } = await addWorkspace(tx, context, founding);
   scheduleReport(tx, "report-member", acting_user_id, at);
   return tx.get(users, acting_user_id);
 }
 
-/** More than anyone would read; others are typed. */
+/** Nobody would read more. Other addresses can be typed. */
 const shownUsers = 50;
 
 interface SignInPagePerson {
@@ -106,16 +113,20 @@ interface SignInPagePerson {
 }
 
 /**
- * The page on which a person says who they are: the users of all emulated clusters, because a request whose client is
- * mapped nowhere reaches every cluster, and any of their pages may be the one that is shown. Each link names its
- * cluster, which decides before anything else in the request does (DECISIONS.md, R14).
+ * The page on which a person chooses a user. It lists the users of all emulated clusters, because a request with an
+ * unmapped client reaches every cluster, and any of their pages may be shown. Each link names its cluster, which takes
+ * precedence over anything else in the request (DECISIONS.md, R14).
  */
-export async function signInPage(view: View, parameters: OAuthParameters, clientName: string): Promise<Passthrough> {
-  // The client's login hint is not a reason to redirect to that person's cluster.
+export async function createSignInPage(
+  view: View,
+  parameters: OAuthParameters,
+  clientName: string,
+): Promise<Passthrough> {
+  // The client's login hint must not redirect to that person's cluster.
   const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...kept } = parameters;
-  const links = (await peopleOf(view)).map(
+  const links = (await listPeople(view)).map(
     ({ name, email, workspace, cluster_id }): Html =>
-      html`<li><a href="${queryFor(kept, email, cluster_id)}">${name} &lt;${email}&gt;</a>
+      html`<li><a href="${buildQuery(kept, email, cluster_id)}">${name} &lt;${email}&gt;</a>
 ${workspace}, ${cluster_id}</li>`,
   );
   const content = html`<p>${clientName} requests your identity.</p>
@@ -127,21 +138,21 @@ ${workspace}, ${cluster_id}</li>`,
   return createPageResponse(200, createPage("Sign in", content, allowExternalFormAction));
 }
 
-const queryFor = (parameters: OAuthParameters, svc_user: string, cluster_id: string): string =>
+const buildQuery = (parameters: OAuthParameters, svc_user: string, cluster_id: string): string =>
   `?${new URLSearchParams({ ...parameters, svc_user, cluster_id })}`;
 
-async function peopleOf(view: View): Promise<SignInPagePerson[]> {
+async function listPeople(view: View): Promise<SignInPagePerson[]> {
   const people: SignInPagePerson[] = [];
   for (const user of await view.list(users)) {
-    const person = await personOf(view, user);
+    const person = await findPerson(view, user);
     if (person) people.push(person);
     if (people.length === shownUsers) break;
   }
   return people;
 }
 
-/** An active user of an emulated cluster: a real back end knows nothing of ours. */
-async function personOf(
+/** An active user of an emulated cluster. Real back ends do not have the emulator's users. */
+async function findPerson(
   view: View,
   { is_active, name, email, workspace_id }: User,
 ): Promise<SignInPagePerson | undefined> {
@@ -152,8 +163,8 @@ async function personOf(
 }
 
 /**
- * For a person who is unknown at the asked cluster: if every cluster was asked, the response comes from the one that
- * has them; if only this one was, they are shown the way there. An unknown person is shown the way back.
+ * For a person who is unknown at this cluster. If every cluster got the request, the one that knows them responds. If
+ * only this one did, they get a link to it. An unknown person gets a link back.
  */
 export async function createUnknownUserPage(
   view: View,
@@ -162,18 +173,18 @@ export async function createUnknownUserPage(
 ): Promise<Passthrough> {
   const { svc_user = "" } = parameters;
   const problem = `Cluster ${clusterId} has no active user ${svc_user}.`;
-  for (const user of await view.list(users, { by: "email", equals: addressKey(svc_user) })) {
-    const person = await personOf(view, user);
+  for (const user of await view.list(users, { by: "email", equals: toAddressKey(svc_user) })) {
+    const person = await findPerson(view, user);
     if (!person) continue;
     const { cluster_id } = person;
-    const way = html`<a href="${queryFor(parameters, svc_user, cluster_id)}">Sign in at cluster ${cluster_id}</a>`;
-    return problemPage(404, problem, way);
+    const way = html`<a href="${buildQuery(parameters, svc_user, cluster_id)}">Sign in at cluster ${cluster_id}</a>`;
+    return createProblemPage(404, problem, way);
   }
   const { svc_user: _, cluster_id: __, ...kept } = parameters;
   const others = `?${new URLSearchParams({ ...kept, prompt: "select_account" })}`;
-  return problemPage(404, problem, html`<a href="${others}">Choose another user</a>`);
+  return createProblemPage(404, problem, html`<a href="${others}">Choose another user</a>`);
 }
 
-/** An error page for a person, if there is no redirect; perhaps with a link. */
-export const problemPage = (status: number, problem: string, way?: Html): Passthrough =>
+/** An error page for a person, if there is no redirect, optionally with a link. */
+export const createProblemPage = (status: number, problem: string, way?: Html): Passthrough =>
   createPageResponse(status, createPage("Sign-in failed", html`<p>${problem}</p>${way && html`<p>${way}</p>`}`));

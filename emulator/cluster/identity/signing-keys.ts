@@ -1,7 +1,7 @@
 import { checkPrime, generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { seededIds } from "../../../src/base/ids.ts";
+import { createSeededIds } from "../../../src/base/ids.ts";
 import { rows } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 
@@ -21,7 +21,7 @@ const PrivateJwk = z.strictObject({
 });
 export type PrivateJwk = z.infer<typeof PrivateJwk>;
 
-/** The key that a cluster signs its tokens with: made once and kept (DECISIONS.md, R35). */
+/** The key with which a cluster signs its tokens, created once and stored (DECISIONS.md, R35). */
 export const SigningKey = z.strictObject({ cluster_id: z.string(), jwk: PrivateJwk });
 export type SigningKey = z.infer<typeof SigningKey>;
 
@@ -33,19 +33,21 @@ export const signingKeys = rows<SigningKey>({
 });
 
 /**
- * The cluster's key. Creating one takes longer than starting an emulator, so it is created on first use; under
- * --deterministic it follows from the cluster's own key, which follows from the seed.
+ * The cluster's key. Creating one takes longer than starting an emulator, so it is created on first use. With
+ * --deterministic it is derived from the cluster's own key, which is derived from the seed.
  */
 export async function getSigningKey({
   store,
   cluster,
   settings,
 }: Pick<ClusterContext, "store" | "cluster" | "settings">): Promise<PrivateJwk> {
-  const kept = await store.read((view) => view.get(signingKeys, cluster.id));
-  if (kept) return kept.jwk;
-  const jwk = settings.deterministic ? await seededPrivateJwk(`${cluster.id}\0${cluster.key}`) : await newPrivateJwk();
+  const storedKey = await store.read((view) => view.get(signingKeys, cluster.id));
+  if (storedKey) return storedKey.jwk;
+  const jwk = settings.deterministic
+    ? await deriveSeededJwk(`${cluster.id}\0${cluster.key}`)
+    : await createPrivateJwk();
   return store.transaction("make a signing key", async (tx) => {
-    // Of several requests that found none, the first to arrive here decides.
+    // Of several requests that found none, the first one here wins.
     const first = await tx.get(signingKeys, cluster.id);
     if (first) return first.jwk;
     tx.put(signingKeys, { cluster_id: cluster.id, jwk });
@@ -53,7 +55,7 @@ export async function getSigningKey({
   });
 }
 
-async function newPrivateJwk(): Promise<PrivateJwk> {
+async function createPrivateJwk(): Promise<PrivateJwk> {
   const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });
   return PrivateJwk.parse(privateKey.export({ format: "jwk" }));
 }
@@ -61,13 +63,13 @@ async function newPrivateJwk(): Promise<PrivateJwk> {
 const e = 65_537n;
 const primeBytes = 128;
 
-/** The same RSA key of 2048 bits for the same seed; node:crypto draws its keys from the machine alone. */
-export async function seededPrivateJwk(seed: string): Promise<PrivateJwk> {
-  const ids = seededIds(seed);
-  const one = await nextPrime(ids.bytes(primeBytes));
-  const other = await nextPrime(ids.bytes(primeBytes));
+/** The same 2048-bit RSA key for the same seed, because node:crypto only generates random keys. */
+export async function deriveSeededJwk(seed: string): Promise<PrivateJwk> {
+  const ids = createSeededIds(seed);
+  const one = await findNextPrime(ids.bytes(primeBytes));
+  const other = await findNextPrime(ids.bytes(primeBytes));
   const [p, q] = one > other ? [one, other] : [other, one];
-  const d = inverse(e, (p - 1n) * (q - 1n));
+  const d = invertModulo(e, (p - 1n) * (q - 1n));
   return {
     kty: "RSA",
     n: encodeBigInt(p * q),
@@ -77,34 +79,35 @@ export async function seededPrivateJwk(seed: string): Promise<PrivateJwk> {
     q: encodeBigInt(q),
     dp: encodeBigInt(d % (p - 1n)),
     dq: encodeBigInt(d % (q - 1n)),
-    qi: encodeBigInt(inverse(q, p)),
+    qi: encodeBigInt(invertModulo(q, p)),
   };
 }
 
-/** The first suitable prime from a random beginning, with both top bits set so that two make 2048 bits. */
-async function nextPrime(random: Buffer): Promise<bigint> {
+/** The first suitable prime after a random start, with both top bits set so that the product of two has 2048 bits. */
+async function findNextPrime(random: Buffer): Promise<bigint> {
   random[0]! |= 0xc0;
   random[primeBytes - 1]! |= 1;
   const first = BigInt(`0x${random.toString("hex")}`);
-  const smallPrimes = primesBelow(1_000);
-  const rests = smallPrimes.map((prime) => Number(first % BigInt(prime)));
+  const smallPrimes = listPrimesBelow(1_000);
+  const remainders = smallPrimes.map((prime) => Number(first % BigInt(prime)));
   for (let more = 0; ; more += 2) {
-    // Five of six are a multiple of a small prime, which is seen without asking a thread for a thorough look.
-    if (smallPrimes.some((prime, i) => (rests[i]! + more) % prime === 0)) continue;
+    // Five of six candidates are multiples of a small prime, which is quick to check without a full primality test in a
+    // thread.
+    if (smallPrimes.some((prime, i) => (remainders[i]! + more) % prime === 0)) continue;
     const candidate = first + BigInt(more);
     if (candidate % e !== 1n && (await promisify(checkPrime)(candidate))) return candidate;
   }
 }
 
 /** The odd ones. */
-function primesBelow(end: number): number[] {
+function listPrimesBelow(end: number): number[] {
   const found: number[] = [];
   for (let n = 3; n < end; n += 2) if (found.every((prime) => n % prime !== 0)) found.push(n);
   return found;
 }
 
-/** The inverse of `a` modulo `m`, by Euclid. */
-function inverse(a: bigint, m: bigint): bigint {
+/** The inverse of `a` modulo `m`, by Euclid's algorithm. */
+function invertModulo(a: bigint, m: bigint): bigint {
   let [r, next] = [m, a % m];
   let [t, nextT] = [0n, 1n];
   while (next !== 0n) {

@@ -1,10 +1,10 @@
 import { calculateJwkThumbprint, importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
-import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 import {
   accessTokenLifetimeSeconds,
-  claimsOf,
+  buildClaims,
   findUserById,
   parseScope,
   type RefreshToken,
@@ -16,8 +16,8 @@ import { getSigningKey, signingKeys } from "./signing-keys.ts";
 type SigningContext = Pick<ClusterContext, "store" | "cluster" | "settings" | "clock" | "ids">;
 
 const refreshLifetimeMs = 30 * 24 * 60 * 60 * 1_000;
-/** How long an expired refresh token still says that it has expired, instead of being unknown. */
-const expiredKeptMs = 24 * 60 * 60 * 1_000;
+/** How long an expired refresh token is reported as expired instead of unknown. */
+const expiredRetentionMs = 24 * 60 * 60 * 1_000;
 
 /** Subjects of tokens. */
 export type TokenGrant = Pick<RefreshToken, "client_id" | "user_id" | "scope" | "signed_in_at" | "family"> & {
@@ -34,11 +34,11 @@ export interface TokenSet {
 }
 
 /**
- * Signs an access token and, for the scope `openid`, an ID token. Times are virtual; there is no `nbf`, which real
- * clients would check by the wall clock (DECISIONS.md, P7). The issuer is the router, whichever cluster signs.
+ * Signs an access token and, for the scope `openid`, an ID token. Times are virtual. There is no `nbf`, which real
+ * clients would check against the wall clock (DECISIONS.md, P7). The issuer is the router, whichever cluster signs.
  */
-export async function issueTokens(world: SigningContext, granted: TokenGrant): Promise<TokenSet> {
-  const { store, cluster, settings, clock, ids } = world;
+export async function issueTokens(context: SigningContext, granted: TokenGrant): Promise<TokenSet> {
+  const { store, cluster, settings, clock, ids } = context;
   const { client_id, user_id, scope, nonce } = granted;
   const user = user_id === null ? undefined : await store.read((view) => findUserById(view, cluster.id, user_id));
   const now = Math.floor(clock.now() / 1_000);
@@ -56,34 +56,34 @@ export async function issueTokens(world: SigningContext, granted: TokenGrant): P
     aud: client_id,
     auth_time: Math.floor(granted.signed_in_at / 1_000),
     ...(nonce && { nonce }),
-    ...(user && claimsOf(user, scope)),
+    ...(user && buildClaims(user, scope)),
   };
   return {
-    access_token: await signToken(world, "at+jwt", access),
+    access_token: await signToken(context, "at+jwt", access),
     token_type: "Bearer",
     expires_in: accessTokenLifetimeSeconds,
     scope,
-    ...(parseScope(scope).includes("openid") && { id_token: await signToken(world, "JWT", idToken) }),
+    ...(parseScope(scope).includes("openid") && { id_token: await signToken(context, "JWT", idToken) }),
   };
 }
 
-async function signToken(world: SigningContext, typ: string, claims: JWTPayload): Promise<string> {
-  const jwk = await getSigningKey(world);
+async function signToken(context: SigningContext, typ: string, claims: JWTPayload): Promise<string> {
+  const jwk = await getSigningKey(context);
   const kid = await calculateJwkThumbprint(jwk);
   return new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid, typ }).sign(await importJWK(jwk, "RS256"));
 }
 
-/** The claims of an access token of this cluster; undefined if it is not one, altered, or expired. */
-export async function verifyAccessToken(world: SigningContext, token: string): Promise<JWTPayload | undefined> {
-  const { kty, n, e } = await getSigningKey(world);
+/** The claims of an access token of this cluster; undefined if it is foreign, altered, or expired. */
+export async function verifyAccessToken(context: SigningContext, token: string): Promise<JWTPayload | undefined> {
+  const { kty, n, e } = await getSigningKey(context);
   try {
     const { payload } = await jwtVerify(token, await importJWK({ kty, n, e }, "RS256"), {
       algorithms: ["RS256"],
       typ: "at+jwt",
-      issuer: world.settings.publicUrl,
-      currentDate: new Date(world.clock.now()),
+      issuer: context.settings.publicUrl,
+      currentDate: new Date(context.clock.now()),
     });
-    return payload.cluster === world.cluster.id ? payload : undefined;
+    return payload.cluster === context.cluster.id ? payload : undefined;
   } catch {
     return undefined;
   }
@@ -97,7 +97,7 @@ export async function verifyIdTokenSubject(
   { store, settings }: SigningContext,
   token: string,
 ): Promise<string | undefined> {
-  const cluster = clusterClaim(token);
+  const cluster = readClusterClaim(token);
   const key = cluster === undefined ? undefined : await store.read((view) => view.get(signingKeys, cluster));
   if (!key) return undefined;
   const { kty, n, e } = key.jwk;
@@ -114,20 +114,20 @@ export async function verifyIdTokenSubject(
   }
 }
 
-/** The public half of the cluster's key, as its key set shows it. */
-export async function publicJwk(world: SigningContext): Promise<Readonly<Record<string, string>>> {
-  const jwk = await getSigningKey(world);
+/** The public part of the cluster's key, for its key set. */
+export async function getPublicJwk(context: SigningContext): Promise<Readonly<Record<string, string>>> {
+  const jwk = await getSigningKey(context);
   const { kty, n, e } = jwk;
   return { kty, n, e, kid: await calculateJwkThumbprint(jwk), use: "sig", alg: "RS256" };
 }
 
-/** Keeps a new refresh token, and gives it with the prefix of its cluster. */
+/** Stores a new refresh token, and returns it with the prefix of its cluster. */
 export async function storeRefreshToken(
   tx: Transaction,
   { cluster, clock, ids }: SigningContext,
   granted: TokenGrant,
 ): Promise<string> {
-  for (const old of await tx.list(refreshTokens, { by: "expires_at", to: clock.now() - expiredKeptMs })) {
+  for (const old of await tx.list(refreshTokens, { by: "expires_at", to: clock.now() - expiredRetentionMs })) {
     tx.delete(refreshTokens, old.token);
   }
   const { client_id, user_id, scope, signed_in_at, family } = granted;

@@ -9,12 +9,12 @@ import { type Workspace, workflows } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { paginateList, paginateSlice } from "../response.ts";
 import { type StoredObject, storedObjects } from "../storage/objects.ts";
-import { workspaceFile } from "../storage/storage.ts";
+import { getWorkspaceFile } from "../storage/storage.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import {
   findIntake,
+  formatIntakeReference,
   type Intake,
-  intakeReference,
   intakes,
   requireAssignees,
   toIntakeRecord,
@@ -23,13 +23,13 @@ import {
 } from "./rows.ts";
 
 export const intakeHandlers = {
-  // The order of the checks is that of DECISIONS.md, C7: fields, published, INTAKE_WORKFLOW, files.
+  // The checks are in this order (DECISIONS.md, C7): fields, published, INTAKE_WORKFLOW, files.
   "intake.create": ({ body }, { store, clock, ids, caller, fail, finding }) =>
     store.transaction("intake.create", async (tx) => {
       const { workspace } = caller;
       const assignees = await requireAssignees(tx, workspace, body.assignees, fail);
       const workflow = await tx.get(workflows, body.workflow_id);
-      // An unknown workflow is rejected like an unpublished one, so that rows of other workspaces stay hidden.
+      // An unknown workflow is rejected like an unpublished one, which hides the rows of other workspaces.
       if (!workflow?.frozen_version || workflow.workspace_id !== workspace.id) return fail("unpublished-workflow");
       if (workflow.type !== "INTAKE_WORKFLOW") return fail("not-an-intake-workflow");
       const files = await requireFiles(tx, workspace, body.file_ids ?? [], fail);
@@ -56,15 +56,15 @@ export const intakeHandlers = {
         deleted_at: null,
       };
       tx.put(intakes, row);
-      return intakeDetail(tx, row, now);
+      return toIntakeDetail(tx, row, now);
     }),
 
   "intake.list": ({ query }, { store, caller, fail }) =>
-    store.read((view) => intakeList(view, caller.workspace, query, fail)),
+    store.read((view) => listIntakePage(view, caller.workspace, query, fail)),
 
   "intake.show": ({ params }, { store, clock, caller, fail }) =>
     store.read(async (view) =>
-      intakeDetail(view, await requireIntake(view, caller.workspace, params.intake_id, fail), clock.now()),
+      toIntakeDetail(view, await requireIntake(view, caller.workspace, params.intake_id, fail), clock.now()),
     ),
 
   "intake.update": ({ params, body }, { store, clock, caller, fail }) =>
@@ -84,7 +84,7 @@ export const intakeHandlers = {
         modified_at: clock.now(),
       };
       tx.put(intakes, changed);
-      return intakeDetail(tx, changed, changed.modified_at);
+      return toIntakeDetail(tx, changed, changed.modified_at);
     }),
 
   "intake.delete": ({ params }, { store, clock, caller, fail }) =>
@@ -95,7 +95,7 @@ export const intakeHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** The intake of an id; an unknown, deleted or foreign one is 403, not 404 (DECISIONS.md, F3). */
+/** The intake with an id. An unknown, deleted or foreign one is 403, not 404 (DECISIONS.md, F3). */
 async function requireIntake(
   view: View,
   workspace: Workspace,
@@ -113,15 +113,15 @@ async function requireFiles(
 ): Promise<StoredObject[]> {
   const files = new Map<string, StoredObject>();
   for (const id of fileIds) {
-    const file = (await workspaceFile(view, workspace, id)) ?? fail("unknown-file-ids");
+    const file = (await getWorkspaceFile(view, workspace, id)) ?? fail("unknown-file-ids");
     files.set(file.key, file);
   }
   return [...files.values()];
 }
 
 /** An intake with its people, tasks and files. */
-async function intakeDetail(view: View, row: Intake, now: number): Promise<z.infer<typeof IntakeDetail>> {
-  const people = (type: "ASSIGNED_TO" | "COLLABORATOR") =>
+async function toIntakeDetail(view: View, row: Intake, now: number): Promise<z.infer<typeof IntakeDetail>> {
+  const listPeople = (type: "ASSIGNED_TO" | "COLLABORATOR") =>
     Promise.all(
       row.assignees
         .filter(({ assignee_type }) => assignee_type === type)
@@ -138,40 +138,40 @@ async function intakeDetail(view: View, row: Intake, now: number): Promise<z.inf
   );
   return {
     ...(await toIntakeRecord(view, row)),
-    assignees: await people("ASSIGNED_TO"),
-    collaborators: await people("COLLABORATOR"),
+    assignees: await listPeople("ASSIGNED_TO"),
+    collaborators: await listPeople("COLLABORATOR"),
     tasks: tasks.map((task) => toTaskRecord(task, now)),
     attachments,
   };
 }
 
-type Query = InputOf<typeof listIntakes>["query"];
-type Order = (a: Intake, b: Intake) => number;
+type IntakeQuery = InputOf<typeof listIntakes>["query"];
+type IntakeOrder = (a: Intake, b: Intake) => number;
 
-const urgency = { LOW: 0, MEDIUM: 1, HIGH: 2 } as const;
-const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const priorityRank = { LOW: 0, MEDIUM: 1, HIGH: 2 } as const;
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const orders = lookupTable<Order>({
+const orders = lookupTable<IntakeOrder>({
   created_at: (a, b) => a.created_at - b.created_at || a.id - b.id,
-  priority: (a, b) => urgency[a.priority] - urgency[b.priority],
-  status: (a, b) => byText(a.status, b.status),
-  title: (a, b) => byText(a.title.toLowerCase(), b.title.toLowerCase()),
+  priority: (a, b) => priorityRank[a.priority] - priorityRank[b.priority],
+  status: (a, b) => compareText(a.status, b.status),
+  title: (a, b) => compareText(a.title.toLowerCase(), b.title.toLowerCase()),
 });
 
-/** A page of the workspace's intakes, newest first unless sorted (DECISIONS.md, F8). */
-async function intakeList(
+/** A page of the workspace's intakes, newest first by default (DECISIONS.md, F8). */
+async function listIntakePage(
   view: View,
   workspace: Workspace,
-  query: Query,
+  query: IntakeQuery,
   fail: Fail<"invalid-sort">,
 ): Promise<ResultOf<typeof listIntakes>> {
-  const order = orderOf(query.sort, fail);
+  const order = parseOrder(query.sort, fail);
   const newestFirst = { by: "workspace", equals: workspace.id, reverse: true } as const;
   const isFiltered = Object.keys(query).some((name) => name.startsWith("filter__") || name === "query");
   const page =
     order || isFiltered
       ? paginateList(
-          sorted(
+          sortRows(
             (await view.list(intakes, newestFirst)).filter((row) => matches(row, query)),
             order,
           ),
@@ -190,26 +190,30 @@ async function intakeList(
   };
 }
 
-const sorted = (rows: Intake[], order: Order | undefined): Intake[] => (order ? rows.sort(order) : rows);
+const sortRows = (rows: Intake[], order: IntakeOrder | undefined): Intake[] => (order ? rows.sort(order) : rows);
 
-function orderOf(sort: string | undefined, fail: Fail<"invalid-sort">): Order | undefined {
+function parseOrder(sort: string | undefined, fail: Fail<"invalid-sort">): IntakeOrder | undefined {
   if (sort === undefined) return undefined;
-  // A plus in a query string is a blank, so an unescaped leading + arrives as one.
+  // A plus in a query string means a space, so an unescaped leading + arrives as one.
   const [, sign, name] = /^([-+ ]?)(.*)$/.exec(sort)!;
   const order = (Object.hasOwn(orders, name!) ? orders[name!] : undefined) ?? fail("invalid-sort");
   return sign === "-" ? (a, b) => order(b, a) : order;
 }
 
-function matches(row: Intake, query: Query): boolean {
+function matches(row: Intake, query: IntakeQuery): boolean {
   const text = query.query?.toLowerCase();
-  const inText = [row.title, row.description ?? "", intakeReference(row)].some(
+  const matchesText = [row.title, row.description ?? "", formatIntakeReference(row)].some(
     (value) => text === undefined || value.toLowerCase().includes(text),
   );
-  return inText && passes(row.priority, query, "filter__priority") && passes(row.status, query, "filter__status");
+  return (
+    matchesText &&
+    matchesFilter(row.priority, query, "filter__priority") &&
+    matchesFilter(row.status, query, "filter__status")
+  );
 }
 
-/** The four spellings of a filter; all that are given must hold. */
-function passes(value: string, query: Query, field: "filter__priority" | "filter__status"): boolean {
+/** The four spellings of a filter. All that are present must match. */
+function matchesFilter(value: string, query: IntakeQuery, field: "filter__priority" | "filter__status"): boolean {
   const wanted = query[field] ?? value;
   const equals = query[`${field}[$eq]`] ?? value;
   const among = query[`${field}[$in]`];

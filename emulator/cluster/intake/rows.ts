@@ -2,14 +2,14 @@ import * as z from "zod";
 import { type Assignee, type IntakeRecord, type Task, taskCategories } from "../../../src/api/contracts/intake.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
-import { isoSeconds } from "../../../src/base/clock.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { reply } from "../../http/reply.ts";
 import { rowNumber, rows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 import { type Workspace, workflows } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { Problems } from "../response.ts";
-import { activeUser, rowNotFoundMessage, toOrgUser } from "../workspace/users.ts";
+import { findActiveUser, formatRowNotFound, toOrgUser } from "../workspace/users.ts";
 
 export const IntakeAssignee = z.strictObject({
   user_id: z.int(),
@@ -35,12 +35,12 @@ export const Intake = z.strictObject({
   created_by: z.int(),
   created_at: storedTime(z.number()),
   modified_at: storedTime(z.number()),
-  /** Deleted intakes are stored, and are answered like unknown ones. */
+  /** Deleted intakes are stored, but treated as unknown. */
   deleted_at: storedTime(z.number()).nullable(),
 });
 export type Intake = z.infer<typeof Intake>;
 
-/** Deleted intakes are in no index. */
+/** Deleted intakes are not in any index. */
 export const intakes = rows<Intake, "workspace">({
   name: "intakes",
   schema: Intake,
@@ -49,16 +49,16 @@ export const intakes = rows<Intake, "workspace">({
   indexes: { workspace: (row) => (row.deleted_at === null ? row.workspace_id : undefined) },
 });
 
-/** The intake of an id; undefined for an unknown, deleted or foreign one. */
+/** The intake with an id; undefined for an unknown, deleted or foreign one. */
 export async function findIntake(view: View, workspace: Workspace, id: number): Promise<Intake | undefined> {
   const row = await view.get(intakes, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
 }
 
 /** `I-0081` (DECISIONS.md, F8). */
-export const intakeReference = ({ id }: Pick<Intake, "id">): string => `I-${String(id).padStart(4, "0")}`;
+export const formatIntakeReference = ({ id }: Pick<Intake, "id">): string => `I-${String(id).padStart(4, "0")}`;
 
-/** An intake as the list shows it. */
+/** An intake in the format of the list. */
 export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<typeof IntakeRecord>> {
   const workflow = await view.get(workflows, row.workflow_id);
   if (!workflow) throw new Error(`Intake ${row.id} is of workflow ${row.workflow_id}, which does not exist`);
@@ -68,13 +68,13 @@ export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<t
     description: row.description,
     status: row.status,
     priority: row.priority,
-    due_date: row.due_at === null ? null : isoSeconds(row.due_at),
+    due_date: row.due_at === null ? null : toIsoSeconds(row.due_at),
     metadata: row.metadata,
     public_id: row.public_id,
-    reference_id: intakeReference(row),
+    reference_id: formatIntakeReference(row),
     created_by: await toOrgUser(view, row.created_by),
-    created_at: isoSeconds(row.created_at),
-    modified_at: isoSeconds(row.modified_at),
+    created_at: toIsoSeconds(row.created_at),
+    modified_at: toIsoSeconds(row.modified_at),
     frozen_workflow: {
       id: row.frozen_workflow_id,
       workflow_id: workflow.id,
@@ -93,10 +93,10 @@ export async function requireAssignees(
   fail: Fail<"invalid-fields">,
 ): Promise<Intake["assignees"]> {
   const found = await Promise.all(
-    (given ?? []).map(({ entity_id }) => activeUser(view, workspace, rowNumber(entity_id))),
+    (given ?? []).map(({ entity_id }) => findActiveUser(view, workspace, rowNumber(entity_id))),
   );
   const unknown = found.flatMap((user, index) =>
-    user ? [] : [[index, { entity_id: [rowNotFoundMessage(given![index]!.entity_id)] }]],
+    user ? [] : [[index, { entity_id: [formatRowNotFound(given![index]!.entity_id)] }]],
   );
   if (unknown.length > 0) fail("invalid-fields", { assignees: Object.fromEntries(unknown) });
   return found.map((user, index) => ({ user_id: user!.id, assignee_type: given![index]!.assignee_type }));
@@ -108,7 +108,7 @@ export const userTaskHandlers = {
       const { workspace, user } = caller;
       const assignees = await requireAssignees(tx, workspace, body.assignees, fail);
       const intake_ids = (body.task_associations ?? []).map(({ entity_id }) => entity_id);
-      const problems = await unknownIntakes(tx, workspace, intake_ids);
+      const problems = await findUnknownIntakes(tx, workspace, intake_ids);
       if (problems) return fail("invalid-fields", problems);
       const now = clock.now();
       const row: UserTask = {
@@ -129,11 +129,11 @@ export const userTaskHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-async function unknownIntakes(view: View, workspace: Workspace, ids: readonly number[]) {
+async function findUnknownIntakes(view: View, workspace: Workspace, ids: readonly number[]) {
   const problems = new Problems();
   for (const [index, id] of ids.entries()) {
     const known = await findIntake(view, workspace, id);
-    if (!known) problems.add(["task_associations", index, "entity_id"], rowNotFoundMessage(id));
+    if (!known) problems.add(["task_associations", index, "entity_id"], formatRowNotFound(id));
   }
   return problems.found;
 }
@@ -164,15 +164,15 @@ export const userTasks = rows<UserTask, "intake">({
   indexes: { intake: (row) => row.intake_ids },
 });
 
-/** A task as intakes show it; no public route completes one. */
+/** A task in the format of intakes. No public route completes one. */
 export function toTaskRecord(row: UserTask, now: number): z.infer<typeof Task> {
-  const due = row.due_at === null ? null : isoSeconds(row.due_at);
+  const due = row.due_at === null ? null : toIsoSeconds(row.due_at);
   return {
     id: row.id,
     title: row.title,
     notes: row.notes,
     absolute_due_date: due,
-    // By the date as it is shown.
+    // By the date in its shown format.
     status: due === null ? "NO_DATE" : Date.parse(due) < now ? "OVERDUE" : "UPCOMING",
     priority: row.priority,
     intake_task_status: "PENDING",

@@ -2,29 +2,31 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { parseRequestTarget } from "../../http/routing/path.ts";
 import type { View } from "../../store/port.ts";
-import { type InvitationKind, invitationKindOf, workspaces } from "../../world/workspaces.ts";
+import { findInvitationKind, type InvitationKind, workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
-import { compositeId, contracts } from "../contracts/rows.ts";
+import { contracts, formatCompositeId } from "../contracts/rows.ts";
 import { createJsonResponse } from "../response.ts";
-import { type AnyInvitation, invitations, seededInvitations, sharedFields } from "./invite.ts";
+import { type AnyInvitation, invitations, listSeededInvitations, pickSharedFields } from "./invite.ts";
 
 const contractInvite = /^\/(?:v3\/)?contract-invite\/([^/]+)\/by_token\/([^/]+)$/;
 const userInvite = /^\/organization\/user-invite\/by_token\/([^/]+)$/;
 const inviteInfo = "/auth/v3/invite_info/";
 
 /**
- * Answers the invitation behind a token that this cluster issued, and 404 for any other, so that a broadcast finds the
- * right cluster (DECISIONS.md, R34); undefined for a request that asks for no invitation.
+ * Responds with the invitation of a token that this cluster issued, and with 404 for any other token, so that a
+ * broadcast finds the right cluster (DECISIONS.md, R34). Undefined for other requests.
  */
 export async function respondToInvitation(
   { method, target }: Pick<ReceivedRequest, "method" | "target">,
   { store, cluster }: Pick<ClusterContext, "store" | "cluster">,
 ): Promise<Passthrough | undefined> {
-  const asked = method === "GET" ? askedFor(target) : undefined;
-  if (!asked) return undefined;
+  const query = method === "GET" ? parseInvitationQuery(target) : undefined;
+  if (!query) return undefined;
   const found = await store.read(async (view) => {
-    const invitation = await invitationOf(view, cluster.id, asked.token);
-    return invitation && (asked.kind ?? invitation.kind) === invitation.kind ? shown(view, invitation) : undefined;
+    const invitation = await findInvitation(view, cluster.id, query.token);
+    return invitation && (query.kind ?? invitation.kind) === invitation.kind
+      ? toInvitationRecord(view, invitation)
+      : undefined;
   });
   return found ? createJsonResponse(200, found) : createJsonResponse(404, { detail: "Invitation not found" });
 }
@@ -35,34 +37,34 @@ interface InvitationQuery {
   readonly kind?: InvitationKind | undefined;
 }
 
-function askedFor(target: string): InvitationQuery | undefined {
+function parseInvitationQuery(target: string): InvitationQuery | undefined {
   const { path, search } = parseRequestTarget(target);
   if (path === inviteInfo) return { token: new URLSearchParams(search).get("token") ?? "" };
   const [, emailType = "", contractToken] = contractInvite.exec(path) ?? [];
-  if (contractToken !== undefined) return { token: contractToken, kind: invitationKindOf(emailType) };
+  if (contractToken !== undefined) return { token: contractToken, kind: findInvitationKind(emailType) };
   const [, token] = userInvite.exec(path) ?? [];
   return token === undefined ? undefined : { token };
 }
 
 /** An invitation of the cluster. */
-async function invitationOf(view: View, clusterId: string, token: string): Promise<AnyInvitation | undefined> {
+async function findInvitation(view: View, clusterId: string, token: string): Promise<AnyInvitation | undefined> {
   const issued = await view.get(invitations, token);
   if (issued) return issued.cluster_id === clusterId ? issued : undefined;
   const named = await view.list(workspaces, { by: "invite", equals: token });
   const workspace = named.find(({ cluster_id }) => cluster_id === clusterId);
-  return workspace && seededInvitations(workspace).find((each) => each.token === token);
+  return workspace && listSeededInvitations(workspace).find((each) => each.token === token);
 }
 
-async function shown(view: View, invitation: AnyInvitation) {
+async function toInvitationRecord(view: View, invitation: AnyInvitation) {
   const { workspace_id, contract_id } = invitation;
   const workspace = await view.get(workspaces, workspace_id);
   const contract = contract_id === null ? undefined : await view.get(contracts, contract_id);
   return {
-    ...sharedFields(invitation),
+    ...pickSharedFields(invitation),
     workspace: { id: workspace_id, name: workspace?.name },
     contract:
       contract?.deleted_at === null
-        ? { id: compositeId(contract), contract_name: contract.name, contract_status: contract.status }
+        ? { id: formatCompositeId(contract), contract_name: contract.name, contract_status: contract.status }
         : null,
   };
 }

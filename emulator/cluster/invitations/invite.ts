@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { hmacText } from "../../../src/base/hmac.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { computeHmacText } from "../../../src/base/hmac.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type Transaction } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { sendEmail } from "../../world/emails.ts";
@@ -8,12 +8,9 @@ import { invitationKinds, type User, users, type Workspace, workspaces } from ".
 import type { ClusterContext } from "../context.ts";
 import type { Contract } from "../contracts/rows.ts";
 import { scheduleReport } from "../reports/report.ts";
-import { nextPersonId } from "../workspace/users.ts";
+import { createPersonId } from "../workspace/users.ts";
 
-/**
- * Makes a user a member of a workspace, inactive until they accept the invitation that is sent to them (DECISIONS.md,
- * R24).
- */
+/** Makes a user a member of a workspace, who is inactive until they accept the invitation (DECISIONS.md, R24). */
 export async function inviteMember(
   tx: Transaction,
   { clock, ids }: Pick<ClusterContext, "clock" | "ids">,
@@ -22,7 +19,7 @@ export async function inviteMember(
 ): Promise<Invitation & { readonly user_id: number }> {
   const issued_at = clock.now();
   const token = `creator-${ids.token(12)}`;
-  const user_id = await nextPersonId(tx);
+  const user_id = await createPersonId(tx);
   tx.put(users, { id: user_id, workspace_id, name, email, designation: null, is_active: false, roles: [] });
   const kind = "creator" as const;
   const of = { cluster_id, workspace_id };
@@ -33,12 +30,12 @@ export async function inviteMember(
   return row;
 }
 
-/** A recipient of a contract on the other side. */
+/** A counterparty who receives a contract. */
 type InvitedPerson = Pick<Invitation, "email" | "name">;
 
 /**
- * Invites people to a contract, each once; gives their tokens by address, and whether there is a new one, which the
- * cluster is to report (DECISIONS.md, R34).
+ * Invites people to a contract, each once. Returns their tokens by address, and whether there is a new one for the
+ * cluster to report (DECISIONS.md, R34).
  */
 export async function inviteCounterparties(
   tx: Transaction,
@@ -51,8 +48,8 @@ export async function inviteCounterparties(
   if (people.length === 0) return { tokens, isNew };
   const workspace = await tx.get(workspaces, workspace_id);
   for (const { email, name } of people) {
-    // The same person is invited to the same contract by the same token, which cannot be forged.
-    const mark = hmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${addressKey(email)}`);
+    // A person gets the same token for the same contract every time, and it cannot be forged.
+    const mark = computeHmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${toAddressKey(email)}`);
     const token = `counterparty-${mark.slice(0, 24)}`;
     tokens.set(email, token);
     if (await tx.get(invitations, token)) continue;
@@ -72,15 +69,15 @@ export async function endInvitations(tx: Transaction, { id }: Contract, at: numb
   if (open.length > 0) scheduleReport(tx, "report-invitations", id, at);
 }
 
-/** An invitation that a cluster issued, or one of the seed: those have neither a name nor a time. */
+/** An invitation that a cluster issued, or one from the seed, which has neither a name nor a time. */
 export interface AnyInvitation extends Omit<Invitation, "user_id" | "email" | "name" | "issued_at"> {
   readonly email: string | null;
   readonly name: string | null;
   readonly issued_at: number | null;
 }
 
-/** The description of an invitation for the person who has its token, and for the control plane. */
-export const sharedFields = ({ token, kind, state, email, name, cluster_id }: AnyInvitation) => ({
+/** The fields of an invitation for the person with its token, and for the control plane. */
+export const pickSharedFields = ({ token, kind, state, email, name, cluster_id }: AnyInvitation) => ({
   token,
   kind,
   state,
@@ -89,13 +86,13 @@ export const sharedFields = ({ token, kind, state, email, name, cluster_id }: An
   cluster_id,
 });
 
-/** The tokens that a seed gives to a workspace, as the invitations that they are. */
-export const seededInvitations = (workspace: Workspace): readonly AnyInvitation[] => [
-  ...workspace.creator_tokens.map((token) => seeded("creator", token, workspace)),
-  ...workspace.counterparty_tokens.map((token) => seeded("counterparty", token, workspace)),
+/** The invite tokens that a seed defines for a workspace, as invitations. */
+export const listSeededInvitations = (workspace: Workspace): readonly AnyInvitation[] => [
+  ...workspace.creator_tokens.map((token) => createSeeded("creator", token, workspace)),
+  ...workspace.counterparty_tokens.map((token) => createSeeded("counterparty", token, workspace)),
 ];
 
-const seeded = (kind: Invitation["kind"], token: string, { id, cluster_id }: Workspace): AnyInvitation => ({
+const createSeeded = (kind: Invitation["kind"], token: string, { id, cluster_id }: Workspace): AnyInvitation => ({
   token,
   kind,
   cluster_id,
@@ -107,7 +104,7 @@ const seeded = (kind: Invitation["kind"], token: string, { id, cluster_id }: Wor
   issued_at: null,
 });
 
-/** A token that a cluster issued to one person, and what became of the invitation (DECISIONS.md, R34). */
+/** A token that a cluster issued to one person, and the state of the invitation (DECISIONS.md, R34). */
 const Invitation = z.strictObject({
   token: z.string(),
   kind: z.enum(invitationKinds),
@@ -131,16 +128,16 @@ export const invitations = rows<Invitation, "open" | "user" | "contract" | "emai
   schema: Invitation,
   key: (row) => row.token,
   indexes: {
-    /** Those that are pending, by workspace. */
+    /** The pending ones, by workspace. */
     open: (row) => (row.state === "PENDING" ? row.workspace_id : undefined),
     user: (row) => row.user_id ?? undefined,
     contract: (row) => row.contract_id ?? undefined,
-    email: (row) => addressKey(row.email),
+    email: (row) => toAddressKey(row.email),
     workspace: (row) => row.workspace_id,
   },
 });
 
-/** A member accepts the invitation: from here on they are active. Undefined for an invitation of a counterparty. */
+/** A member accepts the invitation and becomes active. Undefined for an invitation of a counterparty. */
 export async function acceptInvitation(tx: Transaction, invitation: Invitation, at: number): Promise<User | undefined> {
   const user = invitation.user_id === null ? undefined : await tx.get(users, invitation.user_id);
   if (!user) return undefined;

@@ -1,8 +1,8 @@
 import { pdfLimits } from "./limits.ts";
 
 /**
- * Counts the bytes that are asked for in this process, and rejects more than the limit: V8's own limit does not hold
- * for the memory of typed arrays, which is where packed streams are unpacked to. Must be imported before pdfjs-dist.
+ * Counts the bytes that this process allocates, and rejects more than the limit. V8's own limit does not cover the
+ * memory of typed arrays, into which compressed streams are decoded. Must be imported before pdfjs-dist.
  */
 let remainingBytes = Number.POSITIVE_INFINITY;
 
@@ -10,12 +10,12 @@ export class ByteBudgetExceededError extends Error {
   override readonly name = "ByteBudgetExceededError";
 }
 
-/** The next file may take as much as any. */
+/** Resets the budget for the next file. */
 export const beginBudget = (): void => {
   remainingBytes = pdfLimits.memoryMb * 1024 * 1024;
 };
 
-/** Whether more was requested; the parser treats some of its errors as holes in a document, and continues. */
+/** Whether the budget was exceeded. The parser treats some of its errors as gaps in a document and continues. */
 export const isOverBudget = (): boolean => remainingBytes < 0;
 
 function take(bytes: number): void {
@@ -31,7 +31,7 @@ const arrayTypes = [
 ];
 
 for (const type of bufferTypes) countCalls(type.name, ([length]) => Number(length) || 0);
-for (const type of arrayTypes) countCalls(type.name, ([of]) => lengthOf(of) * type.BYTES_PER_ELEMENT);
+for (const type of arrayTypes) countCalls(type.name, ([of]) => getLength(of) * type.BYTES_PER_ELEMENT);
 
 function countCalls(name: string, bytes: (given: readonly unknown[]) => number): void {
   const original = globals[name]!;
@@ -44,13 +44,13 @@ function countCalls(name: string, bytes: (given: readonly unknown[]) => number):
   globals[name] = proxy;
 }
 
-/** A view of a buffer needs no memory: the buffer was counted. */
-function lengthOf(given: unknown): number {
+/** A view of a buffer needs no memory, because the buffer was counted. */
+function getLength(given: unknown): number {
   if (typeof given === "number") return given;
   if (typeof given !== "object" || given === null || !("length" in given)) return 0;
   return Number(given.length) || 0;
 }
 
-// Decompressors that bypass the budget. The parser works without: it has its own in JavaScript, and pictures are not
+// Decompressors that bypass the budget. The parser does not need them: it has its own in JavaScript, and images are not
 // read.
 for (const name of ["DecompressionStream", "WebAssembly"]) Reflect.deleteProperty(globals, name);

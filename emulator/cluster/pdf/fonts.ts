@@ -2,25 +2,25 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { TrueTypeFont } from "./true-type.ts";
 
-/** The fonts of documents: DejaVu Sans, whose licence lets anyone embed it. */
+/** The fonts of documents: DejaVu Sans, whose license allows embedding. */
 export const fontFiles = { regular: "DejaVuSans.ttf", bold: "DejaVuSans-Bold.ttf" } as const;
 
 let loaded: Promise<{ readonly regular: TrueTypeFont; readonly bold: TrueTypeFont }> | undefined;
 
-/** Read by the first document that is made. */
+/** Loaded for the first generated document. */
 export function loadFonts() {
-  loaded ??= Promise.all([fontOf(fontFiles.regular), fontOf(fontFiles.bold)]).then(([regular, bold]) => ({
+  loaded ??= Promise.all([loadFont(fontFiles.regular), loadFont(fontFiles.bold)]).then(([regular, bold]) => ({
     regular,
     bold,
   }));
   return loaded;
 }
 
-const fontOf = async (name: string): Promise<TrueTypeFont> =>
-  new TrueTypeFont(await fontFile(name), name.replace(/\.ttf$/, ""));
+const loadFont = async (name: string): Promise<TrueTypeFont> =>
+  new TrueTypeFont(await readFontFile(name), name.replace(/\.ttf$/, ""));
 
-/** The build writes them next to the bundle, reduced; without it they are read from their package. */
-const fontFile = (name: string): Promise<Buffer> =>
+/** The build writes reduced versions next to the bundle. Otherwise they are read from their package. */
+const readFontFile = (name: string): Promise<Buffer> =>
   readFile(new URL(`./fonts/${name}`, import.meta.url)).catch(() =>
     readFile(createRequire(import.meta.url).resolve(`dejavu-fonts-ttf/ttf/${name}`)),
   );

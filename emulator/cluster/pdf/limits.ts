@@ -1,16 +1,16 @@
-/** Limits for reading one PDF. A larger one is rejected, in words that name the limit. */
+/** Limits for reading one PDF. A larger one is rejected with a message that names the limit. */
 export const pdfLimits = {
-  /** Wall-clock time, from when the file is handed over. */
+  /** Wall-clock time since the file was passed to the process. */
   timeMs: 10_000,
-  /** For objects; and once more for bytes, counted as they are asked for: a gigabyte may come of a kilobyte. */
+  /** For objects, and the same again for bytes, counted as they are allocated: a kilobyte may expand to a gigabyte. */
   memoryMb: 512,
   /** Characters of text. */
   textLength: 5_000_000,
-  /** Waiting files: how many, with how many bytes in all, and how long. */
+  /** Limits of waiting files: their number, their total size, and their waiting time. */
   waiting: 1_000,
   waitingBytes: 256 * 1024 * 1024,
   waitMs: 30_000,
-  /** Until the process that reads is up. */
+  /** Time for the process to start. */
   startMs: 60_000,
 } as const;
 
@@ -19,7 +19,7 @@ export const memoryLimitMessage = `reading it takes more than ${pdfLimits.memory
 export const textLimitMessage = `its text is longer than ${pdfLimits.textLength / 1_000_000} million characters`;
 export const nestingLimitMessage = "it is nested too deeply";
 
-/** Whether a file met a limit: work on it may still be continuing. */
+/** Whether a file exceeded a limit. Work on it may still continue. */
 export const isLimit = (problem: string | undefined): boolean =>
   problem !== undefined &&
   [timeLimitMessage, memoryLimitMessage, textLimitMessage, nestingLimitMessage].includes(problem);

@@ -8,18 +8,18 @@ import type { PdfReadResult, PdfTask } from "./reading.ts";
 
 restoreConsole();
 
-/** Parses a PDF and reads its first page, or all text; pictures of text have none. Never rejects. */
+/** Parses a PDF and reads its first page, or all text. Images have no text. Never rejects. */
 export async function readPdf({ goal, file }: PdfTask): Promise<PdfReadResult> {
   beginBudget();
   try {
-    const reading = await opened(file, goal === "check" ? check : textOf);
+    const reading = await openDocument(file, goal === "check" ? check : readText);
     return isOverBudget() ? { problem: memoryLimitMessage } : reading;
   } catch (error) {
     return { problem: formatParseError(error) };
   }
 }
 
-/** Why a file cannot be read, by what the parser threw. */
+/** The reason why a file cannot be read, from the parser's error. */
 export function formatParseError(error: unknown): string {
   if (isOverBudget()) return memoryLimitMessage;
   if (!(error instanceof Error)) return parseFailureMessage;
@@ -34,11 +34,11 @@ async function check(document: PDFDocumentProxy): Promise<PdfReadResult> {
   return { lines: [] };
 }
 
-async function textOf(document: PDFDocumentProxy): Promise<PdfReadResult> {
+async function readText(document: PDFDocumentProxy): Promise<PdfReadResult> {
   const lines: string[] = [];
   let left = pdfLimits.textLength;
   for (let number = 1; number <= document.numPages; number += 1) {
-    const text = await textOfPage(await document.getPage(number), left);
+    const text = await readPageText(await document.getPage(number), left);
     if (text === undefined) return { problem: textLimitMessage };
     left -= text.length;
     for (const line of text.split("\n")) if (line.trim() !== "") lines.push(line);
@@ -47,9 +47,9 @@ async function textOf(document: PDFDocumentProxy): Promise<PdfReadResult> {
 }
 
 /** Undefined: it is longer than that. */
-async function textOfPage(page: PDFPageProxy, maxLength: number): Promise<string | undefined> {
+async function readPageText(page: PDFPageProxy, maxLength: number): Promise<string | undefined> {
   let text = "";
-  // In pieces as they come, so that no more is read than is needed.
+  // In chunks as they arrive, so that no more is read than needed.
   const pieces = page.streamTextContent().getReader();
   for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
     for (const item of piece.value.items) if ("str" in item) text += item.hasEOL ? `${item.str}\n` : item.str;
@@ -58,12 +58,12 @@ async function textOfPage(page: PDFPageProxy, maxLength: number): Promise<string
   return text;
 }
 
-async function opened(
+async function openDocument(
   file: Uint8Array,
   read: (document: PDFDocumentProxy) => Promise<PdfReadResult>,
 ): Promise<PdfReadResult> {
   const task = getDocument({
-    // The library needs a plain array, and takes over its memory.
+    // The library needs a plain Uint8Array, and transfers its memory.
     data: new Uint8Array(file),
     verbosity: VerbosityLevel.ERRORS,
     stopAtErrors: true,

@@ -1,7 +1,6 @@
 /**
- * The process that reads PDFs, one after the other. It is a process and not a thread: a thread that meets its limit of
- * memory at the wrong moment (as a table grows) ends the whole process with it, and no library may do that to the
- * emulator, whatever is in a file.
+ * The process that reads PDFs, one after another. It is not a thread: a thread that exceeds its memory limit at the
+ * wrong time (as a table grows) crashes the whole process, and no file may crash the emulator.
  */
 import { Worker } from "node:worker_threads";
 import { isLimit } from "./limits.ts";
@@ -16,13 +15,13 @@ process.on("message", async (task: PdfTask) => {
   tell(reading, isLimit(reading.problem));
 });
 
-// The parser throws errors that cannot be caught, as when a form draws itself.
+// The parser throws errors that cannot be caught, for example when a form draws itself.
 process.on("uncaughtException", (error) => tell({ problem: formatParseError(error) }, true));
 
-// Ctrl-C reaches every process of a terminal; the emulator says when this one ends.
+// Ctrl-C reaches every process of a terminal, but the emulator decides when this one ends.
 process.on("SIGINT", () => {});
 
-// A killed emulator sends no message, and an endless file blocks the event loop here: a thread checks.
+// A killed emulator sends no message, and a malicious file may block the event loop, so a thread checks.
 const watch = `
   const parent = require("node:worker_threads").workerData;
   const still = new Int32Array(new SharedArrayBuffer(4));

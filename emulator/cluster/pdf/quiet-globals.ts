@@ -1,7 +1,7 @@
 /**
- * Must be imported before pdfjs-dist: as it loads, it looks for drawing classes of a browser and complains on the
- * console where it finds none. Nothing is drawn here, so empty classes do, and the complaint about the missing canvas
- * package (console.log, before any setting of ours can reach it) is held back until `speak` is called.
+ * Must be imported before pdfjs-dist: while it loads, it looks for a browser's drawing classes, and logs warnings if
+ * there are none. Nothing is drawn here, so empty classes are enough. The warning about the missing canvas package
+ * (console.log, before any setting applies) is suppressed until `restoreConsole` is called.
  */
 const globals = globalThis as Record<string, unknown>;
 for (const name of ["DOMMatrix", "ImageData", "Path2D"]) globals[name] ??= class {};

@@ -9,12 +9,12 @@ import { ReadingProcess } from "./reading-process.ts";
 export const busy = Symbol("busy");
 
 /**
- * Reads PDFs in another process, one at a time in the order in which they come. The process is started by the first
- * file, unless an earlier reader left its own, and replaced after one that met a limit.
+ * Reads PDFs in another process, one at a time in order of arrival. The first file starts the process, unless an
+ * earlier reader left one. After a file that exceeded a limit the process is replaced.
  */
 export class PdfReader {
   readonly #wall: WallClock;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: QueuedRead[] = [];
   #isReading = false;
   #isClosed = false;
   #process: ReadingProcess | undefined;
@@ -23,7 +23,7 @@ export class PdfReader {
     this.#wall = wall;
   }
 
-  /** `busy`: too many files wait, or this one has waited too long. Rejects when no process can be started. */
+  /** `busy`: too many files wait, or this one has waited too long. Rejects if no process can be started. */
   async read(goal: PdfTask["goal"], file: Uint8Array): Promise<PdfReadResult | typeof busy> {
     if (!(await this.#waitForTurn(file.length))) return busy;
     try {
@@ -38,7 +38,7 @@ export class PdfReader {
     }
   }
 
-  /** Ends the process, or leaves it to the next reader; waiting callers get a busy error. */
+  /** Ends the process, or leaves it for the next reader. Waiting callers get a busy error. */
   close(): void {
     this.#isClosed = true;
     if (this.#isReading) this.#process?.end();
@@ -55,7 +55,7 @@ export class PdfReader {
       process.end();
       return { problem: timeLimitMessage };
     }
-    // It may have broken over what an earlier file left behind: none is rejected for another.
+    // An earlier file may have left the process in a bad state, so this file is tried again.
     return process.isFit || isFresh ? reading : this.#readNow(task);
   }
 
@@ -69,7 +69,7 @@ export class PdfReader {
     throw new Error(`The PDF reader did not start within ${pdfLimits.startMs / 1_000} seconds`);
   }
 
-  /** Resolves with whether it came. */
+  /** Resolves with whether the turn came. */
   #waitForTurn(bytes: number): Promise<boolean> {
     if (this.#isClosed || this.#isFull(bytes)) return Promise.resolve(false);
     if (!this.#isReading) {
@@ -78,7 +78,7 @@ export class PdfReader {
     }
     return new Promise((resolve) => {
       const left = new AbortController();
-      const waiting: Waiting = {
+      const waiting: QueuedRead = {
         bytes,
         leave(hasTurn) {
           left.abort();
@@ -101,34 +101,34 @@ export class PdfReader {
   }
 }
 
-interface Waiting {
+interface QueuedRead {
   readonly bytes: number;
   leave(hasTurn: boolean): void;
 }
 
 /**
- * The process of a closed reader, for the next one: it takes a third of a second to start, and when each test has an
- * emulator of its own, they follow one another. Nothing waits for it, and it ends with this process.
+ * The process of a closed reader, for the next one. It takes a third of a second to start, and tests start one emulator
+ * after another. It does not keep this process alive, and ends with it.
  */
 let spare: ReadingProcess | undefined;
 
 /** Undefined: one has to be started. */
 function acquireIdleProcess(): ReadingProcess | undefined {
-  const taken = spare;
+  const acquired = spare;
   spare = undefined;
-  return taken?.isFit ? taken : undefined;
+  return acquired?.isFit ? acquired : undefined;
 }
 
-/** Keeps a process that nothing is asked of any more; ends it where another is stored. */
+/** Keeps an idle process for later, or ends it if there is already one. */
 function leaveSpare(process: ReadingProcess): void {
   if (spare?.isFit) process.end();
   else spare = process;
 }
 
-/** The bytes of a PDF, or why they are not one, in a sentence. */
+/** The bytes of a PDF, or a sentence why they are invalid. */
 export type PdfCheckResult = { readonly file: Buffer; readonly problem?: undefined } | { readonly problem: string };
 
-/** Decodes an inline PDF and has the parser read it (DECISIONS.md, P18). */
+/** Decodes an inline PDF and parses it (DECISIONS.md, P18). */
 export async function checkPdf(base64: string, pdfs: PdfReader, fail: Fail<"pdfs-busy">): Promise<PdfCheckResult> {
   const file = decodeFileBase64(base64);
   if (!file) return { problem: "Input should be valid base64" };
@@ -137,11 +137,12 @@ export async function checkPdf(base64: string, pdfs: PdfReader, fail: Fail<"pdfs
   return problem === undefined ? { file } : { problem: `Input should be a valid PDF: ${problem}` };
 }
 
-/** Why a file is not a PDF; undefined when it is one. */
+/** Why a file is not a PDF; undefined if it is one. */
 export async function findPdfProblem(file: Buffer, pdfs: PdfReader): Promise<string | undefined | typeof busy> {
   const reading = await pdfs.read("check", file);
   return reading === busy ? reading : reading.problem;
 }
 
-/** The text of a PDF, line by line, or why it cannot be read, as behind a first page that can. */
-export const pdfText = (file: Buffer, pdfs: PdfReader): Promise<PdfReadResult | typeof busy> => pdfs.read("text", file);
+/** The text of a PDF, line by line, or why it cannot be read, for example because a later page is damaged. */
+export const readPdfText = (file: Buffer, pdfs: PdfReader): Promise<PdfReadResult | typeof busy> =>
+  pdfs.read("text", file);

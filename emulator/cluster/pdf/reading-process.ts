@@ -3,20 +3,20 @@ import { fileURLToPath } from "node:url";
 import { memoryLimitMessage, parseFailureMessage, pdfLimits } from "./limits.ts";
 import type { PdfReadResult, PdfTask, WorkerMessage } from "./reading.ts";
 
-/** The process that reads, seen from here. It holds this one up while something is asked of it. */
+/** The client side of the reading process. It keeps this process alive only while a request is pending. */
 export class ReadingProcess {
   readonly #child: ChildProcess;
   #onMessage: (message: WorkerMessage | ReadingFailure) => void = () => {};
   #isFresh = true;
   #hasEnded = false;
 
-  /** Resolves when it is up. Rejects when it cannot be started. */
+  /** Resolves when the process is ready. Rejects if it cannot be started. */
   readonly up: Promise<void>;
 
   constructor() {
     this.#child = fork(fileURLToPath(entry), [], {
       execArgv: [...(isSource ? process.execArgv : []), `--max-old-space-size=${pdfLimits.memoryMb}`],
-      // Options of debuggers and coverage are not for this one.
+      // Options of debuggers and coverage must not be inherited.
       env: isSource ? process.env : { ...process.env, NODE_OPTIONS: "" },
       serialization: "advanced",
       stdio: ["ignore", "ignore", "ignore", "ipc"],
@@ -32,21 +32,21 @@ export class ReadingProcess {
     this.up = this.#ensureStarted();
   }
 
-  /** Whether it may be asked for another file. */
+  /** Whether it can read another file. */
   get isFit(): boolean {
     return !this.#hasEnded;
   }
 
-  /** Whether it has not been asked for any. */
+  /** Whether it has no pending request. */
   get isFresh(): boolean {
     return this.#isFresh;
   }
 
-  /** Never rejects; never resolves if the file keeps the process busy forever. */
+  /** Never rejects. Never resolves if the file keeps the process busy forever. */
   async read(task: PdfTask): Promise<PdfReadResult> {
     this.#isFresh = false;
     const answer = this.#nextMessage();
-    // A failure to send is seen at its end.
+    // A failure to send is noticed when the process ends.
     this.#child.send(task, () => {});
     const message = await answer;
     if ("reading" in message) return message.reading;
@@ -60,7 +60,7 @@ export class ReadingProcess {
 
   end(): void {
     this.#hasEnded = true;
-    // Milder signals do not reach a busy process.
+    // A busy process does not react to other signals.
     this.#child.kill("SIGKILL");
   }
 
@@ -84,10 +84,10 @@ export class ReadingProcess {
 
 interface ReadingFailure {
   readonly error: string;
-  /** The engine gave up, as it does where its limit of memory is reached. */
+  /** V8 aborted, as it does at its memory limit. */
   readonly outOfMemory: boolean;
 }
 
-/** In the bundle all files are in one folder; without it, the loader of TypeScript is passed on. */
+/** In the bundle all files are in one folder. Otherwise the TypeScript loader is passed on. */
 const isSource = import.meta.url.endsWith(".ts");
 const entry = new URL(isSource ? "./process.ts" : "./pdf-process.js", import.meta.url);

@@ -9,42 +9,42 @@ export interface Sheet {
   readonly subtitle: string;
   /** Label and text, one below the other. */
   readonly rows: readonly (readonly [label: string, text: string])[];
-  /** Virtual milliseconds that the file gives as its date. */
+  /** The date of the file, in virtual milliseconds. */
   readonly at: number;
 }
 
 const page = { width: 595, height: 842, margin: 56 } as const;
 const lineHeight = 16;
 
-/** More than any contract has; the rest of a sheet is omitted, and the last line says so (DECISIONS.md, E11). */
+/** No contract has more rows. The rest of a sheet is omitted, which the last line states (DECISIONS.md, E11). */
 export const maxPages = 100;
 const leftOut = "The rest is omitted.";
 
-/** More than fit on all pages, of a string; of a title, more than fit on one. */
+/** Maximum lengths: a longer string does not fit on all pages, a longer title not on one. */
 const maxTextLength = 1_000_000;
 const maxTitleLength = 1_000;
 
 export interface RenderedPdf {
   readonly bytes: Buffer;
-  /** Characters that the font lacks: a question mark is instead of each. */
+  /** Characters that the font does not have. Each is replaced by a question mark. */
   readonly missing: readonly string[];
 }
 
 /**
- * Writes a PDF on A4 pages. The same sheet gives the same bytes. It yields after each page, and no sheet takes more
- * than a moment, however long its strings are.
+ * Generates a PDF with A4 pages. The same sheet gives the same bytes. It yields after each page, and every sheet is
+ * quick to generate, however long its strings are.
  */
 export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
   const document = await PDFDocument.create();
   const fonts = await loadFonts();
-  // Both are read already: only their names distinguish them.
+  // Both are loaded already; only the names differ.
   document.registerFontkit({ create: (_, name) => (name === "bold" ? fonts.bold : fonts.regular) });
   const regular = await document.embedFont(emptyFile, { subset: true, postscriptName: "regular" });
   const bold = await document.embedFont(emptyFile, { subset: true, postscriptName: "bold" });
   const missing = new Set<string>();
-  const printable = (text: string) => withoutMissing(text, fonts.regular, missing);
+  const toPrintable = (text: string) => replaceMissing(text, fonts.regular, missing);
   const title = sheet.title.slice(0, maxTitleLength);
-  document.setTitle(printable(title));
+  document.setTitle(toPrintable(title));
   document.setCreationDate(new Date(sheet.at));
   document.setModificationDate(new Date(sheet.at));
   document.setProducer("svc");
@@ -54,7 +54,7 @@ export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
   let y = page.height - page.margin;
   /** False: all pages are full. */
   const write = async (text: string, font: PDFFont, size: number): Promise<boolean> => {
-    for (const line of wrapText(printable(text.slice(0, maxTextLength)), font, size)) {
+    for (const line of wrapText(toPrintable(text.slice(0, maxTextLength)), font, size)) {
       if (y < page.margin) {
         if (document.getPageCount() === maxPages) {
           current.drawText(leftOut, { x: page.margin, y, size: 11, font: regular });
@@ -80,11 +80,11 @@ export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
 
 const emptyFile = new Uint8Array();
 
-/** No text shows more than these that the font lacks. */
+/** Maximum number of missing characters in the finding. */
 const maxMissing = 20;
 
-/** Composed, with a question mark instead of each character that the font lacks. */
-function withoutMissing(text: string, font: TrueTypeFont, missing: Set<string>): string {
+/** The normalized text, with a question mark for each character that the font does not have. */
+function replaceMissing(text: string, font: TrueTypeFont, missing: Set<string>): string {
   return text.normalize("NFC").replace(/[^\x20-\x7e\n]/gu, (character) => {
     if (font.has(character.codePointAt(0)!)) return character;
     if (character === "\t" || character === "\r") return " ";
@@ -94,15 +94,15 @@ function withoutMissing(text: string, font: TrueTypeFont, missing: Set<string>):
 }
 
 function* wrapText(text: string, font: PDFFont, size: number): Generator<string, void> {
-  const widest = page.width - 2 * page.margin;
+  const maxWidth = page.width - 2 * page.margin;
   for (const paragraph of text.split("\n")) {
     let line = "";
     for (const word of paragraph.split(" ").flatMap((each) => each.match(/.{1,60}/gu) ?? [""])) {
-      const longer = line === "" ? word : `${line} ${word}`;
-      if (line !== "" && font.widthOfTextAtSize(longer, size) > widest) {
+      const extended = line === "" ? word : `${line} ${word}`;
+      if (line !== "" && font.widthOfTextAtSize(extended, size) > maxWidth) {
         yield line;
         line = word;
-      } else line = longer;
+      } else line = extended;
     }
     yield line;
   }

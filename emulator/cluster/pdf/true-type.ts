@@ -1,11 +1,11 @@
-/** A glyph of a font, as the writer of PDFs knows it. */
+/** A glyph of a font, in the form that the PDF library expects. */
 interface Glyph {
   readonly id: number;
   readonly codePoints: number[];
   readonly advanceWidth: number;
 }
 
-/** Blocks of Unicode whose characters documents can show: Latin, Greek, Cyrillic, and the signs between them. */
+/** Unicode blocks with characters that documents can show: Latin, Greek, Cyrillic, and punctuation. */
 const covered: readonly (readonly [first: number, last: number])[] = [
   [0x0020, 0x007e],
   [0x00a0, 0x024f],
@@ -20,8 +20,8 @@ const isCovered = (codePoint: number): boolean =>
   covered.some(([first, last]) => codePoint >= first && codePoint <= last);
 
 /**
- * A TrueType font (ISO/IEC 14496-22) as pdf-lib reads one: characters, widths, and a subset of its glyphs.
- * By hand: libraries for fonts are as large as the rest of the emulator, since they shape scripts that are not shown here.
+ * A TrueType font (ISO/IEC 14496-22) in the interface of pdf-lib: characters, widths, and subsets. By hand: font
+ * libraries are as large as the rest of the emulator, because they shape scripts that are not shown here.
  */
 export class TrueTypeFont {
   readonly #bytes: Buffer;
@@ -44,7 +44,7 @@ export class TrueTypeFont {
       const table = this.#bytes.subarray(offset, offset + this.#bytes.readUInt32BE(at + 12));
       this.#tables.set(this.#bytes.toString("latin1", at, at + 4), table);
     }
-    const [head, hhea] = [this.table("head"), this.table("hhea")];
+    const [head, hhea] = [this.getTable("head"), this.getTable("hhea")];
     this.unitsPerEm = head.readUInt16BE(18);
     const [minX, minY, maxX, maxY] = [36, 38, 40, 42].map((at) => head.readInt16BE(at)) as [
       number,
@@ -56,9 +56,9 @@ export class TrueTypeFont {
     this.ascent = hhea.readInt16BE(4);
     this.descent = hhea.readInt16BE(6);
     this.capHeight = this.ascent;
-    for (const [codePoint, id] of glyphIdsIn(this.table("cmap"))) {
+    for (const [codePoint, id] of listGlyphIds(this.getTable("cmap"))) {
       if (isCovered(codePoint))
-        this.#glyphs.set(codePoint, { id, codePoints: [codePoint], advanceWidth: this.#widthOf(id) });
+        this.#glyphs.set(codePoint, { id, codePoints: [codePoint], advanceWidth: this.#getWidth(id) });
     }
   }
 
@@ -74,7 +74,9 @@ export class TrueTypeFont {
     return this.#glyphs.get(codePoint) ?? null;
   }
 
-  /** One glyph for each character, from left to right; characters that the font lacks must be replaced before. */
+  /**
+   * One glyph for each character, from left to right. Characters that the font does not have must be replaced before.
+   */
   layout(text: string): { glyphs: Glyph[] } {
     return { glyphs: [...text].map((character) => this.#glyphs.get(character.codePointAt(0)!)!) };
   }
@@ -83,33 +85,33 @@ export class TrueTypeFont {
     return new FontSubset(this);
   }
 
-  table(tag: string): Buffer {
+  getTable(tag: string): Buffer {
     return this.#tables.get(tag) ?? Buffer.alloc(0);
   }
 
-  /** The outline of a glyph; empty for a blank. */
-  outlineOf(id: number): Buffer {
-    const loca = this.table("loca");
-    const isLong = this.table("head").readInt16BE(50) === 1;
-    const offset = (at: number) => (isLong ? loca.readUInt32BE(4 * at) : 2 * loca.readUInt16BE(2 * at));
-    return this.table("glyf").subarray(offset(id), offset(id + 1));
+  /** The outline of a glyph; empty for a space. */
+  getOutline(id: number): Buffer {
+    const loca = this.getTable("loca");
+    const isLong = this.getTable("head").readInt16BE(50) === 1;
+    const readOffset = (at: number) => (isLong ? loca.readUInt32BE(4 * at) : 2 * loca.readUInt16BE(2 * at));
+    return this.getTable("glyf").subarray(readOffset(id), readOffset(id + 1));
   }
 
-  /** Width and side bearing of a glyph, as `hmtx` holds them. */
-  metricsOf(id: number): Buffer {
-    const [count, hmtx] = [this.table("hhea").readUInt16BE(34), this.table("hmtx")];
+  /** Width and side bearing of a glyph, from `hmtx`. */
+  getMetrics(id: number): Buffer {
+    const [count, hmtx] = [this.getTable("hhea").readUInt16BE(34), this.getTable("hmtx")];
     if (id < count) return hmtx.subarray(4 * id, 4 * id + 4);
     const bearing = 4 * count + 2 * (id - count);
     return Buffer.concat([hmtx.subarray(4 * count - 4, 4 * count - 2), hmtx.subarray(bearing, bearing + 2)]);
   }
 
-  #widthOf(id: number): number {
-    return this.metricsOf(id).readUInt16BE(0);
+  #getWidth(id: number): number {
+    return this.getMetrics(id).readUInt16BE(0);
   }
 }
 
-/** Characters and their glyphs, of the first table for Unicode: in segments (format 4), as in every font of today. */
-function* glyphIdsIn(cmap: Buffer): Generator<[codePoint: number, id: number]> {
+/** Characters and their glyphs from the first Unicode table, in segments (format 4), which all current fonts have. */
+function* listGlyphIds(cmap: Buffer): Generator<[codePoint: number, id: number]> {
   const tables = Array.from({ length: cmap.readUInt16BE(2) }, (_, at) => cmap.subarray(cmap.readUInt32BE(8 + 8 * at)));
   const table = tables.find((each) => each.readUInt16BE(0) === 4);
   if (!table) throw new Error("The font has no character map in segments");
@@ -129,10 +131,10 @@ function* glyphIdsIn(cmap: Buffer): Generator<[codePoint: number, id: number]> {
   }
 }
 
-/** A font with the glyphs of a document alone. */
+/** A font with only the glyphs of a document. */
 export class FontSubset {
   readonly #font: TrueTypeFont;
-  /** The glyphs of the font, in the order of their new ids; the first replaces missing characters. */
+  /** The glyphs of the font in the order of their new ids. The first replaces missing characters. */
   readonly #ids = [0];
   readonly #newIds = new Map([[0, 0]]);
 
@@ -149,12 +151,12 @@ export class FontSubset {
     return this.#ids.push(id) - 1;
   }
 
-  /** `cmap`: maps characters to glyphs, if the part is to be read as a font again. */
+  /** `cmap` maps characters to glyphs, if the subset must be readable as a font. */
   encode(cmap?: Buffer): Uint8Array {
     const outlines: Buffer[] = [];
     // Grows by the parts of composite glyphs.
     for (let at = 0; at < this.#ids.length; at += 1)
-      outlines.push(this.#withNewParts(this.#font.outlineOf(this.#ids[at]!)));
+      outlines.push(this.#withNewParts(this.#font.getOutline(this.#ids[at]!)));
     const count = this.#ids.length;
     const loca = Buffer.alloc(4 * (count + 1));
     let end = 0;
@@ -162,7 +164,7 @@ export class FontSubset {
       end += outline.length;
       loca.writeUInt32BE(end, 4 * (at + 1));
     }
-    const [head, hhea, maxp] = ["head", "hhea", "maxp"].map((tag) => Buffer.from(this.#font.table(tag))) as [
+    const [head, hhea, maxp] = ["head", "hhea", "maxp"].map((tag) => Buffer.from(this.#font.getTable(tag))) as [
       Buffer,
       Buffer,
       Buffer,
@@ -170,14 +172,14 @@ export class FontSubset {
     head.writeInt16BE(1, 50);
     hhea.writeUInt16BE(count, 34);
     maxp.writeUInt16BE(count, 4);
-    const hmtx = Buffer.concat(this.#ids.map((id) => this.#font.metricsOf(id)));
-    const kept = ["cvt ", "fpgm", "prep"].map((tag) => [tag, this.#font.table(tag)] as const);
+    const hmtx = Buffer.concat(this.#ids.map((id) => this.#font.getMetrics(id)));
+    const copiedTables = ["cvt ", "fpgm", "prep"].map((tag) => [tag, this.#font.getTable(tag)] as const);
     const glyf = Buffer.concat(outlines);
-    const all = { ...Object.fromEntries(kept), ...(cmap && { cmap }), glyf, head, hhea, hmtx, loca, maxp };
-    return fontFile(all);
+    const all = { ...Object.fromEntries(copiedTables), ...(cmap && { cmap }), glyf, head, hhea, hmtx, loca, maxp };
+    return buildFontFile(all);
   }
 
-  /** An outline, of an even length; a composite one with the new ids of the glyphs that it is made of. */
+  /** An outline, padded to an even length. Composite ones have the new ids of their parts. */
   #withNewParts(outline: Buffer): Buffer {
     const copy = Buffer.alloc(outline.length + (outline.length & 1));
     outline.copy(copy);
@@ -192,8 +194,8 @@ export class FontSubset {
   }
 }
 
-/** The tables of a font, one behind the other; the font names where each begins. */
-function fontFile(tables: Readonly<Record<string, Buffer>>): Buffer {
+/** The concatenated tables of a font, after a directory of their offsets. */
+function buildFontFile(tables: Readonly<Record<string, Buffer>>): Buffer {
   const named = Object.entries(tables)
     .filter(([, table]) => table.length > 0)
     .sort(([a], [b]) => (a < b ? -1 : 1));
@@ -221,17 +223,17 @@ function fontFile(tables: Readonly<Record<string, Buffer>>): Buffer {
   return Buffer.concat(parts);
 }
 
-/** The font with the glyphs of the covered blocks alone: a third of a megabyte less for each that ships. */
+/** The font with only the glyphs of the covered blocks, which saves a third of a megabyte per font. */
 export function reduceFont(bytes: Uint8Array): Uint8Array {
   const font = new TrueTypeFont(bytes);
   const subset = font.createSubset();
   const characters = font.characterSet.sort((a, b) => a - b);
   const ids = characters.map((codePoint) => subset.includeGlyph(font.glyphForCodePoint(codePoint)!));
-  return subset.encode(characterMap(characters, ids));
+  return subset.encode(buildCharacterMap(characters, ids));
 }
 
-/** A character map with a segment for each character (format 4): simple, and read once. */
-function characterMap(characters: readonly number[], ids: readonly number[]): Buffer {
+/** A character map with one segment for each character (format 4), which is simple and only read once. */
+function buildCharacterMap(characters: readonly number[], ids: readonly number[]): Buffer {
   const count = characters.length + 1;
   const map = Buffer.alloc(12 + 16 + 8 * count);
   for (const [at, value] of [0, 1, 3, 1, 0, 12].entries()) map.writeUInt16BE(value, 2 * at);

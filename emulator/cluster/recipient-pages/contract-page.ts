@@ -4,132 +4,137 @@ import type { ReportFinding } from "../../http/handler.ts";
 import { allowFraming, createPage, definitionList, errorBanner, Html, hiddenFields, html } from "../../http/page.ts";
 import { attachmentDisposition, inlineDisposition, Passthrough } from "../../http/reply.ts";
 import type { ClusterContext } from "../context.ts";
-import { type Contract, compositeId, referenceId, type Signatory } from "../contracts/rows.ts";
+import { type Contract, formatCompositeId, formatReferenceId, type Signatory } from "../contracts/rows.ts";
 import { createContractSheet, getLatestDocument, readDocument } from "../documents/contract-pdf.ts";
 import { pdfType } from "../documents/inline-file.ts";
 import { createPageResponse, type OAuthParameters } from "../response.ts";
 import { describeCompletedAction, type FormProblem, maxTextLength } from "./form-actions.ts";
 import type { ContractView, RecipientView } from "./page-model.ts";
-import { formatTime, type PendingAction, uniquePeople } from "./pending-actions.ts";
+import { dropDuplicates, formatTime, type PendingAction } from "./pending-actions.ts";
 
 /** The page of `contract_link`, without actions. */
-export function contractPage(about: ContractView): Passthrough {
-  const content = html`${facts(about, describePendingActions(about))}
-${signatories(about)}`;
+export function renderContractPage(about: ContractView): Passthrough {
+  const content = html`${renderFacts(about, describePendingActions(about))}
+${renderSignatories(about)}`;
   return createPageResponse(200, createPage(about.contract.name, content, allowFraming));
 }
 
-/** The page of a person, with their past actions and open ones; `done`: the last form. */
-export function personPage(
+/** The page of a person, with their past and open actions; `done`: the last form. */
+export function renderPersonPage(
   about: ContractView,
   to: RecipientView,
   problem: FormProblem | undefined,
   typed: OAuthParameters | undefined,
   done: string | null,
 ): Passthrough {
-  const hasTurn = to.mine.length > 0;
-  const did = problem ? undefined : describeCompletedAction(about.contract, to.person, hasTurn, done);
-  const turn = hasTurn ? html`It is your turn to ${joinAsList(works(to), "and")}` : "It is not your turn";
+  const hasTurn = to.actions.length > 0;
+  const confirmation = problem ? undefined : describeCompletedAction(about.contract, to.person, hasTurn, done);
+  const turn = hasTurn ? html`It is your turn to ${joinAsList(listWorks(to), "and")}` : "It is not your turn";
   const content = html`<p>You are <strong>${isolateName(to.person.name)}</strong>.</p>
-${errorBanner(problem?.words)}${did && html`<p role="status">${did}</p>`}
-${facts(about, hasTurn || did ? describePendingActions(about) : undefined)}
-${hasTurn || !did ? html`<h2>${turn}</h2>` : undefined}
-${hasTurn || did ? undefined : html`<p>${describePendingActions(about)}</p>`}
-${forms(to, typed)}
-${to.comments.length === 0 ? undefined : html`<h2>Your comments</h2><ul>${to.comments.map(comment)}</ul>`}
-${signatories(about)}`;
+${errorBanner(problem?.words)}${confirmation && html`<p role="status">${confirmation}</p>`}
+${renderFacts(about, hasTurn || confirmation ? describePendingActions(about) : undefined)}
+${hasTurn || !confirmation ? html`<h2>${turn}</h2>` : undefined}
+${hasTurn || confirmation ? undefined : html`<p>${describePendingActions(about)}</p>`}
+${renderForms(to, typed)}
+${to.comments.length === 0 ? undefined : html`<h2>Your comments</h2><ul>${to.comments.map(renderComment)}</ul>`}
+${renderSignatories(about)}`;
   return createPageResponse(problem?.status ?? 200, createPage(about.contract.name, content, allowFraming));
 }
 
-const works = ({ mine }: RecipientView): Html[] =>
-  [...new Set(mine.map(({ work }) => work))].map((work) => html`${work}`);
+const listWorks = ({ actions }: RecipientView): Html[] =>
+  [...new Set(actions.map(({ work }) => work))].map((work) => html`${work}`);
 
-/** A page that says why there is nothing else to see. */
-export function problemPage(status: number, title: string, words: string, headers: readonly string[] = []) {
+/** A page that explains why nothing can be shown. */
+export function renderProblemPage(status: number, title: string, words: string, headers: readonly string[] = []) {
   const { rawHeaders, body } = createPageResponse(status, createPage(title, html`<p>${words}</p>`, allowFraming));
   return new Passthrough(status, [...rawHeaders, ...headers], body);
 }
 
-const facts = ({ contract, parties, document }: ContractView, next: Html | undefined): Html =>
+const renderFacts = ({ contract, parties, document }: ContractView, next: Html | undefined): Html =>
   definitionList({
-    Contract: `${compositeId(contract)} (${referenceId(contract)})`,
+    Contract: `${formatCompositeId(contract)} (${formatReferenceId(contract)})`,
     Between: parties.length === 0 ? "None yet" : joinAsList(parties.map(isolateName), "and"),
     Status: `${statusWords[contract.status]} (${contract.status})`,
     Next: next,
-    Document: document ? documentLink(document) : "None",
+    Document: document ? renderDocumentLink(document) : "None",
   });
 
-const documentLink = ({ path, format }: NonNullable<ContractView["document"]>): Html =>
+const renderDocumentLink = ({ path, format }: NonNullable<ContractView["document"]>): Html =>
   format === "PDF"
     ? html`<a href="${path}" target="_blank" rel="noopener">Read the PDF (opens in a new tab)</a>`
     : html`<a href="${path}">Download the DOCX</a>`;
 
-const comment = (text: string): Html => html`<li class="as-typed">${text}</li>`;
+const renderComment = (text: string): Html => html`<li class="as-typed">${text}</li>`;
 
-/** In the order in which they sign. */
-const signatories = ({ contract }: ContractView): Html => html`<h2>Signatories</h2>
+/** In signing order. */
+const renderSignatories = ({ contract }: ContractView): Html => html`<h2>Signatories</h2>
 ${
   contract.signatories.length === 0
     ? html`<p>No signatories yet.</p>`
     : html`<ul>${contract.signatories
         .toSorted((a, b) => (a.sign_order ?? 0) - (b.sign_order ?? 0))
-        .map((each) => signatory(each, contract))}</ul>`
+        .map((each) => renderSignatory(each, contract))}</ul>`
 }`;
 
-const signatory = (each: Signatory, contract: Contract): Html => {
+const renderSignatory = (each: Signatory, contract: Contract): Html => {
   const { title, counterparty_name: party, email } = each;
   const about = [title, party, email].flatMap((text) => (text ? [isolateName(text)] : []));
-  return html`<li>${isolateName(each.name)}<br><small>${joinHtml(about, ", ")}</small><br>${stateOf(each, contract)}</li>`;
+  return html`<li>${isolateName(each.name)}<br><small>${joinHtml(about, ", ")}</small><br>${renderState(each, contract)}</li>`;
 };
 
-/** The last requested action; a declined contract keeps it until signature begins again. */
-function stateOf({ action, sent_at }: Signatory, { status }: Contract): Html {
+/** The last requested action. A declined contract keeps it until signing starts again. */
+function renderState({ action, sent_at }: Signatory, { status }: Contract): Html {
   if (action) return html`${action.is_success ? "Signed" : "Declined"} ${formatTime(action.at)}`;
   if (sent_at !== null && status === "SIGN") return html`Asked to sign ${formatTime(sent_at)}`;
   return html`${status === "SIGN" ? "Signs after others" : "Has not signed"}`;
 }
 
-/** Forms for a person whose turn it is: one for each kind of work, and one for a comment. */
-export function forms({ mine, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
-  const works = new Set(mine.map(({ work }) => work));
+/** Forms for a person whose turn it is: one for each kind of action, and one for a comment. */
+export function renderForms({ actions, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
+  const works = new Set(actions.map(({ work }) => work));
   const hidden = hiddenFields({ form_token: token });
-  const text = (act: string) => (typed.act === act ? typed.text : undefined);
-  const form = (content: Html): Html => html`<form method="post">${hidden}${content}</form>`;
+  const getTypedText = (act: string) => (typed.act === act ? typed.text : undefined);
+  const renderForm = (content: Html): Html => html`<form method="post">${hidden}${content}</form>`;
   const formsOf: Readonly<Record<PendingAction["work"], () => readonly Html[]>> = {
-    sign: () => [form(signForm(text("sign"))), declining(typed.act === "decline", form(declineForm(text("decline"))))],
-    review: () => [form(html`<p><button name="act" value="complete-review">Complete the review</button></p>`)],
-    approve: () => [form(approveForm(text("approve")))],
+    sign: () => [
+      renderForm(renderSignForm(getTypedText("sign"))),
+      renderDeclining(typed.act === "decline", renderForm(renderDeclineForm(getTypedText("decline")))),
+    ],
+    review: () => [renderForm(html`<p><button name="act" value="complete-review">Complete the review</button></p>`)],
+    approve: () => [renderForm(renderApproveForm(getTypedText("approve")))],
   };
   return [
     ...[...works].flatMap((work) => formsOf[work]()),
-    ...(works.size === 0 ? [] : [form(commentForm(text("comment")))]),
+    ...(works.size === 0 ? [] : [renderForm(renderCommentForm(getTypedText("comment")))]),
   ];
 }
 
-const signForm = (text: string | undefined): Html => html`${field("Note (optional)", text)}
+const renderSignForm = (text: string | undefined): Html => html`${renderField("Note (optional)", text)}
 <p><button name="act" value="sign">Sign</button></p>`;
 
-/** It cannot be undone, so it is not the next button to press. Without a script, a part that opens is the question. */
-const declining = (isOpen: boolean, form: Html): Html =>
+/** It cannot be undone, so it is hidden in a disclosure, which serves as a confirmation without a script. */
+const renderDeclining = (isOpen: boolean, form: Html): Html =>
   html`<details${new Html(isOpen ? " open" : "")}><summary>Decline</summary>
 <p>The contract goes back to its owner. It cannot be signed until it is sent again.</p>
 ${form}</details>`;
 
-const declineForm = (text: string | undefined): Html => html`${field("Reason (optional)", text)}
+const renderDeclineForm = (text: string | undefined): Html => html`${renderField("Reason (optional)", text)}
 <p><button name="act" value="decline" class="danger">Decline the contract</button></p>`;
 
-const approveForm = (text: string | undefined): Html => html`${field("Note on the approval (optional)", text)}
+const renderApproveForm = (
+  text: string | undefined,
+): Html => html`${renderField("Note on the approval (optional)", text)}
 <p><button name="act" value="approve">Approve</button></p>`;
 
-const commentForm = (text: string | undefined): Html => html`${field("Comment", text, "required")}
+const renderCommentForm = (text: string | undefined): Html => html`${renderField("Comment", text, "required")}
 <p><button name="act" value="comment" class="other">Add the comment</button></p>`;
 
-/** A textarea drops one line break at its beginning, so that one is given. */
-const field = (label: string, text: string | undefined, required?: "required"): Html =>
+/** A textarea drops a leading line break, so an extra one is inserted. */
+const renderField = (label: string, text: string | undefined, required?: "required"): Html =>
   html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxTextLength}" ${required}>
 ${text}</textarea></label></p>`;
 
-/** The present document of a contract; a PDF is shown, others are downloaded. Undefined if there is none. */
+/** The current document of a contract. A PDF is shown, others are downloaded. Undefined if there is none. */
 export async function createDocumentResponse(
   contract: Contract,
   { store, blobs }: Pick<ClusterContext, "store" | "blobs">,
@@ -149,7 +154,7 @@ export async function createDocumentResponse(
   return new Passthrough(200, Object.entries(headers).flat(), await readDocument(blobs, document));
 }
 
-/** A status as people say it. */
+/** A status in words. */
 const statusWords: Readonly<Record<ContractStatus, string>> = {
   DRAFT: "Draft",
   REDLINING: "Under review",
@@ -159,12 +164,12 @@ const statusWords: Readonly<Record<ContractStatus, string>> = {
   VOIDED: "Void",
 };
 
-/** A name has its own direction of writing, and so does the sentence around it. */
+/** Isolates a name, whose writing direction may differ from the sentence around it. */
 const isolateName = (text: string): Html => html`<bdi>${text}</bdi>`;
 
-/** Whose turn it is, as a sentence. */
+/** Whose turn it is, in a sentence. */
 function describePendingActions({ contract, turns, owner }: ContractView): Html {
-  if (turns.length > 0) return html`Waiting for ${joinHtml(groups(turns).map(inWords), ", and for ")}.`;
+  if (turns.length > 0) return html`Waiting for ${joinHtml(groupActions(turns).map(describeActions), ", and for ")}.`;
   const again = contract.signatories.some(({ action }) => action?.is_success === false) ? " again" : "";
   switch (contract.status) {
     case "DRAFT":
@@ -178,11 +183,11 @@ function describePendingActions({ contract, turns, owner }: ContractView): Html 
   }
 }
 
-/** More names than these are counted. */
+/** More names than these are only counted. */
 const named = 5;
 
-/** Turns that belong together: every approval waits by itself. */
-function groups(turns: readonly PendingAction[]): PendingAction[][] {
+/** Groups actions. Approvals are separate from each other. */
+function groupActions(turns: readonly PendingAction[]): PendingAction[][] {
   const found = new Map<string, PendingAction[]>();
   for (const turn of turns) {
     const group = turn.work === "approve" ? `approve ${turn.approval}` : turn.work;
@@ -191,10 +196,10 @@ function groups(turns: readonly PendingAction[]): PendingAction[][] {
   return [...found.values()];
 }
 
-/** All requested signatories must sign; one reviewer or approver is enough. */
-function inWords(turns: readonly PendingAction[]): Html {
+/** All invited signatories must sign, while one reviewer or approver is enough. */
+function describeActions(turns: readonly PendingAction[]): Html {
   const { work } = turns[0]!;
-  const people = uniquePeople(turns);
+  const people = dropDuplicates(turns);
   const shown = people.slice(0, named).map((each) => isolateName(each.name));
   const more = people.length - shown.length;
   const all = more > 0 ? [...shown, html`${pluralize(more, "other")}`] : shown;

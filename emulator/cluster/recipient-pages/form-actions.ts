@@ -1,8 +1,8 @@
 import type { Failure } from "../../../src/api/failure.ts";
 import { DeclaredFailureError, fail, failures } from "../../../src/api/failures.ts";
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { type Html, html } from "../../http/page.ts";
 import type { Transaction } from "../../store/port.ts";
 import { addComment } from "../contracts/comments.ts";
@@ -11,18 +11,18 @@ import { decline, sign } from "../contracts/lifecycle/signatures.ts";
 import { type LifecycleContext, transition } from "../contracts/lifecycle/transition.ts";
 import type { Contract } from "../contracts/rows.ts";
 import type { OAuthParameters } from "../response.ts";
-import { assignPersonIds, personId } from "../workspace/users.ts";
+import { assignPersonIds, findPersonId } from "../workspace/users.ts";
 import type { Recipient } from "./open-link.ts";
 import { createContractView, createRecipientView } from "./page-model.ts";
 import { formatTime, type PendingAction } from "./pending-actions.ts";
 
-/** Why a form was not carried out, in words for the person who sent it. */
+/** Why a form was rejected, in words for the person who submitted it. */
 export interface FormProblem {
   readonly status: number;
   readonly words: string;
 }
 
-/** More than anyone writes into such a field. */
+/** Nobody writes more into such a field. */
 export const maxTextLength = 5_000;
 
 interface ActionContext {
@@ -34,7 +34,7 @@ interface ActionContext {
   readonly text: string | undefined;
 }
 
-/** Actions of the forms' buttons, and the turn that each requires; undefined: any person with one. */
+/** Actions of the forms' buttons, and the turn that each requires; undefined: any person with a turn. */
 const acts = lookupTable<{
   readonly for?: PendingAction["work"];
   readonly act: (acting: ActionContext) => Promise<unknown>;
@@ -61,13 +61,13 @@ const acts = lookupTable<{
   comment: {
     act: async ({ tx, world, contract, person, text }) => {
       await assignPersonIds(tx, contract.workspace_id, [person.email]);
-      const id = (await personId(tx, contract.workspace_id, person.email))!;
+      const id = (await findPersonId(tx, contract.workspace_id, person.email))!;
       await addComment(tx, world, contract, text ?? "", { by: person, id });
     },
   },
 });
 
-/** Checks that do not depend on the contract: undefined if the form is one of the page's. */
+/** Checks that do not depend on the contract. Undefined if the form does not belong to the page. */
 export function validateForm({ act = "", text }: OAuthParameters): FormProblem | undefined {
   if (acts[act] === undefined) return { status: 400, words: "The form is not from this page." };
   if (act === "comment" && !text?.trim()) return { status: 400, words: "The comment is empty." };
@@ -78,39 +78,39 @@ export function validateForm({ act = "", text }: OAuthParameters): FormProblem |
 }
 
 /**
- * Does what a form says, in the transaction of the caller, if it is that person's turn and the contract is as the page
- * showed it. Throws a Refusal where the move itself is rejected.
+ * Performs the action of a form in the caller's transaction, if it is that person's turn and the contract is still as
+ * the page showed it. Throws if the move itself is rejected.
  */
 export async function perform(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   person: Recipient,
   { act = "", text, form_token = "" }: OAuthParameters,
 ): Promise<FormProblem | undefined> {
-  const { mine, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
+  const { actions, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
   const { for: work, act: carryOut } = acts[act]!;
-  const turn = mine.find((each) => work === undefined || each.work === work);
+  const turn = actions.find((each) => work === undefined || each.work === work);
   if (!turn) return { status: 409, words: "It is not your turn for this action." };
-  if (!constantTimeEqual(form_token, token)) {
+  if (!isEqualInConstantTime(form_token, token)) {
     return {
       status: 409,
       words:
         "The contract has changed since the page was loaded, or the form was already sent. Review the contract again.",
     };
   }
-  await carryOut({ tx, world, contract, person, turn, text: text || undefined });
+  await carryOut({ tx, world: context, contract, person, turn, text: text || undefined });
   return undefined;
 }
 
-/** The words of a move that was rejected, as the contract API says them. */
+/** The message of a rejected move, as in the contract API. */
 export function toFormProblem(error: unknown): FormProblem {
   if (!(error instanceof DeclaredFailureError)) throw error;
   const { status, body } = failures[error.code] as Failure<unknown>;
   return { status, words: (body(error.data) as { readonly detail: string }).detail };
 }
 
-/** The form that led to the page, from its URL. */
+/** The completed form, from the page's URL. */
 const words = lookupTable<string>({
   sign: "You signed this contract.",
   decline: "You declined to sign this contract.",
@@ -119,15 +119,15 @@ const words = lookupTable<string>({
   comment: "Your comment was added.",
 });
 
-/** The address of the page once a form of it was carried out. */
-export function completedPath(target: string, act: string): string {
+/** The address of the page after a form was completed. */
+export function buildCompletedPath(target: string, act: string): string {
   const [path = "", query = ""] = target.split("?", 2);
   const parameters = new URLSearchParams(query);
   parameters.set("done", act);
   return `${path}?${parameters}`;
 }
 
-/** A person's last action; if none is open any more, their last one on a signature. */
+/** The confirmation of a person's last action, or of their signature if nothing is open. */
 export function describeCompletedAction(
   contract: Contract,
   { email }: Recipient,
@@ -135,7 +135,7 @@ export function describeCompletedAction(
   act: string | null,
 ): Html | undefined {
   const [last] = contract.signatories
-    .filter((each) => addressKey(each.email) === addressKey(email))
+    .filter((each) => toAddressKey(each.email) === toAddressKey(email))
     .flatMap(({ action }) => action ?? [])
     .toSorted((a, b) => b.at - a.at);
   if (hasTurn || !last) return act === null || words[act] === undefined ? undefined : html`${words[act]}`;

@@ -1,28 +1,28 @@
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import type { User } from "../../world/workspaces.ts";
 import { isPersonsKey } from "../contracts/links.ts";
-import { fullName } from "../contracts/records.ts";
-import { type Contract, compositeId, contracts } from "../contracts/rows.ts";
+import { formatFullName } from "../contracts/records.ts";
+import { type Contract, contracts, formatCompositeId } from "../contracts/rows.ts";
 import { findMemberByEmail } from "../workspace/users.ts";
 
-/** A person who came by a link of their own. */
+/** A person who opened their own link. */
 export interface Recipient {
   readonly name: string;
   readonly email: string;
 }
 
-/** A contract whose page was asked for, and by whom. */
+/** A contract whose page was requested, and by whom. */
 export interface OpenedContract {
   readonly contract: Contract;
   /** Undefined: anyone. */
   readonly person: Recipient | undefined;
 }
 
-/** Why a link opens nothing. */
+/** Why a link is invalid. */
 export type LinkProblem = "no-contract" | "not-theirs";
 
-/** The cluster that is asked, and what path and query say. */
+/** The requested cluster, and the parameters of the path and the query. */
 export interface ContractLink {
   readonly cluster: string;
   readonly composite: string;
@@ -36,23 +36,27 @@ export async function openLink(
 ): Promise<OpenedContract | LinkProblem> {
   const contract = await view.get(contracts, Number(composite.slice(2)));
   const isHere = contract?.cluster_id === cluster && contract.deleted_at === null;
-  if (!contract || !isHere || compositeId(contract) !== composite) return "no-contract";
+  if (!contract || !isHere || formatCompositeId(contract) !== composite) return "no-contract";
   const email = query.get("person");
   const key = query.get("key");
   if (email === null && key === null) return { contract, person: undefined };
   if (email === null || key === null || !(await isPersonsKey(view, contract, email, key))) return "not-theirs";
   const member = await findMemberByEmail(view, contract.workspace_id, email);
-  return { contract, person: { name: nameOn(contract, email, member), email: addressKey(email) } };
+  return { contract, person: { name: findNameOnContract(contract, email, member), email: toAddressKey(email) } };
 }
 
-/** The person's name in the contract, else in the workspace. */
-function nameOn({ signatories, counterparties }: Contract, email: string, member: User | undefined): string {
-  const is = (other: string) => addressKey(other) === addressKey(email);
-  const contact = counterparties.find(({ poc }) => poc && is(poc.email))?.poc;
+/** The person's name in the contract, or otherwise in the workspace. */
+function findNameOnContract(
+  { signatories, counterparties }: Contract,
+  email: string,
+  member: User | undefined,
+): string {
+  const hasAddress = (other: string) => toAddressKey(other) === toAddressKey(email);
+  const contact = counterparties.find(({ poc }) => poc && hasAddress(poc.email))?.poc;
   return (
-    signatories.find((each) => is(each.email))?.name ??
-    (contact && fullName(contact)) ??
+    signatories.find((each) => hasAddress(each.email))?.name ??
+    (contact && formatFullName(contact)) ??
     member?.name ??
-    addressKey(email)
+    toAddressKey(email)
   );
 }

@@ -1,10 +1,10 @@
 import type { View } from "../../store/port.ts";
 import { entities, users } from "../../world/workspaces.ts";
 import { listComments } from "../contracts/comments.ts";
-import { contractPath, personQuery, recipientCsrfToken } from "../contracts/links.ts";
+import { buildContractPath, buildPersonQuery, createRecipientCsrfToken } from "../contracts/links.ts";
 import type { Contract } from "../contracts/rows.ts";
 import { pdfType } from "../documents/inline-file.ts";
-import { personId } from "../workspace/users.ts";
+import { findPersonId } from "../workspace/users.ts";
 import type { OpenedContract, Recipient } from "./open-link.ts";
 import { filterActionsFor, listPendingActions, type PendingAction } from "./pending-actions.ts";
 
@@ -19,19 +19,19 @@ export interface ContractView {
   readonly document: { readonly path: string; readonly format: "PDF" | "DOCX" } | undefined;
 }
 
-/** Further contents for the person whose link was opened. */
+/** Additional contents for the person whose link was opened. */
 export interface RecipientView {
   readonly person: Recipient;
-  readonly mine: readonly PendingAction[];
+  readonly actions: readonly PendingAction[];
   readonly comments: readonly string[];
-  /** Stands in the forms, and fits as long as the contract is as it was shown. */
+  /** The token in the forms, which is valid while the contract is as the page showed it. */
   readonly token: string;
 }
 
 export async function createContractView(view: View, { contract, person }: OpenedContract): Promise<ContractView> {
   const entity = contract.entity_id === null ? undefined : await view.get(entities, contract.entity_id);
   const owner = await view.get(users, contract.business_user_id);
-  const path = `${contractPath(contract)}/document`;
+  const path = `${buildContractPath(contract)}/document`;
   const newest = contract.versions.at(-1)?.content_type ?? (contract.template_id === null ? undefined : pdfType);
   return {
     contract,
@@ -42,7 +42,7 @@ export async function createContractView(view: View, { contract, person }: Opene
       newest === undefined
         ? undefined
         : {
-            path: person ? `${path}?${await personQuery(view, contract, person.email)}` : path,
+            path: person ? `${path}?${await buildPersonQuery(view, contract, person.email)}` : path,
             format: newest === pdfType ? "PDF" : "DOCX",
           },
   };
@@ -54,11 +54,11 @@ export async function createRecipientView(
   { contract, turns }: ContractView,
 ): Promise<RecipientView> {
   const all = await listComments(view, contract);
-  const id = await personId(view, contract.workspace_id, person.email);
+  const id = await findPersonId(view, contract.workspace_id, person.email);
   return {
     person,
-    mine: filterActionsFor(turns, person.email),
+    actions: filterActionsFor(turns, person.email),
     comments: all.filter(({ created_by }) => created_by === id).map(({ comment }) => comment),
-    token: await recipientCsrfToken(view, contract, person.email, JSON.stringify([contract, all.length])),
+    token: await createRecipientCsrfToken(view, contract, person.email, JSON.stringify([contract, all.length])),
   };
 }

@@ -1,11 +1,11 @@
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { type Html, html } from "../../http/page.ts";
 import type { View } from "../../store/port.ts";
 import { emails } from "../../world/emails.ts";
 import { type User, users } from "../../world/workspaces.ts";
 import { findNextReview, findNextSignatories } from "../contracts/lifecycle/lifecycle.ts";
-import { personPath } from "../contracts/links.ts";
-import { fullName } from "../contracts/records.ts";
+import { buildPersonPath } from "../contracts/links.ts";
+import { formatFullName } from "../contracts/records.ts";
 import type { Contract, Review } from "../contracts/rows.ts";
 
 interface NamedPerson {
@@ -13,11 +13,11 @@ interface NamedPerson {
   readonly email: string;
 }
 
-/** An open action of a contract: everybody named may do it, and one is enough to review or approve. */
+/** An open action of a contract. Everyone listed may perform it; one is enough for a review or an approval. */
 export type PendingAction = NamedPerson &
   ({ readonly work: "sign" | "review" } | { readonly work: "approve"; readonly approval: number });
 
-/** Whose turn it is on a contract, and for which action (DECISIONS.md, C11, C22); none if no action is open. */
+/** Whose turn it is on a contract, and for which action (DECISIONS.md, C11, C22); empty if no action is open. */
 export async function listPendingActions(view: View, contract: Contract): Promise<readonly PendingAction[]> {
   switch (contract.status) {
     case "SIGN":
@@ -28,7 +28,7 @@ export async function listPendingActions(view: View, contract: Contract): Promis
       const reviewers = review ? await listReviewers(view, contract, review) : [];
       return [
         ...reviewers.map((each) => ({ work: "review", ...each }) as const),
-        ...(await approvalTurns(view, contract)),
+        ...(await listApprovalTurns(view, contract)),
       ];
     }
     default:
@@ -36,11 +36,11 @@ export async function listPendingActions(view: View, contract: Contract): Promis
   }
 }
 
-/** Turns of one person. */
+/** The open actions of one person. */
 export const filterActionsFor = (turns: readonly PendingAction[], email: string): readonly PendingAction[] =>
-  turns.filter((turn) => addressKey(turn.email) === addressKey(email));
+  turns.filter((turn) => toAddressKey(turn.email) === toAddressKey(email));
 
-async function approvalTurns(view: View, contract: Contract): Promise<PendingAction[]> {
+async function listApprovalTurns(view: View, contract: Contract): Promise<PendingAction[]> {
   const turns: PendingAction[] = [];
   for (const { id, status, approver_user_id, approver_role_id } of contract.approvals) {
     if (status !== "PENDING") continue;
@@ -50,7 +50,7 @@ async function approvalTurns(view: View, contract: Contract): Promise<PendingAct
   return turns;
 }
 
-/** A review of ours without a reviewer is the owner's. */
+/** An internal review without a reviewer belongs to the owner. */
 export async function listReviewers(view: View, contract: Contract, review: Review): Promise<readonly NamedPerson[]> {
   if (review.by === "counterparty") return listCounterpartyContacts(view, contract);
   const { reviewer_user_id, reviewer_role_id } = review;
@@ -58,17 +58,19 @@ export async function listReviewers(view: View, contract: Contract, review: Revi
   return findMembers(view, contract, owner, reviewer_role_id);
 }
 
-/** People of the other side: their contacts, and other recipients of the contract's review. */
+/** People of the counterparty: their contacts, and other recipients of the contract's review. */
 export async function listCounterpartyContacts(view: View, contract: Contract): Promise<readonly NamedPerson[]> {
-  const contacts = contract.counterparties.flatMap(({ poc }) => (poc ? { name: fullName(poc), email: poc.email } : []));
+  const contacts = contract.counterparties.flatMap(({ poc }) =>
+    poc ? { name: formatFullName(poc), email: poc.email } : [],
+  );
   const sent = await view.list(emails, { by: "contract", equals: contract.id });
   const addressees = sent
     .filter(({ purpose, mode }) => purpose === "redlining" && mode === "to")
     .map(({ recipient }) => ({ name: recipient, email: recipient }));
-  return uniquePeople([...contacts, ...addressees]);
+  return dropDuplicates([...contacts, ...addressees]);
 }
 
-/** The active member of the workspace with that number, or all that have the role. */
+/** The active member of the workspace with that number, or all members with the role. */
 export async function findMembers(
   view: View,
   { workspace_id }: Contract,
@@ -83,16 +85,16 @@ export async function findMembers(
   return members.filter((user) => isOne(user) && user.roles.includes(roleId));
 }
 
-/** Everybody once, under the name that comes first. */
-export function uniquePeople<Person extends NamedPerson>(people: readonly Person[]): readonly Person[] {
+/** Each person once, with the name that comes first. */
+export function dropDuplicates<Person extends NamedPerson>(people: readonly Person[]): readonly Person[] {
   const known = new Map<string, Person>();
   for (const person of people) {
-    if (!known.has(addressKey(person.email))) known.set(addressKey(person.email), person);
+    if (!known.has(toAddressKey(person.email))) known.set(toAddressKey(person.email), person);
   }
   return [...known.values()];
 }
 
-/** NamedPerson who has a part in a contract. */
+/** Someone who is involved in a contract. */
 interface Participant {
   readonly name: string;
   readonly email: string;
@@ -100,16 +102,16 @@ interface Participant {
   readonly path: string;
   /** Their open actions. */
   readonly turn: readonly PendingAction["work"][];
-  /** When they signed, in the round of signatures that is the present one. */
+  /** When they signed in the current round of signatures. */
   readonly signedAt: number | null;
 }
 
-function signedAt({ signatories }: Contract, email: string): number | null {
-  const own = signatories.find((each) => addressKey(each.email) === addressKey(email));
-  return own?.action?.is_success ? own.action.at : null;
+function findSigningTime({ signatories }: Contract, email: string): number | null {
+  const ownSignature = signatories.find((each) => toAddressKey(each.email) === toAddressKey(email));
+  return ownSignature?.action?.is_success ? ownSignature.action.at : null;
 }
 
-/** All who sign, review or approve a contract, or speak for the other side, once each, with their links. */
+/** Everyone who signs, reviews or approves a contract, or represents the counterparty, once each, with their links. */
 export async function listParticipants(view: View, contract: Contract): Promise<readonly Participant[]> {
   const { signatories, reviews, approvals } = contract;
   const found = [
@@ -122,17 +124,17 @@ export async function listParticipants(view: View, contract: Contract): Promise<
   ];
   const turns = await listPendingActions(view, contract);
   return Promise.all(
-    uniquePeople(found.flat()).map(async ({ name, email }) => ({
+    dropDuplicates(found.flat()).map(async ({ name, email }) => ({
       name,
       email,
-      path: await personPath(view, contract, email),
+      path: await buildPersonPath(view, contract, email),
       turn: [...new Set(filterActionsFor(turns, email).map(({ work }) => work))],
-      signedAt: signedAt(contract, email),
+      signedAt: findSigningTime(contract, email),
     })),
   );
 }
 
-/** To the minute, and in UTC, as the emulator's clock is set. */
+/** To the minute in UTC, like the emulator's clock. */
 export function formatTime(at: number): Html {
   const iso = new Date(at).toISOString();
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace("T", " at ")} UTC</time>`;

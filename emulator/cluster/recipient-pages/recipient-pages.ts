@@ -6,8 +6,8 @@ import { parseRequestTarget } from "../../http/routing/path.ts";
 import type { ClusterContext } from "../context.ts";
 import { recordLinkOpened } from "../emails.ts";
 import { type OAuthParameters, readOAuthParameters } from "../response.ts";
-import { contractPage, createDocumentResponse, personPage, problemPage } from "./contract-page.ts";
-import { completedPath, type FormProblem, perform, toFormProblem, validateForm } from "./form-actions.ts";
+import { createDocumentResponse, renderContractPage, renderPersonPage, renderProblemPage } from "./contract-page.ts";
+import { buildCompletedPath, type FormProblem, perform, toFormProblem, validateForm } from "./form-actions.ts";
 
 import { type ContractLink, type LinkProblem, openLink } from "./open-link.ts";
 import { createContractView, createRecipientView } from "./page-model.ts";
@@ -15,44 +15,44 @@ import { createContractView, createRecipientView } from "./page-model.ts";
 const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
 
 /**
- * The pages behind `contract_link` and the links of recipients, and the document that they show (DECISIONS.md, C25);
- * undefined for any other request.
+ * The pages behind `contract_link` and the links of recipients, and their document (DECISIONS.md, C25); undefined for
+ * any other request.
  */
-export async function recipientPage(
+export async function handleRecipientPage(
   request: ReceivedRequest,
-  world: ClusterContext,
+  context: ClusterContext,
   finding: ReportFinding,
 ): Promise<Passthrough | undefined> {
   const { method, target } = request;
   const [, composite, document] = contractPath.exec(parseRequestTarget(target).path) ?? [];
   if (composite === undefined) return undefined;
-  const link = { cluster: world.cluster.id, composite, query: new URLSearchParams(queryOf(target)) };
-  const found = await world.store.read((view) => openLink(view, link));
-  if (typeof found === "string") return missing(found, link);
+  const link = { cluster: context.cluster.id, composite, query: new URLSearchParams(queryOf(target)) };
+  const found = await context.store.read((view) => openLink(view, link));
+  if (typeof found === "string") return renderMissing(found, link);
 
   const { contract, person } = found;
   const reads = method === "GET" || method === "HEAD";
   if (document !== undefined && reads) {
-    const answer = await createDocumentResponse(contract, world, finding);
-    return answer ?? problemPage(404, "No document", `${composite} has no document.`);
+    const answer = await createDocumentResponse(contract, context, finding);
+    return answer ?? renderProblemPage(404, "No document", `${composite} has no document.`);
   }
   if (reads) {
-    if (person && method === "GET") await recordLinkOpened(world, contract, person.email);
-    return shown(world, link);
+    if (person && method === "GET") await recordLinkOpened(context, contract, person.email);
+    return showPage(context, link);
   }
-  if (method === "POST" && document === undefined && person) return submitted(request, world, link);
-  return problemPage(405, "Method not allowed", "This page is read-only.", ["allow", "GET, HEAD"]);
+  if (method === "POST" && document === undefined && person) return submitForm(request, context, link);
+  return renderProblemPage(405, "Method not allowed", "This page is read-only.", ["allow", "GET, HEAD"]);
 }
 
-const missing = (why: LinkProblem, { composite }: ContractLink): Passthrough =>
+const renderMissing = (why: LinkProblem, { composite }: ContractLink): Passthrough =>
   why === "no-contract"
-    ? problemPage(404, "Contract not found", `Contract ${composite} not found.`)
-    : problemPage(404, "Invalid link", notTheirs);
+    ? renderProblemPage(404, "Contract not found", `Contract ${composite} not found.`)
+    : renderProblemPage(404, "Invalid link", invalidLinkText);
 
-const notTheirs = "This link is incomplete, or was issued for another person or contract. Ask for a new one.";
+const invalidLinkText = "This link is incomplete, or was issued for another person or contract. Ask for a new one.";
 
-/** The present page, with the error and the input. */
-function shown(
+/** The current page, with the error and the input. */
+function showPage(
   { store }: ClusterContext,
   link: ContractLink,
   problem?: FormProblem,
@@ -60,10 +60,10 @@ function shown(
 ): Promise<Passthrough> {
   return store.read(async (view) => {
     const found = await openLink(view, link);
-    if (typeof found === "string") return missing(found, link);
+    if (typeof found === "string") return renderMissing(found, link);
     const about = await createContractView(view, found);
     if (found.person) {
-      return personPage(
+      return renderPersonPage(
         about,
         await createRecipientView(view, found.person, about),
         problem,
@@ -71,33 +71,34 @@ function shown(
         link.query.get("done"),
       );
     }
-    return contractPage(about);
+    return renderContractPage(about);
   });
 }
 
-/** Carries a form out and shows the page again, so that loading it once more sends nothing. */
-async function submitted(request: ReceivedRequest, world: ClusterContext, link: ContractLink): Promise<Passthrough> {
-  if (isCrossSite(request, false, [world.cluster.url])) return problemPage(403, "Request blocked", fromElsewhere);
+/** Performs the action of a form and redirects to the page, so that reloading it does not submit the form again. */
+async function submitForm(request: ReceivedRequest, context: ClusterContext, link: ContractLink): Promise<Passthrough> {
+  if (isCrossSite(request, false, [context.cluster.url]))
+    return renderProblemPage(403, "Request blocked", foreignFormText);
   const form = readOAuthParameters(request);
-  const problem = validateForm(form) ?? (await carriedOut(form, world, link));
-  if (typeof problem === "string") return missing(problem, link);
-  if (problem) return shown(world, link, problem, form);
-  const location = completedPath(request.target, form.act ?? "");
+  const problem = validateForm(form) ?? (await performForm(form, context, link));
+  if (typeof problem === "string") return renderMissing(problem, link);
+  if (problem) return showPage(context, link, problem, form);
+  const location = buildCompletedPath(request.target, form.act ?? "");
   return new Passthrough(303, ["location", location, "cache-control", "no-store"], Buffer.alloc(0));
 }
 
-const carriedOut = (
+const performForm = (
   form: OAuthParameters,
-  world: ClusterContext,
+  context: ClusterContext,
   link: ContractLink,
 ): Promise<FormProblem | LinkProblem | undefined> =>
-  world.store
+  context.store
     .transaction("recipient-page.submit", async (tx) => {
       const found = await openLink(tx, link);
       if (typeof found === "string") return found;
-      return found.person ? perform(tx, world, found.contract, found.person, form) : "not-theirs";
+      return found.person ? perform(tx, context, found.contract, found.person, form) : "not-theirs";
     })
     .catch(toFormProblem);
 
-const fromElsewhere =
+const foreignFormText =
   "This form was not submitted from its own page. A sandboxed frame requires allow-same-origin and allow-forms.";

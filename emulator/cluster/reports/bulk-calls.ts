@@ -1,31 +1,31 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import type { ReportSender, RouterClient, SendRouterRequest } from "./report.ts";
 
-/** An operation of the router that accepts many strings of one cluster at once. */
+/** A bulk operation of the router that accepts many strings of one cluster. */
 export interface BulkOperation {
   readonly method: Parameters<SendRouterRequest>[0];
   readonly path: string;
-  readonly body: (texts: readonly string[], clusterId: string) => unknown;
+  readonly buildBody: (texts: readonly string[], clusterId: string) => unknown;
 }
 
-/** Reports things by bulk operations, where there is anything to say; whether the router took all of it. */
-export type SendReports = (
-  ...said: readonly (readonly [bulk: BulkOperation, texts: readonly string[]])[]
+/** Sends reports by bulk operations, without empty ones. Returns whether the router accepted all of them. */
+export type ReportSendFunction = (
+  ...reports: readonly (readonly [bulk: BulkOperation, texts: readonly string[]])[]
 ) => Promise<boolean>;
 
-interface Options {
+interface BatcherOptions {
   readonly line: RouterClient;
   readonly wall: WallClock;
   /** How long reports are gathered. */
   readonly gather: GatheringLimits;
-  /** One call after the other, so that they come in the same order in every run. */
+  /** Sends one request after another, so that the order is the same in every run. */
   readonly inTurn: boolean;
 }
 
-/** Limits of gathering: a pause, a time by the wall clock, or this many reports. */
+/** Limits of gathering: a pause, a wall-clock time, or a number of reports. */
 interface GatheringLimits {
   readonly pauseMs: number;
-  readonly longestMs: number;
+  readonly maxWaitMs: number;
   readonly most: number;
 }
 
@@ -33,54 +33,55 @@ interface GatheredReport {
   readonly parts: (readonly string[])[];
   addedAt: number;
   readonly isFull: AbortController;
-  taken: Promise<boolean>;
+  accepted: Promise<boolean>;
 }
 
-/** Reports together what comes back to back, for each call to the router costs as much as sending a contract. */
+/** Batches reports in quick succession, because each request to the router costs as much as sending a contract. */
 export class ReportBatcher {
-  readonly #options: Options;
-  /** Calls that still take more: for as long as their speakers may speak, by cluster, key and operation. */
+  readonly #options: BatcherOptions;
+  /** Open batches by sender, operation, cluster and key. */
   readonly #gathering = new WeakMap<AbortSignal, Map<string, GatheredReport>>();
 
-  constructor(options: Options) {
+  constructor(options: BatcherOptions) {
     this.#options = options;
   }
 
-  /** Reports what a cluster has to say. */
-  senderFor(speaker: ReportSender): SendReports {
-    return async (...said) => {
+  /** Sends the reports of a cluster. */
+  createSender(sender: ReportSender): ReportSendFunction {
+    return async (...reports) => {
       if (!this.#options.inTurn) {
-        const taken = await Promise.all(said.map(([bulk, texts]) => this.#send(speaker, bulk, texts)));
-        return taken.every(Boolean);
+        const outcomes = await Promise.all(reports.map(([bulk, texts]) => this.#send(sender, bulk, texts)));
+        return outcomes.every(Boolean);
       }
-      for (const [bulk, texts] of said) if (texts.length > 0 && !(await this.#call(speaker, bulk, texts))) return false;
+      for (const [bulk, texts] of reports)
+        if (texts.length > 0 && !(await this.#call(sender, bulk, texts))) return false;
       return true;
     };
   }
 
-  /** Resolves with whether the router took these strings. */
-  async #send(speaker: ReportSender, bulk: BulkOperation, texts: readonly string[]): Promise<boolean> {
+  /** Resolves with whether the router accepted these strings. */
+  async #send(sender: ReportSender, bulk: BulkOperation, texts: readonly string[]): Promise<boolean> {
     if (texts.length === 0) return true;
-    const together = this.#joinBatch(speaker, bulk);
-    together.parts.push(texts);
-    together.addedAt = this.#options.wall.monotonicNow();
-    if (together.parts.length >= this.#options.gather.most) together.isFull.abort("full");
-    const taken = await together.taken;
-    // One of them fails the others, which must not suffer.
-    return taken || together.parts.length === 1 ? taken : this.#call(speaker, bulk, texts);
+    const batch = this.#joinBatch(sender, bulk);
+    batch.parts.push(texts);
+    batch.addedAt = this.#options.wall.monotonicNow();
+    if (batch.parts.length >= this.#options.gather.most) batch.isFull.abort("full");
+    const wasAccepted = await batch.accepted;
+    // One invalid report fails the whole batch, and the others must not suffer.
+    return wasAccepted || batch.parts.length === 1 ? wasAccepted : this.#call(sender, bulk, texts);
   }
 
-  #joinBatch(speaker: ReportSender, bulk: BulkOperation): GatheredReport {
-    const name = `${speaker.cluster_id} ${speaker.key} ${bulk.method} ${bulk.path}`;
-    const gathering = this.#gathering.get(speaker.signal) ?? new Map<string, GatheredReport>();
-    this.#gathering.set(speaker.signal, gathering);
+  #joinBatch(sender: ReportSender, bulk: BulkOperation): GatheredReport {
+    const name = `${sender.cluster_id} ${sender.key} ${bulk.method} ${bulk.path}`;
+    const gathering = this.#gathering.get(sender.signal) ?? new Map<string, GatheredReport>();
+    this.#gathering.set(sender.signal, gathering);
     const open = gathering.get(name);
     if (open) return open;
-    const taken = Promise.resolve(false);
-    const fresh: GatheredReport = { parts: [], addedAt: 0, isFull: new AbortController(), taken };
-    fresh.taken = this.#gather(fresh).then(() => {
+    const accepted = Promise.resolve(false);
+    const fresh: GatheredReport = { parts: [], addedAt: 0, isFull: new AbortController(), accepted };
+    fresh.accepted = this.#gather(fresh).then(() => {
       gathering.delete(name);
-      return this.#call(speaker, bulk, fresh.parts.flat());
+      return this.#call(sender, bulk, fresh.parts.flat());
     });
     gathering.set(name, fresh);
     return fresh;
@@ -88,7 +89,7 @@ export class ReportBatcher {
 
   async #gather(gathered: GatheredReport): Promise<void> {
     const { wall, gather } = this.#options;
-    const end = wall.monotonicNow() + gather.longestMs;
+    const end = wall.monotonicNow() + gather.maxWaitMs;
     const { signal } = gathered.isFull;
     do {
       await wall.sleep(Math.min(gather.pauseMs, end - wall.monotonicNow()), signal);
@@ -96,13 +97,13 @@ export class ReportBatcher {
   }
 
   async #call(
-    speaker: ReportSender,
-    { method, path, body }: BulkOperation,
+    sender: ReportSender,
+    { method, path, buildBody }: BulkOperation,
     texts: readonly string[],
   ): Promise<boolean> {
-    return isAccepted(await this.#options.line.ask(speaker, method, path, body(texts, speaker.cluster_id)));
+    return isAccepted(await this.#options.line.ask(sender, method, path, buildBody(texts, sender.cluster_id)));
   }
 }
 
-/** Whether the status of a response says so; without a response it is not. */
+/** Whether the response is a success. Without a response it is not. */
 export const isAccepted = (status: number | undefined): boolean => status !== undefined && status < 300;

@@ -1,5 +1,5 @@
 import type { Clock, WallClock } from "../../../src/base/clock.ts";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { JobHandler, JobHandlers } from "../../clock/job-handler.ts";
 import { causeOf, dequeue, enqueue, type ScheduledEntry, schedule } from "../../clock/schedule.ts";
 import type { Slice, Transaction, View } from "../../store/port.ts";
@@ -8,7 +8,7 @@ import { users, workspaces } from "../../world/workspaces.ts";
 import { contracts } from "../contracts/rows.ts";
 import { installations } from "../installations.ts";
 import { invitations } from "../invitations/invite.ts";
-import { type BulkOperation, isAccepted, ReportBatcher, type SendReports } from "./bulk-calls.ts";
+import { type BulkOperation, isAccepted, ReportBatcher, type ReportSendFunction } from "./bulk-calls.ts";
 import {
   formatReportRef,
   parseReportRef,
@@ -19,8 +19,8 @@ import {
   type SendRouterRequest,
 } from "./report.ts";
 
-/** Makes the calls; whether the router took them all. */
-type ReportContent = (ask: SendRouterRequest, tell: SendReports) => Promise<boolean>;
+/** Sends the requests. Returns whether the router accepted all of them. */
+type ReportContent = (ask: SendRouterRequest, send: ReportSendFunction) => Promise<boolean>;
 
 interface Report {
   readonly cluster_id: string;
@@ -30,65 +30,65 @@ interface Report {
 const signatoriesAdded: BulkOperation = {
   method: "POST",
   path: "/router/v1/contract_signatories/",
-  body: (hashes, cluster) => hashes.map((signatory_hash) => ({ signatory_hash, cluster })),
+  buildBody: (hashes, cluster) => hashes.map((signatory_hash) => ({ signatory_hash, cluster })),
 };
 
-const tokens = (method: "POST" | "DELETE", kind: "creator" | "counter_party"): BulkOperation => ({
+const createTokenOperation = (method: "POST" | "DELETE", kind: "creator" | "counter_party"): BulkOperation => ({
   method,
   path: `/router/v1/cluster_tokens/bulk/${kind}`,
-  body: (given, cluster_id) => ({ tokens: given, cluster_id }),
+  buildBody: (given, cluster_id) => ({ tokens: given, cluster_id }),
 });
-const tokensMapped = tokens("POST", "counter_party");
-const tokensEnded = tokens("DELETE", "counter_party");
-const creatorTokensMapped = tokens("POST", "creator");
-const creatorTokensEnded = tokens("DELETE", "creator");
+const tokensMapped = createTokenOperation("POST", "counter_party");
+const tokensEnded = createTokenOperation("DELETE", "counter_party");
+const creatorTokensMapped = createTokenOperation("POST", "creator");
+const creatorTokensEnded = createTokenOperation("DELETE", "creator");
 
-/** Contents of each kind of report, from the present state; undefined if there is nothing to report. */
+/** Contents of each kind of report, from the current state; undefined if there is nothing to report. */
 const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Promise<Report | undefined>>> = {
   /**
-   * The signatories of a contract and its invited people: one job, since both are known when it is sent (DECISIONS.md,
-   * R33).
+   * The signatories of a contract and its invited people. They are one job, because both are known when it is sent
+   * (DECISIONS.md, R33).
    */
   "report-signatories": async (view, id) => {
     const contract = await view.get(contracts, id);
     if (!contract) return undefined;
-    const hashes = contract.signatories.map(({ email }) => emailHash(email));
-    const tokens = await tokensOf(view, { by: "contract", equals: contract.id });
+    const hashes = contract.signatories.map(({ email }) => hashEmail(email));
+    const tokens = await listTokens(view, { by: "contract", equals: contract.id });
     return {
       cluster_id: contract.cluster_id,
-      content: (_, tell) => tell([signatoriesAdded, hashes], [tokensMapped, tokens.open], [tokensEnded, tokens.over]),
+      content: (_, send) => send([signatoriesAdded, hashes], [tokensMapped, tokens.open], [tokensEnded, tokens.over]),
     };
   },
 
   /** The invitations to a contract are mapped while they are open (DECISIONS.md, R34). */
   "report-invitations": async (view, id) => {
-    const { cluster_id, open, over } = await tokensOf(view, { by: "contract", equals: id });
+    const { cluster_id, open, over } = await listTokens(view, { by: "contract", equals: id });
     if (cluster_id === undefined) return undefined;
-    return { cluster_id, content: (_, tell) => tell([tokensMapped, open], [tokensEnded, over]) };
+    return { cluster_id, content: (_, send) => send([tokensMapped, open], [tokensEnded, over]) };
   },
 
   /**
-   * A member: while they are invited, the token; from then on their address, the API key of the workspace if it acts as
-   * them, and that the token is over.
+   * A member: the token while they are invited. After that, their address, the API key of the workspace if it acts for
+   * them, and the end of the token.
    */
   "report-member": async (view, id) => {
     const user = await view.get(users, id);
     const workspace = user && (await view.get(workspaces, user.workspace_id));
     if (!workspace) return undefined;
     const { cluster_id, client_id, acting_user_id } = workspace;
-    const hash = emailHash(user.email);
-    const { open, over } = await tokensOf(view, { by: "user", equals: user.id });
+    const hash = hashEmail(user.email);
+    const { open, over } = await listTokens(view, { by: "user", equals: user.id });
     const client = { client_ids: [client_id], cluster_id };
     return {
       cluster_id,
-      content: async (ask, tell) =>
+      content: async (ask, send) =>
         (!user.is_active || (await mapAddress(ask, hash, cluster_id))) &&
         (acting_user_id !== user.id || isAccepted(await ask("POST", "/router/v1/cluster_clients/bulk", client))) &&
-        tell([creatorTokensMapped, open], [creatorTokensEnded, over]),
+        send([creatorTokensMapped, open], [creatorTokensEnded, over]),
     };
   },
 
-  /** The team of chat_a that an app was installed in belongs to the cluster of the workspace (DECISIONS.md, R21). */
+  /** The team of chat_a in which an app was installed belongs to the cluster of the workspace (DECISIONS.md, R21). */
   "report-installation": async (view, id) => {
     const { cluster_id, account } = (await view.get(installations, id)) ?? {};
     if (!cluster_id || !account) return undefined;
@@ -100,8 +100,8 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
   },
 };
 
-/** The tokens of a contract or a member, by whether they are still to lead anywhere, and the cluster that issued them. */
-async function tokensOf(view: View, slice: Slice<"contract" | "user">) {
+/** The open and ended tokens of a contract or a member, and the cluster that issued them. */
+async function listTokens(view: View, slice: Slice<"contract" | "user">) {
   const open: string[] = [];
   const over: string[] = [];
   let cluster_id: string | undefined;
@@ -112,7 +112,7 @@ async function tokensOf(view: View, slice: Slice<"contract" | "user">) {
   return { cluster_id, open, over };
 }
 
-/** An address of another cluster stays there: a sign-up moves no address (DECISIONS.md, R23). */
+/** An address of another cluster stays there: a signup does not move addresses (DECISIONS.md, R23). */
 async function mapAddress(ask: SendRouterRequest, hash: string, cluster_id: string): Promise<boolean> {
   const known = await ask("GET", `/router/v1/cluster_emails/email/${hash}`);
   if (known !== 404) return isAccepted(known);
@@ -123,53 +123,57 @@ interface ReportWorld {
   readonly clock: Clock;
   readonly wall: WallClock;
   readonly line: RouterClient;
-  /** One report at a time: no report waits for others. */
+  /** Sends a report. Reports do not wait for each other. */
   readonly deterministic: boolean;
-  /** Called when the router has rejected so often that the cluster gives up. */
+  /** Called when the router has rejected so many attempts that the cluster gives up. */
   readonly giveUp: (line: string) => void;
 }
 
-/** A report that the router does not take is made again after this many virtual minutes each time, then given up. */
+/**
+ * Virtual minutes before each retry of a report that the router did not accept. After the last one the cluster gives
+ * up.
+ */
 const backOffMinutes = [1, 2, 4, 8, 16];
 
 /**
- * The delay is not noticeable, a busy machine sends some contracts meanwhile, and half of the schedule's slots stay
- * free.
+ * The delay is not noticeable, a busy machine sends several contracts in that time, and half of the schedule's slots
+ * stay free.
  */
-const gather = { pauseMs: 25, longestMs: 250, most: 32 };
+const gather = { pauseMs: 25, maxWaitMs: 250, most: 32 };
 
 /**
- * Handlers of the scheduled reports of clusters to the router; the ref of an entry is the id of a contract or a member,
- * and the number of its failures.
+ * Handlers for the scheduled reports of clusters to the router. The ref of an entry is the id of a contract or a
+ * member, and the number of its failures.
  */
-export function reportJobHandlers(world: ReportWorld): JobHandlers {
-  const { line, wall, deterministic } = world;
+export function reportJobHandlers(context: ReportWorld): JobHandlers {
+  const { line, wall, deterministic } = context;
   const calls = new ReportBatcher({ line, wall, gather, inTurn: deterministic });
 
-  const report = (content: ReportContent, speaker: ReportSender) =>
-    content((...call) => line.ask(speaker, ...call), calls.senderFor(speaker));
+  const report = (content: ReportContent, sender: ReportSender) =>
+    content((...call) => line.ask(sender, ...call), calls.createSender(sender));
 
-  const handlerFor = (kind: ReportKind): JobHandler => ({
+  const createHandler = (kind: ReportKind): JobHandler => ({
     prepare: (view, entries) =>
       Promise.all(
         entries.map(async (entry) => {
           const { cluster_id, content } =
             (await reportContents[kind](view, Number(parseReportRef(entry.ref).id))) ?? {};
-          const key = cluster_id === undefined ? undefined : await keyOf(view, cluster_id);
+          const key = cluster_id === undefined ? undefined : await findKey(view, cluster_id);
           return async (signal) => {
-            const nothing = cluster_id === undefined || content === undefined || key === undefined;
-            const taken = nothing || (await report(content, { cluster_id, key, cause: causeOf(entry), signal }));
-            const outcome = nothing ? "nothing-to-report" : "reported";
-            return (tx: Transaction) => (taken ? endEntry(tx, entry, outcome) : again(tx, entry, world));
+            const isEmpty = cluster_id === undefined || content === undefined || key === undefined;
+            const wasAccepted = isEmpty || (await report(content, { cluster_id, key, cause: causeOf(entry), signal }));
+            const outcome = isEmpty ? "nothing-to-report" : "reported";
+            return (tx: Transaction) =>
+              wasAccepted ? endEntry(tx, entry, outcome) : scheduleAgain(tx, entry, context);
           };
         }),
       ),
   });
-  return Object.fromEntries(reportKinds.map((kind) => [kind, handlerFor(kind)]));
+  return Object.fromEntries(reportKinds.map((kind) => [kind, createHandler(kind)]));
 }
 
-/** Undefined for a back end that we do not run: it reports for itself. */
-async function keyOf(view: View, clusterId: string): Promise<string | undefined> {
+/** Undefined for an external back end, which reports by itself. */
+async function findKey(view: View, clusterId: string): Promise<string | undefined> {
   const row = await view.get(clusterRows, clusterId);
   return row?.external_url === null ? row.key : undefined;
 }
@@ -179,7 +183,7 @@ async function endEntry(tx: Transaction, entry: ScheduledEntry, outcome: string)
   return outcome;
 }
 
-async function again(tx: Transaction, entry: ScheduledEntry, { clock, giveUp }: ReportWorld): Promise<string> {
+async function scheduleAgain(tx: Transaction, entry: ScheduledEntry, { clock, giveUp }: ReportWorld): Promise<string> {
   const waiting = await tx.get(schedule, entry.id);
   if (waiting?.ref !== entry.ref) return "gone";
   const { id, failures } = parseReportRef(entry.ref);

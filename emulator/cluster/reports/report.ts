@@ -5,9 +5,7 @@ import { sendRequest } from "../../http/outgoing/webhook-sender.ts";
 import type { Cause } from "../../store/cause.ts";
 import type { Transaction } from "../../store/port.ts";
 
-/**
- * A cluster's report to the router; the job reads the present state when it runs, so that a late one is not outdated.
- */
+/** A cluster's report to the router. The job reads the current state when it runs, so a late report is not outdated. */
 export const reportKinds = [
   "report-signatories",
   "report-invitations",
@@ -19,11 +17,11 @@ export type ReportKind = (typeof reportKinds)[number];
 export const isReport = (kind: string): kind is ReportKind => isOneOf(reportKinds, kind);
 
 /**
- * Lets a cluster report to the router what this transaction changes: at once, by a job that is committed with it
+ * Schedules a report about what this transaction changes. The job is due at once and committed with the transaction
  * (DECISIONS.md, R33, R34). `id`: of the contract, the member or the installation.
  */
 export function scheduleReport(tx: Transaction, kind: ReportKind, id: number, due: number): void {
-  // One at a time per contract, so that a token is never mapped by a state before the contract ended.
+  // One at a time per contract, so that a token is not mapped after the contract has ended.
   enqueue(tx, { due, kind, concurrency_key: `report of ${subjects[kind]} ${id}`, ref: formatReportRef(id, 0) });
 }
 
@@ -42,22 +40,22 @@ export function parseReportRef(ref: string): { readonly id: string; readonly fai
   return { id, failures: Number(failures) };
 }
 
-/** The sender, and the reason. */
+/** The sender and the reason. */
 export interface ReportSender {
   readonly cluster_id: string;
-  /** With which the cluster speaks to the router. */
+  /** The key with which the cluster authenticates to the router. */
   readonly key: string;
   readonly cause: Cause | undefined;
-  /** Aborted once reports must end: the emulator closes, or the contract belongs to a replaced state. */
+  /** Aborted when reports must end: the emulator closes, or the contract belongs to a replaced state. */
   readonly signal: AbortSignal;
 }
 
-/** How a cluster speaks to the router: over HTTP, with its key. */
+/** A client of the router over HTTP, with the cluster's key. */
 export interface RouterClient {
-  ask(speaker: ReportSender, ...call: Parameters<SendRouterRequest>): ReturnType<SendRouterRequest>;
+  ask(sender: ReportSender, ...call: Parameters<SendRouterRequest>): ReturnType<SendRouterRequest>;
 }
 
-/** One call to the router; resolves with the status of the response, undefined if none came in time. */
+/** One request to the router. Resolves with the status of the response; undefined if none came in time. */
 export type SendRouterRequest = (
   method: "GET" | "POST" | "DELETE",
   path: string,

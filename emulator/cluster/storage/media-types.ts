@@ -1,5 +1,4 @@
 /**
- * A module of ours before the package: one that a split bundle imports late has nothing but `default` where it is
- * CommonJS.
+ * Wraps the package in a local module: a CommonJS package that a split bundle imports dynamically only has `default`.
  */
 export { extension } from "mime-types";

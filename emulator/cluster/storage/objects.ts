@@ -4,18 +4,18 @@ import { rows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { ClusterContext } from "../context.ts";
 
-/** A place in the signed storage: a workspace file, or a document made for download. */
+/** An object in the signed storage: a workspace file, or a document for download. */
 export const StoredObject = z.strictObject({
-  /** UUID; of a workspace file it is the `file_id`. */
+  /** UUID. For a workspace file it is the `file_id`. */
   key: z.string(),
   cluster_id: z.string(),
   workspace_id: z.int(),
   purpose: z.enum(["workspace-file", "document"]),
   filename: z.string(),
-  /** As given at initialization; the PUT must carry exactly this. */
+  /** From the initialization. The PUT must have exactly this value. */
   content_type: z.string(),
   created_at: storedTime(z.number()),
-  /** The bytes; null until they have come. */
+  /** The bytes; null until they are uploaded. */
   blob: z.strictObject({ sha256: z.string(), md5: z.string(), size: z.int() }).nullable(),
 });
 export type StoredObject = z.infer<typeof StoredObject>;
@@ -29,7 +29,7 @@ export const storedObjects = rows<StoredObject>({
 
 const StorageKey = z.strictObject({ cluster_id: z.string(), key: z.string() });
 
-/** Key that signs a cluster's URLs; in the state, so that a URL outlives a restart. */
+/** Key that signs a cluster's URLs. It is part of the state, so that URLs survive a restart. */
 export const storageKeys = rows<z.infer<typeof StorageKey>>({
   name: "storage_keys",
   schema: StorageKey,
@@ -43,26 +43,26 @@ export const signedUrlSeconds = 15 * 60;
 type SigningContext = Pick<ClusterContext, "cluster" | "clock" | "ids">;
 
 /**
- * A URL that is good for one method on one object, for 15 virtual minutes. A PUT is bound to the object's content
- * type. Made in a transaction, because the first one of a cluster makes its signing key.
+ * A URL for one method on one object, valid for 15 virtual minutes. A PUT is bound to the object's content type.
+ * Created in a transaction, because the first one of a cluster creates its signing key.
  */
-export async function signedObjectUrl(
+export async function signObjectUrl(
   tx: Transaction,
-  world: SigningContext,
+  context: SigningContext,
   method: "GET" | "PUT",
   object: Pick<StoredObject, "key" | "filename" | "content_type">,
 ): Promise<SignedUrl> {
   return signUrl({
-    key: await signingKey(tx, world),
+    key: await getSigningKey(tx, context),
     method,
-    url: `${world.cluster.url}/_storage/${object.key}/${encodeURIComponent(object.filename)}`,
+    url: `${context.cluster.url}/_storage/${object.key}/${encodeURIComponent(object.filename)}`,
     contentType: method === "PUT" ? object.content_type : undefined,
-    nowMs: world.clock.now(),
+    nowMs: context.clock.now(),
     expiresSeconds: signedUrlSeconds,
   });
 }
 
-async function signingKey(tx: Transaction, { cluster, ids }: SigningContext): Promise<Buffer> {
+async function getSigningKey(tx: Transaction, { cluster, ids }: SigningContext): Promise<Buffer> {
   const known = await findStorageKey(tx, cluster.id);
   if (known) return known;
   const key = ids.bytes(32);
@@ -70,7 +70,7 @@ async function signingKey(tx: Transaction, { cluster, ids }: SigningContext): Pr
   return key;
 }
 
-/** The key that verifies a cluster's URLs; undefined before it has signed one. */
+/** The key that verifies a cluster's URLs; undefined before the first one is signed. */
 export async function findStorageKey(view: View, clusterId: string): Promise<Buffer | undefined> {
   const row = await view.get(storageKeys, clusterId);
   return row && Buffer.from(row.key, "base64");

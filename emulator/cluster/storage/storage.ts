@@ -1,6 +1,6 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { putObject } from "../../../src/api/storage.ts";
-import { isoSeconds } from "../../../src/base/clock.ts";
+import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
 import { verifySignedUrl } from "../../../src/schemes/signed-url.ts";
 import type { Call, Handlers } from "../../http/handler.ts";
@@ -9,36 +9,39 @@ import { BlobTooLargeError } from "../../store/blobs.ts";
 import { StoreFailedError, type View } from "../../store/port.ts";
 import type { Workspace } from "../../world/workspaces.ts";
 import type { ClusterContext, ClusterHandlers } from "../context.ts";
-import { findStorageKey, type StoredObject, signedObjectUrl, storedObjects } from "./objects.ts";
+import { findStorageKey, type StoredObject, signObjectUrl, storedObjects } from "./objects.ts";
 import { verifyUpload } from "./upload-checks.ts";
 
-/** Any page may upload and download by a signed URL: the URL itself is the credential. */
+/** Any page may upload and download by a signed URL, because the URL itself is the credential. */
 const cors = { "access-control-allow-origin": "*", "access-control-expose-headers": "etag" } as const;
 
 export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterContext, unknown> = {
-  "storage.put": async ({ params, body }, world) => {
-    refuseCredentials(world);
-    const object = await requireSigned("PUT", params.object_key, world);
+  "storage.put": async ({ params, body }, context) => {
+    refuseCredentials(context);
+    const object = await requireSigned("PUT", params.object_key, context);
     const { maxBytes } = putObject.request.body;
-    // A file that is visibly too large need not be read first.
-    if (Number(world.request.headers["content-length"]) > maxBytes) return refuseTooLarge(world, maxBytes);
+    // A file with a declared length over the limit is not read.
+    if (Number(context.request.headers["content-length"]) > maxBytes) return refuseTooLarge(context, maxBytes);
     try {
-      const bytes = verifyUpload(world.request.headers, body, idsOf(world), world.fail);
-      const blob = await world.blobs.put(bytes, maxBytes);
-      await world.store.transaction("storage.put", (tx) => tx.put(storedObjects, { ...object, blob }));
+      const bytes = verifyUpload(context.request.headers, body, createRequestIds(context), context.fail);
+      const blob = await context.blobs.put(bytes, maxBytes);
+      await context.store.transaction("storage.put", (tx) => tx.put(storedObjects, { ...object, blob }));
       return reply(200, undefined, { ...cors, etag: `"${blob.md5}"` });
     } catch (error) {
-      if (error instanceof BlobTooLargeError) return refuseTooLarge(world, maxBytes);
-      if (error instanceof StoreFailedError) return world.fail("storage-store-failed", idsOf(world));
+      if (error instanceof BlobTooLargeError) return refuseTooLarge(context, maxBytes);
+      if (error instanceof StoreFailedError) return context.fail("storage-store-failed", createRequestIds(context));
       throw error;
     }
   },
 
-  "storage.get": async ({ params }, world) => {
-    const object = await requireSigned("GET", params.object_key, world);
-    const content = object.blob && (await world.blobs.open(object.blob.sha256));
+  "storage.get": async ({ params }, context) => {
+    const object = await requireSigned("GET", params.object_key, context);
+    const content = object.blob && (await context.blobs.open(object.blob.sha256));
     if (!object.blob || !content) {
-      return world.fail("storage-no-such-key", { key: `${object.key}/${object.filename}`, ...idsOf(world) });
+      return context.fail("storage-no-such-key", {
+        key: `${object.key}/${object.filename}`,
+        ...createRequestIds(context),
+      });
     }
     return reply(200, content, {
       ...cors,
@@ -50,139 +53,139 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
   },
 };
 
-/** End of the storage's rejections. */
-const idsOf = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluster">) => ({
+/** The ids in errors of the storage. */
+const createRequestIds = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluster">) => ({
   requestId: ids.pick("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", 16),
   hostId: cluster.id,
 });
 
 const refuseTooLarge = (
-  world: Pick<ClusterContext, "ids" | "cluster"> & { readonly fail: Fail<"storage-too-large"> },
+  context: Pick<ClusterContext, "ids" | "cluster"> & { readonly fail: Fail<"storage-too-large"> },
   maxBytes: number,
-): never => world.fail("storage-too-large", { maxBytes, ...idsOf(world) });
+): never => context.fail("storage-too-large", { maxBytes, ...createRequestIds(context) });
 
-type Refuse = Fail<"storage-expired" | "storage-signature-mismatch">;
-type StorageCall = ClusterContext & Pick<Call<never, unknown>, "request"> & { readonly fail: Refuse };
+type SignatureRejecter = Fail<"storage-expired" | "storage-signature-mismatch">;
+type StorageCall = ClusterContext & Pick<Call<never, unknown>, "request"> & { readonly fail: SignatureRejecter };
 
-/** The object that a signed URL names. The virtual time of the request's arrival decides (DECISIONS.md, P24). */
-async function requireSigned(method: "GET" | "PUT", key: string, world: StorageCall): Promise<StoredObject> {
-  const { request, clock, store, cluster, fail } = world;
-  // Any method that is declared nowhere ends here.
-  if (request.method !== method) return fail("storage-signature-mismatch", idsOf(world));
+/** The object of a signed URL. The virtual time of the request's arrival counts (DECISIONS.md, P24). */
+async function requireSigned(method: "GET" | "PUT", key: string, context: StorageCall): Promise<StoredObject> {
+  const { request, clock, store, cluster, fail } = context;
+  // Undeclared methods are rejected here.
+  if (request.method !== method) return fail("storage-signature-mismatch", createRequestIds(context));
   const nowMs = clock.now();
   const [object, signingKey] = await store.read(async (view) => [
     await view.get(storedObjects, key),
     await findStorageKey(view, cluster.id),
   ]);
-  if (!object || !signingKey) return fail("storage-signature-mismatch", idsOf(world));
+  if (!object || !signingKey) return fail("storage-signature-mismatch", createRequestIds(context));
 
   const verdict = verifySignedUrl({
     key: signingKey,
     method,
-    // Signed for the public address, by which a proxy may ask under another name.
+    // Signed for the public address, because a proxy may send a different host.
     url: (cluster.url === cluster.reachedAt ? request.origin : cluster.url) + request.target,
     contentType: request.headers["content-type"],
     nowMs,
   });
   if (verdict.ok) return object;
-  if (verdict.reason === "mismatch") return fail("storage-signature-mismatch", idsOf(world));
+  if (verdict.reason === "mismatch") return fail("storage-signature-mismatch", createRequestIds(context));
   return fail("storage-expired", {
     lifetimeSeconds: verdict.expiresSeconds,
-    expires: isoSeconds(verdict.expiresAtMs),
-    now: isoSeconds(nowMs),
-    ...idsOf(world),
+    expires: toIsoSeconds(verdict.expiresAtMs),
+    now: toIsoSeconds(nowMs),
+    ...createRequestIds(context),
   });
 }
 
-/** A credential must never reach the storage (the specification, Authentication; DECISIONS.md, C5). */
+/** Credentials must never reach the storage (specification, Authentication; DECISIONS.md, C5). */
 function refuseCredentials(
-  world: ClusterContext & Pick<Call<"storage-credentials", unknown>, "request" | "fail" | "finding">,
+  context: ClusterContext & Pick<Call<"storage-credentials", unknown>, "request" | "fail" | "finding">,
 ): void {
-  const sent = ["client-id", "client-secret"].filter((name) => world.request.headers[name] !== undefined);
+  const sent = ["client-id", "client-secret"].filter((name) => context.request.headers[name] !== undefined);
   if (sent.length === 0) return;
-  if (world.settings.strict.has("storage")) world.fail("storage-credentials", idsOf(world));
-  world.finding("credentials-on-storage", `${sent.join(" and ")} must not be sent to a signed URL`);
+  if (context.settings.strict.has("storage")) context.fail("storage-credentials", createRequestIds(context));
+  context.finding("credentials-on-storage", `${sent.join(" and ")} must not be sent to a signed URL`);
 }
 
-/** The extension for names that come without one (DECISIONS.md, F7); loaded late, for few files are without. */
-async function extensionOf(contentType: string): Promise<string | undefined> {
+/** The extension for names without one (DECISIONS.md, F7). Loaded on demand, because few files need it. */
+async function findExtension(contentType: string): Promise<string | undefined> {
   const { extension } = await import("./media-types.ts");
-  // Bytes of whatever kind: `.bin` would say no more.
+  // Arbitrary bytes: `.bin` would add nothing.
   return contentType === "application/octet-stream" ? undefined : extension(contentType) || undefined;
 }
 
 const maxObjectKeyLength = 255;
 
 /**
- * The name under which a file is stored: the last part of a path, without control characters and those that file
- * systems reject, at most 255 characters, with `usual` as its extension when it has none.
+ * The name under which a file is stored: the last part of a path, without control characters and characters that file
+ * systems reject, at most 255 characters, with a default extension if it has none.
  */
-export function cleanFilename(name: string, usual: string | undefined): string {
+export function sanitizeFilename(name: string, defaultExtension: string | undefined): string {
   const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
-  const clean = endsOf(trimTrailing(last, ". "))
+  const clean = shortenMiddle(trimTrailing(last, ". "))
     .normalize("NFC")
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it removes them
     .replace(/[\u0000-\u001f\u007f-\u009f<>:"|?*\u202a-\u202e\u2066-\u2069]/g, "_")
-    // Half a surrogate pair cannot be written in a URL.
+    // Half a surrogate pair is not valid in a URL.
     .replace(/\p{Surrogate}/gu, "_")
     .replace(/\s+/g, " ")
     .replace(/^[. ]+/, "");
   const base = trimTrailing(clean, ". ") || "file";
   const known = /\.[A-Za-z0-9]{1,10}$/.exec(base)?.[0];
-  const extension = known ?? (usual ? `.${usual}` : "");
+  const extension = known ?? (defaultExtension ? `.${defaultExtension}` : "");
   const stem = known ? base.slice(0, -known.length) : base;
   return `${[...stem].slice(0, maxObjectKeyLength - extension.length).join("")}${extension}`;
 }
 
-/** Beginning and end of a name that is far too long: looking at all of it would only cost time. */
-const endsOf = (name: string): string =>
+/** Start and end of a far too long name, because processing all of it is slow. */
+const shortenMiddle = (name: string): string =>
   name.length <= 8 * maxObjectKeyLength
     ? name
     : name.slice(0, 4 * maxObjectKeyLength) + name.slice(-4 * maxObjectKeyLength);
 
 export const fileHandlers = {
-  "files.initialize": async ({ body }, world) => {
+  "files.initialize": async ({ body }, context) => {
     const named = await Promise.all(
       body.files.map(async ({ filename, content_type }) => ({
-        filename: cleanFilename(filename, await extensionOf(content_type)),
+        filename: sanitizeFilename(filename, await findExtension(content_type)),
         content_type,
       })),
     );
-    return world.store.transaction("files.initialize", async (tx) => {
+    return context.store.transaction("files.initialize", async (tx) => {
       const files = [];
       for (const { filename, content_type } of named) {
         const object: StoredObject = {
-          key: world.ids.uuid(),
-          cluster_id: world.cluster.id,
-          workspace_id: world.caller.workspace.id,
+          key: context.ids.uuid(),
+          cluster_id: context.cluster.id,
+          workspace_id: context.caller.workspace.id,
           purpose: "workspace-file",
           filename,
           content_type,
-          created_at: world.clock.now(),
+          created_at: context.clock.now(),
           blob: null,
         };
         tx.put(storedObjects, object);
-        const { url, expiresAtMs } = await signedObjectUrl(tx, world, "PUT", object);
+        const { url, expiresAtMs } = await signObjectUrl(tx, context, "PUT", object);
         files.push({
           file_id: object.key,
           filename: object.filename,
           upload_url: url,
-          expires_at: isoSeconds(expiresAtMs),
+          expires_at: toIsoSeconds(expiresAtMs),
         });
       }
       return { files };
     });
   },
 
-  "files.show": ({ params }, world) =>
-    world.store.transaction("files.show", async (tx) => {
-      const file = (await workspaceFile(tx, world.caller.workspace, params.file_id)) ?? world.fail("not-found");
-      return { signed_url: (await signedObjectUrl(tx, world, "GET", file)).url };
+  "files.show": ({ params }, context) =>
+    context.store.transaction("files.show", async (tx) => {
+      const file = (await getWorkspaceFile(tx, context.caller.workspace, params.file_id)) ?? context.fail("not-found");
+      return { signed_url: (await signObjectUrl(tx, context, "GET", file)).url };
     }),
 } satisfies ClusterHandlers;
 
-/** A file of the workspace; undefined when it is unknown or of another one. It is known once it is initialized. */
-export async function workspaceFile(
+/** A file of the workspace; undefined if it is unknown or in another one. It exists once it is initialized. */
+export async function getWorkspaceFile(
   view: View,
   workspace: Workspace,
   fileId: string,

@@ -5,10 +5,10 @@ import { decodeBase64 } from "../../../src/base/hmac.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 
 type Headers = ReceivedRequest["headers"];
-type Refuse = Fail<"storage-bad-digest" | "storage-invalid-digest" | "storage-incomplete-body">;
+type UploadRejecter = Fail<"storage-bad-digest" | "storage-invalid-digest" | "storage-incomplete-body">;
 
-/** A checksum that a header, or a trailer that is still to come, gives for the bytes. */
-interface Claim {
+/** A checksum of the bytes, from a header or an announced trailer. */
+interface ChecksumClaim {
   readonly name: string;
   readonly checksum: Checksum;
   value: string | undefined;
@@ -20,24 +20,28 @@ const prefix = "x-amz-checksum-";
 const isChecksum = (name: string): boolean => name.startsWith(prefix) && name !== `${prefix}type`;
 
 /**
- * The bytes of an upload, decoded where the body is aws-chunked. Reading them fails at their end where their checksum is
- * not that of `Content-MD5`, `x-amz-checksum-…` or `x-amz-content-sha256` (DECISIONS.md, C5).
+ * The bytes of an upload, decoded if the body is aws-chunked. Reading them fails at the end if they do not match
+ * `Content-MD5`, `x-amz-checksum-…` or `x-amz-content-sha256` (DECISIONS.md, C5).
  */
 export function verifyUpload(
   headers: Headers,
   body: AsyncIterable<Uint8Array>,
   ids: { readonly requestId: string; readonly hostId: string },
-  fail: Refuse,
+  fail: UploadRejecter,
 ): AsyncIterable<Uint8Array> {
-  const invalid = (message: string, code = "InvalidRequest") =>
+  const rejectInvalid = (message: string, code = "InvalidRequest") =>
     fail("storage-invalid-digest", { code, message, ...ids });
-  const incomplete = (message: string) => fail("storage-incomplete-body", { message, ...ids });
-  const claims = [...md5Claim(headers, invalid), ...checksumClaim(headers, invalid), ...sha256Claim(headers)];
+  const rejectIncomplete = (message: string) => fail("storage-incomplete-body", { message, ...ids });
+  const claims = [
+    ...readMd5Claim(headers, rejectInvalid),
+    ...readChecksumClaim(headers, rejectInvalid),
+    ...readSha256Claim(headers),
+  ];
   const chunked = isChunked(headers);
 
-  return pieces();
+  return readPieces();
 
-  async function* pieces(): AsyncGenerator<Uint8Array, void> {
+  async function* readPieces(): AsyncGenerator<Uint8Array, void> {
     let length = 0;
     try {
       for await (const piece of chunked ? decodeChunked(body, readTrailer) : body) {
@@ -46,15 +50,15 @@ export function verifyUpload(
         yield piece;
       }
     } catch (error) {
-      if (error instanceof ChunkedBodyError) incomplete(`The aws-chunked body cannot be read: ${error.message}.`);
+      if (error instanceof ChunkedBodyError) rejectIncomplete(`The aws-chunked body cannot be read: ${error.message}.`);
       throw error;
     }
     const announced = headers["x-amz-decoded-content-length"];
     if (chunked && announced !== undefined && Number(announced) !== length) {
-      incomplete(`x-amz-decoded-content-length is ${announced}, but the body has ${length} bytes.`);
+      rejectIncomplete(`x-amz-decoded-content-length is ${announced}, but the body has ${length} bytes.`);
     }
     for (const { name, checksum, value, encoding, mismatch } of claims) {
-      if (value === undefined) incomplete(`The body ends without its trailer ${name}.`);
+      if (value === undefined) rejectIncomplete(`The body ends without its trailer ${name}.`);
       if (checksum.digest().toString(encoding) !== value) fail("storage-bad-digest", { ...mismatch, ...ids });
     }
   }
@@ -65,16 +69,16 @@ export function verifyUpload(
   }
 }
 
-/** The header that a signed request has for it says so, or the encoding alone. */
+/** Signed requests have a header for it. Otherwise only the encoding tells. */
 const isChunked = (headers: Headers): boolean =>
   headers["x-amz-content-sha256"]?.startsWith("STREAMING-") === true ||
-  listed(headers["content-encoding"]).includes("aws-chunked");
+  parseList(headers["content-encoding"]).includes("aws-chunked");
 
-const listed = (value = ""): string[] => value.split(",").map((each) => each.trim().toLowerCase());
+const parseList = (value = ""): string[] => value.split(",").map((each) => each.trim().toLowerCase());
 
-type Invalid = (message: string, code?: string) => never;
+type InvalidRejecter = (message: string, code?: string) => never;
 
-function md5Claim(headers: Headers, invalid: Invalid): Claim[] {
+function readMd5Claim(headers: Headers, invalid: InvalidRejecter): ChecksumClaim[] {
   const value = headers["content-md5"];
   if (value === undefined) return [];
   if (decodeBase64(value)?.length !== 16) invalid("The Content-MD5 you specified is not valid.", "InvalidDigest");
@@ -82,9 +86,9 @@ function md5Claim(headers: Headers, invalid: Invalid): Claim[] {
   return [{ name: "content-md5", checksum: createHash("md5"), value, encoding: "base64", mismatch }];
 }
 
-/** At most one, in a header or, of a chunked body, in a trailer that a header announces. */
-function checksumClaim(headers: Headers, invalid: Invalid): Claim[] {
-  const names = [...Object.keys(headers), ...listed(headers["x-amz-trailer"])].filter(isChecksum);
+/** At most one, in a header, or in an announced trailer of a chunked body. */
+function readChecksumClaim(headers: Headers, invalid: InvalidRejecter): ChecksumClaim[] {
+  const names = [...Object.keys(headers), ...parseList(headers["x-amz-trailer"])].filter(isChecksum);
   const [name] = names;
   if (name === undefined) return [];
   if (names.length > 1) invalid(`Expecting a single ${prefix} header. Multiple checksum Types are not allowed.`);
@@ -99,8 +103,8 @@ function checksumClaim(headers: Headers, invalid: Invalid): Claim[] {
   return [{ name, checksum: checksums[known](), value, encoding: "base64", mismatch: { code: "BadDigest", message } }];
 }
 
-/** Other values of this header say that nothing is claimed, or that the body is chunked. */
-function sha256Claim(headers: Headers): Claim[] {
+/** Other values mean that there is no checksum, or that the body is chunked. */
+function readSha256Claim(headers: Headers): ChecksumClaim[] {
   const value = headers["x-amz-content-sha256"]?.toLowerCase();
   if (value === undefined || !/^[0-9a-f]{64}$/.test(value)) return [];
   const message = "The provided 'x-amz-content-sha256' header does not match what was computed.";
@@ -122,7 +126,9 @@ const checksums: Readonly<Record<(typeof checksumAlgorithms)[number], () => Chec
   sha256: () => createHash("sha256"),
 };
 
-/** A CRC of 4 or 8 bytes, by its reflected polynomial in two halves: bigints would take thirty times as long. */
+/**
+ * A CRC of 4 or 8 bytes by its reflected polynomial, in two halves, because bigints would take thirty times as long.
+ */
 class Crc implements Checksum {
   readonly #width: 4 | 8;
   readonly #highs = new Uint32Array(256);
@@ -165,7 +171,7 @@ class Crc implements Checksum {
   }
 }
 
-/** Bytes that are no aws-chunked body, or end before it does. */
+/** The body is not valid aws-chunked, or ends early. */
 class ChunkedBodyError extends Error {
   override readonly name = "ChunkedBodyError";
 }
@@ -174,8 +180,8 @@ class ChunkedBodyError extends Error {
 const maxLineBytes = 4096;
 
 /**
- * The bytes that an aws-chunked body carries: `length;chunk-signature=…`, the bytes, and so on until an empty chunk,
- * after which trailers may follow. The URL authorizes the upload, so signatures of chunks are not checked.
+ * The bytes in an aws-chunked body: `length;chunk-signature=…` and the bytes, repeated until an empty chunk, and
+ * optional trailers. The URL authorizes the upload, so chunk signatures are not checked.
  */
 async function* decodeChunked(
   body: AsyncIterable<Uint8Array>,
@@ -183,15 +189,15 @@ async function* decodeChunked(
 ): AsyncGenerator<Uint8Array, void> {
   const reader = new ByteReader(body);
   for (;;) {
-    const head = await reader.line();
+    const head = await reader.readLine();
     const length = /^([0-9a-f]{1,12})(?:;.*)?$/i.exec(head)?.[1];
     if (length === undefined) throw new ChunkedBodyError(`"${head.slice(0, 40)}" is not the length of a chunk`);
     const size = Number.parseInt(length, 16);
     if (size === 0) break;
-    yield* reader.bytes(size);
-    if ((await reader.line()) !== "") throw new ChunkedBodyError("a chunk is longer than its length");
+    yield* reader.readBytes(size);
+    if ((await reader.readLine()) !== "") throw new ChunkedBodyError("a chunk is longer than its length");
   }
-  for (let line = await reader.line(); line !== ""; line = await reader.line()) {
+  for (let line = await reader.readLine(); line !== ""; line = await reader.readLine()) {
     const colon = line.indexOf(":");
     if (colon < 1) throw new ChunkedBodyError("a trailer has no name");
     onTrailer(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
@@ -207,19 +213,20 @@ class ByteReader {
     this.#pieces = body[Symbol.asyncIterator]();
   }
 
-  /** Up to the next CRLF; at the end of the stream the rest of it. */
-  async line(): Promise<string> {
+  /** Up to the next CRLF, or to the end of the stream. */
+  async readLine(): Promise<string> {
     for (;;) {
       const end = this.#rest.indexOf("\r\n");
       if (end >= 0 && end <= maxLineBytes) return this.#take(end, 2).toString("latin1");
       if (this.#rest.length > maxLineBytes) throw new ChunkedBodyError("a line is too long");
-      if (!(await this.#more())) return this.#take(this.#rest.length, 0).toString("latin1");
+      if (!(await this.#readMore())) return this.#take(this.#rest.length, 0).toString("latin1");
     }
   }
 
-  async *bytes(count: number): AsyncGenerator<Uint8Array, void> {
+  async *readBytes(count: number): AsyncGenerator<Uint8Array, void> {
     for (let left = count; left > 0; ) {
-      if (this.#rest.length === 0 && !(await this.#more())) throw new ChunkedBodyError("the body ends within a chunk");
+      if (this.#rest.length === 0 && !(await this.#readMore()))
+        throw new ChunkedBodyError("the body ends within a chunk");
       const piece = this.#take(Math.min(left, this.#rest.length), 0);
       left -= piece.length;
       yield piece;
@@ -227,12 +234,12 @@ class ByteReader {
   }
 
   #take(count: number, skipped: number): Buffer {
-    const taken = this.#rest.subarray(0, count);
+    const chunk = this.#rest.subarray(0, count);
     this.#rest = this.#rest.subarray(count + skipped);
-    return taken;
+    return chunk;
   }
 
-  async #more(): Promise<boolean> {
+  async #readMore(): Promise<boolean> {
     const { done, value } = await this.#pieces.next();
     if (done) return false;
     this.#rest = this.#rest.length === 0 ? Buffer.from(value) : Buffer.concat([this.#rest, value]);

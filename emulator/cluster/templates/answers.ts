@@ -1,15 +1,15 @@
-import { computable } from "../../../src/base/json.ts";
+import { toComputable } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
 import type { ReportFinding } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
 import type { Question } from "../../world/workspaces.ts";
 
-/** The problems, by variable, in the words of shape C. */
+/** The problems by variable, in the messages of shape C. */
 export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
 
 /**
  * Checks answers to the attributes of a template or to the questions of an intake form (DECISIONS.md, F11). Unknown
- * keys are accepted; `partial` omits the question whether required ones are there. Undefined: all is well.
+ * keys are accepted. With `partial`, required answers may be missing. Undefined: all are valid.
  */
 export function validateAnswers(
   questions: readonly Question[],
@@ -19,7 +19,7 @@ export function validateAnswers(
   const problems = new Map<string, readonly string[]>();
   for (const question of questions) {
     const { variable, required } = question;
-    const answer = Object.hasOwn(answers, variable) ? computable(answers[variable]) : undefined;
+    const answer = Object.hasOwn(answers, variable) ? toComputable(answers[variable]) : undefined;
     if (answer === undefined || answer === null || answer === "") {
       const left = partial && !Object.hasOwn(answers, variable);
       if (required && !left) problems.set(variable, ["Field required"]);
@@ -31,10 +31,10 @@ export function validateAnswers(
   return problems.size > 0 ? Object.fromEntries(problems) : undefined;
 }
 
-/** Limit per document; further ones add nothing new. */
+/** Limit per document. More would add nothing new. */
 const maxFindings = 10;
 
-/** Notes responses without a question: they are stored, and the real service may reject them. */
+/** Reports answers without a question. They are stored, but the real service may reject them. */
 export function noteUnknownAnswers(
   finding: ReportFinding,
   place: string,
@@ -48,7 +48,7 @@ export function noteUnknownAnswers(
   }
 }
 
-/** The answers with the default of each question that has one and is not answered. */
+/** The answers, with the defaults of unanswered questions. */
 export function withDefaults(
   questions: readonly Question[],
   answers: Readonly<Record<string, unknown>>,
@@ -61,8 +61,8 @@ export function withDefaults(
 
 function describeMismatch({ type, options }: Question, answer: unknown): string | undefined {
   const values = options?.map((option) => option.value);
-  const known = (value: unknown) => typeof value === "string" && (!values || values.includes(value));
-  const oneOf = () => `Value should be one of ${(values ?? []).join(", ")}`;
+  const isKnown = (value: unknown) => typeof value === "string" && (!values || values.includes(value));
+  const describeChoices = () => `Value should be one of ${(values ?? []).join(", ")}`;
   switch (type) {
     case "string":
       return typeof answer === "string" ? undefined : "Input should be a valid string";
@@ -75,12 +75,12 @@ function describeMismatch({ type, options }: Question, answer: unknown): string 
     case "date":
       return isDate(answer) ? undefined : "Input should be a valid date";
     case "enum":
-      return known(answer) ? undefined : oneOf();
+      return isKnown(answer) ? undefined : describeChoices();
     case "array of strings":
       return isArrayOf(answer, (each) => typeof each === "string") ? undefined : "Input should be a valid list";
     case "array of options":
       if (!Array.isArray(answer)) return "Input should be a valid list";
-      return answer.every(known) ? undefined : oneOf();
+      return answer.every(isKnown) ? undefined : describeChoices();
     case "repeating":
       return isArrayOf(answer, isObject) ? undefined : "Input should be a valid list";
   }
@@ -97,7 +97,7 @@ const isCurrency = (value: unknown): boolean =>
 const isDuration = (value: unknown): boolean =>
   isObject(value) && typeof value.days === "number" && ["DAYS", "MONTHS", "YEARS"].includes(String(value.type));
 
-/** `2031-05-07`, or a date and time in ISO 8601, of a day that exists. */
+/** `2031-05-07`, or a date and time in ISO 8601, on a valid calendar day. */
 function isDate(value: unknown): boolean {
   const day =
     typeof value === "string" ? /^(\d{4}-\d{2}-\d{2})(T[\d:.]+(Z|[+-]\d{2}:\d{2})?)?$/.exec(value)?.[1] : undefined;

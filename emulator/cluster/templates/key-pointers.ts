@@ -6,9 +6,9 @@ import { rows, type Transaction, type View } from "../../store/port.ts";
 import { type ContractType, contractTypes, Question } from "../../world/workspaces.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
 import { emitContractEvent, requireInScope } from "../contracts/access.ts";
-import { performer } from "../contracts/records.ts";
+import { toPerformer } from "../contracts/records.ts";
 import { type Contract, requireContract } from "../contracts/rows.ts";
-import { rowNotFoundMessage } from "../workspace/users.ts";
+import { formatRowNotFound } from "../workspace/users.ts";
 import { validateAnswers } from "./answers.ts";
 
 import { toAttributeRecord } from "./templates.ts";
@@ -24,7 +24,7 @@ const KeyPointer = z.strictObject({
 });
 type KeyPointer = z.infer<typeof KeyPointer>;
 
-/** Data that is recorded on a contract next to its text. */
+/** Data that is recorded on a contract in addition to its text. */
 export const keyPointers = rows<KeyPointer, "contract">({
   name: "key_pointers",
   schema: KeyPointer,
@@ -38,9 +38,9 @@ export const keyPointerHandlers = {
     store.read(async (view) => {
       const type = await view.get(contractTypes, query.contract_type_id);
       if (type?.workspace_id !== caller.workspace.id) {
-        return fail("invalid-fields", { contract_type_id: [rowNotFoundMessage(query.contract_type_id)] });
+        return fail("invalid-fields", { contract_type_id: [formatRowNotFound(query.contract_type_id)] });
       }
-      return keyPointerSections(type).map(({ section, descriptors }) => ({
+      return buildSections(type).map(({ section, descriptors }) => ({
         id: section.id,
         descriptors: descriptors.map(toAttributeRecord),
         section,
@@ -50,17 +50,17 @@ export const keyPointerHandlers = {
   "key-pointers.list": (input, { store, caller, fail }) =>
     store.read(async (view) => {
       const contract = await requireInScope(view, caller, input, fail);
-      return (await ofContract(view, contract)).map(keyPointerRecord);
+      return (await listKeyPointers(view, contract)).map(toKeyPointerRecord);
     }),
 
-  "key-pointers.set": ({ params, body }, world) =>
-    world.store.transaction("key-pointers.set", async (tx) => {
-      const contract = await requireContract(tx, world.caller, params.composite_id, world.fail);
+  "key-pointers.set": ({ params, body }, context) =>
+    context.store.transaction("key-pointers.set", async (tx) => {
+      const contract = await requireContract(tx, context.caller, params.composite_id, context.fail);
       const type = await typeOf(tx, contract);
-      const known = await ofContract(tx, contract);
-      const wanted = body.key_pointers.map((row) => matched(row, type, known));
+      const known = await listKeyPointers(tx, contract);
+      const wanted = body.key_pointers.map((row) => matchInput(row, type, known));
       const problems = wanted.flatMap((match, index) => ("problem" in match ? [[index, match.problem]] : []));
-      if (problems.length > 0) world.fail("invalid-fields", { key_pointers: Object.fromEntries(problems) });
+      if (problems.length > 0) context.fail("invalid-fields", { key_pointers: Object.fromEntries(problems) });
 
       const written = new Map<string, KeyPointer>(known.map((row) => [row.field_name, row]));
       const touched = new Set<string>();
@@ -80,32 +80,32 @@ export const keyPointerHandlers = {
         written.set(field_name, row);
         await tell(
           tx,
-          world,
+          context,
           before ? "CONTRACT_KEY_POINTER_UPDATION" : "CONTRACT_KEY_POINTER_CREATION",
           contract,
           row,
         );
       }
-      return [...touched].map((name) => keyPointerRecord(written.get(name)!));
+      return [...touched].map((name) => toKeyPointerRecord(written.get(name)!));
     }),
 
-  "key-pointers.update": ({ params, body }, world) =>
-    world.store.transaction("key-pointers.update", async (tx) => {
-      const contract = await requireContract(tx, world.caller, params.composite_id, world.fail);
-      const known = await ofContract(tx, contract);
-      const before = known.find(({ id }) => id === params.key_pointer_id) ?? world.fail("not-found");
+  "key-pointers.update": ({ params, body }, context) =>
+    context.store.transaction("key-pointers.update", async (tx) => {
+      const contract = await requireContract(tx, context.caller, params.composite_id, context.fail);
+      const known = await listKeyPointers(tx, contract);
+      const before = known.find(({ id }) => id === params.key_pointer_id) ?? context.fail("not-found");
       const value = body.value ?? null;
-      const problem = problemWith(before.field_name, value, await typeOf(tx, contract));
-      if (problem) world.fail("invalid-fields", { value: problem });
+      const problem = findProblem(before.field_name, value, await typeOf(tx, contract));
+      if (problem) context.fail("invalid-fields", { value: problem });
       const row = { ...before, value };
-      if (isDeepStrictEqual(row, before)) return keyPointerRecord(row);
+      if (isDeepStrictEqual(row, before)) return toKeyPointerRecord(row);
       tx.put(keyPointers, row);
-      await tell(tx, world, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
-      return keyPointerRecord(row);
+      await tell(tx, context, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
+      return toKeyPointerRecord(row);
     }),
 } satisfies ClusterHandlers;
 
-const ofContract = (view: View, { id }: Contract) => view.list(keyPointers, { by: "contract", equals: id });
+const listKeyPointers = (view: View, { id }: Contract) => view.list(keyPointers, { by: "contract", equals: id });
 
 async function typeOf(view: View, contract: Contract): Promise<ContractType> {
   const type = await view.get(contractTypes, contract.contract_type_id);
@@ -113,7 +113,7 @@ async function typeOf(view: View, contract: Contract): Promise<ContractType> {
   return type;
 }
 
-const keyPointerRecord = ({ id, value, label, field_name, data_type }: KeyPointer) => ({
+const toKeyPointerRecord = ({ id, value, label, field_name, data_type }: KeyPointer) => ({
   id,
   value,
   label,
@@ -123,33 +123,33 @@ const keyPointerRecord = ({ id, value, label, field_name, data_type }: KeyPointe
 });
 
 type PointerInput = InputOf<typeof setKeyPointers>["body"]["key_pointers"][number];
-type Match =
+type PointerMatch =
   | { readonly target: Pick<KeyPointer, "field_name" | "label" | "data_type">; readonly value: unknown }
   | { readonly problem: Readonly<Record<string, readonly string[]>> };
 
 /** The key pointer that a row names by id or by field name, or the problem of the row. */
-function matched(given: PointerInput, type: ContractType, known: readonly KeyPointer[]): Match {
+function matchInput(given: PointerInput, type: ContractType, known: readonly KeyPointer[]): PointerMatch {
   const { key_pointer_id, key_pointer_field_name } = given;
   const value = given.value ?? null;
   if (key_pointer_id !== undefined) {
     const row = known.find(({ id }) => id === key_pointer_id);
-    if (!row) return { problem: { key_pointer_id: [rowNotFoundMessage(key_pointer_id)] } };
-    const problem = problemWith(row.field_name, value, type);
+    if (!row) return { problem: { key_pointer_id: [formatRowNotFound(key_pointer_id)] } };
+    const problem = findProblem(row.field_name, value, type);
     return problem ? { problem: { value: problem } } : { target: row, value };
   }
   if (key_pointer_field_name === undefined) return { problem: { key_pointer_id: ["Field required"] } };
 
-  const definition = keyPointerNamed(type, key_pointer_field_name);
-  if (!definition) return { problem: { key_pointer_field_name: [rowNotFoundMessage(key_pointer_field_name)] } };
-  const problem = problemWith(key_pointer_field_name, value, type);
+  const definition = findKeyPointer(type, key_pointer_field_name);
+  if (!definition) return { problem: { key_pointer_field_name: [formatRowNotFound(key_pointer_field_name)] } };
+  const problem = findProblem(key_pointer_field_name, value, type);
   if (problem) return { problem: { value: problem } };
   const { variable, display_label, type: data_type } = definition;
   return { target: { field_name: variable, label: display_label, data_type }, value };
 }
 
-/** The problem of a value; null, which clears it, is always valid. */
-function problemWith(fieldName: string, value: unknown, type: ContractType): readonly string[] | undefined {
-  const definition = keyPointerNamed(type, fieldName);
+/** The problem of a value. Null is always valid and clears it. */
+function findProblem(fieldName: string, value: unknown, type: ContractType): readonly string[] | undefined {
+  const definition = findKeyPointer(type, fieldName);
   if (!definition || value === null) return undefined;
   return validateAnswers([{ ...definition, required: false }], { [fieldName]: value })?.[fieldName];
 }
@@ -161,11 +161,11 @@ const tell = (
   contract: Contract,
   { id, field_name, value }: KeyPointer,
 ): Promise<void> =>
-  emitContractEvent(tx, { clock, by: performer(caller) }, activity, contract, {
+  emitContractEvent(tx, { clock, by: toPerformer(caller) }, activity, contract, {
     key_pointer: { id, field_name, value },
   });
 
-/** The key pointers that every contract type has. Which ones the real service has is not public; these are ours. */
+/** The key pointers of every contract type. Those of the real service are not public; these are assumed. */
 const system: readonly Question[] = (
   [
     ["effective_date", "Effective date", "date"],
@@ -177,16 +177,16 @@ const system: readonly Question[] = (
   ] as const
 ).map(([variable, display_label, type]) => Question.parse({ variable, display_label, type, required: false }));
 
-interface Section {
+interface KeyPointerSection {
   readonly id: number;
   readonly section_type: "SYSTEM_DEFINED" | "USER_DEFINED";
   readonly name: string;
 }
 
 /** Fields that can be recorded on contracts of a type: the common key pointers and the questions of its intake form. */
-const keyPointerSections = (
+const buildSections = (
   type: ContractType,
-): readonly { readonly section: Section; readonly descriptors: readonly Question[] }[] => [
+): readonly { readonly section: KeyPointerSection; readonly descriptors: readonly Question[] }[] => [
   { section: { id: 1, section_type: "SYSTEM_DEFINED", name: "Key terms" }, descriptors: system },
   {
     section: { id: 2, section_type: "USER_DEFINED", name: "Intake form" },
@@ -194,8 +194,8 @@ const keyPointerSections = (
   },
 ];
 
-/** The definition of a field name; undefined when contracts of the type have no such key pointer. */
-const keyPointerNamed = (type: ContractType, fieldName: string): Question | undefined =>
-  keyPointerSections(type)
+/** The definition of a field name; undefined if contracts of the type do not have such a key pointer. */
+const findKeyPointer = (type: ContractType, fieldName: string): Question | undefined =>
+  buildSections(type)
     .flatMap(({ descriptors }) => descriptors)
     .find(({ variable }) => variable === fieldName);

@@ -18,18 +18,18 @@ export const templateHandlers = {
   "templates.list": ({ query }, { store, caller }) =>
     store.read(async (view) => {
       const all = await view.list(templates, { by: "workspace", equals: caller.workspace.id });
-      return { items: all.filter((row) => isWanted(row, query)).map(templateRecord) };
+      return { items: all.filter((row) => isWanted(row, query)).map(toTemplateRecord) };
     }),
 
   "templates.show": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => templateRecord(await requireTemplate(view, caller, params, fail))),
+    store.read(async (view) => toTemplateRecord(await requireTemplate(view, caller, params, fail))),
 
   "templates.update": ({ params, body }, { store, caller, fail }) =>
     store.transaction("templates.update", async (tx) => {
       const row = await requireTemplate(tx, caller, params, fail);
       const after = { ...row, tags: [...new Set(body.tags ?? row.tags)] };
       tx.put(templates, after);
-      return templateRecord(after);
+      return toTemplateRecord(after);
     }),
 
   "templates.metadata": ({ params }, { store, caller, fail }) =>
@@ -49,24 +49,24 @@ async function requireTemplate(
   return row?.workspace_id === workspace.id ? row : fail("not-found");
 }
 
-const templateRecord = ({ id, name, contract_type_id, tags }: Template) => ({ id, name, contract_type_id, tags });
+const toTemplateRecord = ({ id, name, contract_type_id, tags }: Template) => ({ id, name, contract_type_id, tags });
 
-type Query = InputOf<typeof listTemplates>["query"];
+type TemplateQuery = InputOf<typeof listTemplates>["query"];
 
-// Every template here is for two parties, so exclude_multi_party leaves none out.
-function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, include_archived }: Query): boolean {
-  const own = new Set(row.tags);
-  const has = (tag: string) => own.has(tag);
-  const takes = (kind: string) => row.counter_party_kind === "Both" || row.counter_party_kind === kind;
+// Every template here has two parties, so exclude_multi_party excludes none.
+function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, include_archived }: TemplateQuery): boolean {
+  const tagSet = new Set(row.tags);
+  const has = (tag: string) => tagSet.has(tag);
+  const acceptsKind = (kind: string) => row.counter_party_kind === "Both" || row.counter_party_kind === kind;
   return (
     (include_archived || !row.archived) &&
     (!tags?.length || tags.some(has)) &&
     (!tags_all?.length || tags_all.every(has)) &&
-    (!cp_types?.length || (cp_types_all ? cp_types.every(takes) : cp_types.some(takes)))
+    (!cp_types?.length || (cp_types_all ? cp_types.every(acceptsKind) : cp_types.some(acceptsKind)))
   );
 }
 
-/** A question as templates and intake forms show it: absent fields are omitted. */
+/** A question in templates and intake forms. Undefined fields are omitted. */
 export const toAttributeRecord = (question: Question): z.input<typeof Attribute> => ({
   display_label: question.display_label,
   variable: question.variable,
@@ -84,7 +84,7 @@ export const contractTypeHandlers = {
       return all.map(({ id, name }) => ({ id, name }));
     }),
 
-  // An emulated workspace lets each of its entities sign each type.
+  // In an emulated workspace each entity may sign each type.
   "contract-types.entities": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
       await requireContractType(view, caller, params.contract_type_id, fail);

@@ -1,7 +1,7 @@
 import { type Fail, fail } from "../../../src/api/failures.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import { type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
@@ -10,51 +10,51 @@ import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 type Headers = ReceivedRequest["headers"];
 
 /**
- * Returns the caller in the headers client-id, client-secret and user-email, or rejects (DECISIONS.md, C2 and C4). One
- * authenticator belongs to one listener: it has the count of the rate limit.
+ * Authenticates the caller by the headers client-id, client-secret and user-email, or rejects (DECISIONS.md, C2 and
+ * C4). Each listener has one authenticator, with the counts of the rate limit.
  */
-export function apiKeyAuthenticator(
-  world: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
+export function createApiKeyAuthenticator(
+  context: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
 ): (request: Pick<ReceivedRequest, "headers">) => Promise<AuthenticatedMember> {
-  const limit = rateLimit(world.settings.rateLimit, world.wall);
+  const limit = createRateLimit(context.settings.rateLimit, context.wall);
   return async ({ headers }) => {
-    const member = await world.store.read((view) => memberOf(view, world.cluster.id, headers));
+    const member = await context.store.read((view) => authenticateMember(view, context.cluster.id, headers));
     if (member.workspace.is_suspended) fail("workspace-suspended");
     limit(member.workspace.id, fail);
     return member;
   };
 }
 
-async function memberOf(view: View, clusterId: string, headers: Headers): Promise<AuthenticatedMember> {
+async function authenticateMember(view: View, clusterId: string, headers: Headers): Promise<AuthenticatedMember> {
   const clientId = headers["client-id"];
   const secret = headers["client-secret"];
-  // A bearer token alone is rejected like no credentials at all.
+  // A bearer token alone is rejected like missing credentials.
   if (!clientId || !secret) return fail("no-credentials");
 
   const found = await view.list(workspaces, { by: "client", equals: clientId, limit: 1 });
-  // A key opens the cluster of its workspace alone.
+  // A key is only valid at the cluster of its workspace.
   const workspace = found.find((row) => row.cluster_id === clusterId);
-  // Compared even without a counterpart, so that the time does not reveal which ids exist.
-  const matches = constantTimeEqual(secret, workspace?.client_secret ?? "");
+  // Compared even if there is no such id, so that the time does not reveal which ids exist.
+  const matches = isEqualInConstantTime(secret, workspace?.client_secret ?? "");
   if (!workspace || !matches) return fail("wrong-credentials");
 
   const email = headers["user-email"];
-  const user = email ? await activeMember(view, workspace, email) : await actingUser(view, workspace);
+  const user = email ? await requireActiveMember(view, workspace, email) : await findActingUser(view, workspace);
   return { workspace, user };
 }
 
-async function activeMember(view: View, workspace: Workspace, email: string): Promise<User> {
-  const found = await view.list(users, { by: "email", equals: addressKey(email) });
+async function requireActiveMember(view: View, workspace: Workspace, email: string): Promise<User> {
+  const found = await view.list(users, { by: "email", equals: toAddressKey(email) });
   return found.find((row) => row.workspace_id === workspace.id && row.is_active) ?? fail("permission-denied");
 }
 
-async function actingUser(view: View, workspace: Workspace): Promise<User> {
+async function findActingUser(view: View, workspace: Workspace): Promise<User> {
   const user = await view.get(users, workspace.acting_user_id);
   if (!user) throw new Error(`Workspace ${workspace.id} acts as user ${workspace.acting_user_id}, who does not exist`);
   return user;
 }
 
-/** Rejects a key from which Developer Settings was taken in the seed (DECISIONS.md, F3). */
+/** Rejects a key without Developer Settings in the seed (DECISIONS.md, F3). */
 export function requireDeveloperSettings(
   { workspace }: AuthenticatedMember,
   refuse: Fail<"developer-settings-required">,
@@ -65,10 +65,14 @@ export function requireDeveloperSettings(
 const windowMs = 1_000;
 
 /**
- * Counts requests per workspace over the last second of wall-clock time; `perSecond` 0 is not a limit. Like the real
- * framework's throttle, a rejected request does not count, and `retry-after` is when the oldest one leaves the window.
+ * Counts requests per workspace over the last second of wall-clock time; 0 for `perSecond` means no limit. As in the
+ * real framework's throttle, a rejected request does not count, and `retry-after` is when the oldest one leaves the
+ * window.
  */
-export function rateLimit(perSecond: number, wall: WallClock): (workspaceId: number, fail: Fail<"throttled">) => void {
+export function createRateLimit(
+  perSecond: number,
+  wall: WallClock,
+): (workspaceId: number, fail: Fail<"throttled">) => void {
   if (perSecond <= 0) return () => {};
   const served = new Map<number, number[]>();
   return (workspaceId, fail) => {

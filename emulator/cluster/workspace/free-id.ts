@@ -1,6 +1,6 @@
 import type { Rows, Transaction } from "../../store/port.ts";
 
-/** The next number that no row has: those of the seed are its own choice. */
+/** The next unused number. Seeds choose their own numbers. */
 export async function freeId<Row extends object>(
   tx: Transaction,
   collection: Rows<Row, string, number>,

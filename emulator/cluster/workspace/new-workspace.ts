@@ -3,25 +3,25 @@ import { entities, roles, type User, users, type Workspace, workspaces } from ".
 import type { ClusterContext } from "../context.ts";
 import { freeId } from "./free-id.ts";
 import { addStandardSet } from "./standard-set.ts";
-import { nextPersonId } from "./users.ts";
+import { createPersonId } from "./users.ts";
 
-/** Whose it is, and what for. */
+/** The owner and the purpose. */
 export interface WorkspaceSpec extends Pick<Workspace, "name" | "industry" | "use_case"> {
   readonly owner: Pick<User, "name" | "email" | "designation">;
 }
 
 /**
- * Makes a workspace in which one can work at once: an API key that acts as its owner, the standard set, and an entity
- * of its name (DECISIONS.md, R24).
+ * Creates a usable workspace: an API key that acts for its owner, the standard set, and an entity with its name
+ * (DECISIONS.md, R24).
  */
 export async function addWorkspace(
   tx: Transaction,
-  { cluster, ids, standardSet }: Pick<ClusterContext, "cluster" | "ids" | "standardSet">,
+  { cluster, ids, getStandardSet }: Pick<ClusterContext, "cluster" | "ids" | "getStandardSet">,
   { name, industry, use_case, owner }: WorkspaceSpec,
 ): Promise<Workspace> {
-  const set = standardSet();
+  const set = getStandardSet();
   const id = await freeId(tx, workspaces, "workspace");
-  const userId = await nextPersonId(tx);
+  const userId = await createPersonId(tx);
   const roleId = await freeId(tx, roles, "role");
   const workspace: Workspace = {
     id,

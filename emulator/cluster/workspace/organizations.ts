@@ -5,46 +5,46 @@ export const organizationHandlers = {
   "organizations.entities": (_, { store, caller: { workspace } }) =>
     store.read(async (view) => {
       const all = await view.list(entities, { by: "workspace", equals: workspace.id });
-      return all.map((entity) => entityRecord(entity, workspace));
+      return all.map((entity) => toEntityRecord(entity, workspace));
     }),
 
   "organizations.types": ({ query }, { caller: { workspace }, fail }) => {
     const code = query.jurisdiction_iso_code;
-    const only = code === undefined ? undefined : jurisdictionOf(workspace, code);
+    const only = code === undefined ? undefined : findJurisdiction(workspace, code);
     if (code !== undefined && !only) return fail("unknown-jurisdiction", { code });
     return (
       workspace.organization_types
-        // A type without a jurisdiction is one of every jurisdiction.
+        // A type without a jurisdiction applies to every jurisdiction.
         .filter(
-          (type) => !only || type.jurisdiction === undefined || jurisdictionOf(workspace, type.jurisdiction) === only,
+          (type) => !only || type.jurisdiction === undefined || findJurisdiction(workspace, type.jurisdiction) === only,
         )
         .map(({ id, name, jurisdiction }) => ({
           id,
           name,
-          ...(jurisdiction !== undefined && { jurisdiction: jurisdictionRecord(workspace, jurisdiction) }),
+          ...(jurisdiction !== undefined && { jurisdiction: toJurisdictionRecord(workspace, jurisdiction) }),
         }))
     );
   },
 } satisfies ClusterHandlers;
 
-function entityRecord(entity: Entity, workspace: Workspace) {
+function toEntityRecord(entity: Entity, workspace: Workspace) {
   const { id, name, reference_id, is_primary, address } = entity;
   const type = workspace.organization_types.find((each) => each.name === entity.type);
   return {
     id,
     name,
     reference_id,
-    jurisdiction: jurisdictionRecord(workspace, entity.jurisdiction),
+    jurisdiction: toJurisdictionRecord(workspace, entity.jurisdiction),
     organization_type: { id: type?.id ?? unlistedId, name: entity.type },
     ...(address && {
       primary_address: {
-        // An entity of the seed has one address, so its own number serves.
+        // An entity of the seed has one address, so its id is the entity's.
         id,
         line_one: address.line_one,
         city_name: address.city,
         state_name: address.state,
         zipcode: address.zipcode,
-        country: jurisdictionRecord(workspace, address.country),
+        country: toJurisdictionRecord(workspace, address.country),
       },
     }),
     is_primary,
@@ -54,11 +54,11 @@ function entityRecord(entity: Entity, workspace: Workspace) {
 /** Id of a label that a seed uses without listing it. */
 const unlistedId = 0;
 
-/** A jurisdiction of the workspace by its code or its name, both of which seeds use. */
-const jurisdictionOf = ({ jurisdictions }: Workspace, text: string) =>
+/** A jurisdiction of the workspace by code or name. Seeds use both. */
+const findJurisdiction = ({ jurisdictions }: Workspace, text: string) =>
   jurisdictions.find(({ name, iso_code }) => name === text || iso_code === text.toUpperCase());
 
-function jurisdictionRecord(workspace: Workspace, text: string) {
-  const found = jurisdictionOf(workspace, text);
+function toJurisdictionRecord(workspace: Workspace, text: string) {
+  const found = findJurisdiction(workspace, text);
   return found ? { id: found.id, name: found.name, code2: found.iso_code } : { id: unlistedId, name: text };
 }

@@ -12,7 +12,7 @@ import {
 } from "../../world/workspaces.ts";
 import { freeId } from "./free-id.ts";
 
-/** Contents of every new workspace. Rows refer to each other by their ids here; the copies get ids of their own. */
+/** Contents of every new workspace. Rows refer to each other by their ids here; the copies get new ids. */
 export interface StandardSet extends Pick<Workspace, "organization_types" | "jurisdictions"> {
   readonly roles: readonly Role[];
   readonly contract_types: readonly ContractType[];
@@ -20,12 +20,12 @@ export interface StandardSet extends Pick<Workspace, "organization_types" | "jur
   readonly workflows: readonly Workflow[];
 }
 
-/** Returns a workspace its roles, contract types, templates and workflows. */
+/** Adds the roles, contract types, templates and workflows of a workspace. */
 export async function addStandardSet(tx: Transaction, set: StandardSet, workspace_id: number): Promise<void> {
-  const roleIds = await idsFor(tx, roles, "role", set.roles);
-  const typeIds = await idsFor(tx, contractTypes, "contract_type", set.contract_types);
-  const templateIds = await idsFor(tx, templates, "template", set.templates);
-  const workflowIds = await idsFor(tx, workflows, "workflow", set.workflows);
+  const roleIds = await assignIds(tx, roles, "role", set.roles);
+  const typeIds = await assignIds(tx, contractTypes, "contract_type", set.contract_types);
+  const templateIds = await assignIds(tx, templates, "template", set.templates);
+  const workflowIds = await assignIds(tx, workflows, "workflow", set.workflows);
   for (const row of set.roles) tx.put(roles, { ...row, id: roleIds.get(row.id)!, workspace_id });
   for (const row of set.contract_types) {
     const { default_reviewer_role_id: reviewer } = row;
@@ -38,14 +38,14 @@ export async function addStandardSet(tx: Transaction, set: StandardSet, workspac
   }
   for (const row of set.workflows) {
     const id = workflowIds.get(row.id)!;
-    tx.put(workflows, { ...row, id, workspace_id, frozen_version: row.frozen_version && { id: firstVersion(id) } });
+    tx.put(workflows, { ...row, id, workspace_id, frozen_version: row.frozen_version && { id: getFirstVersion(id) } });
   }
 }
 
-/** Numbered as those of the demo seed are. */
-const firstVersion = (workflowId: number): number => workflowId * 10;
+/** Numbered as in the demo seed. */
+const getFirstVersion = (workflowId: number): number => workflowId * 10;
 
-async function idsFor<Row extends { readonly id: number }>(
+async function assignIds<Row extends { readonly id: number }>(
   tx: Transaction,
   collection: Rows<Row, string, number>,
   sequence: string,

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
@@ -11,7 +11,7 @@ import { invitations, inviteMember } from "../invitations/invite.ts";
 import { createJsonResponse } from "../response.ts";
 import { addWorkspace } from "./new-workspace.ts";
 
-/** Which signup a workspace was made for, so that the same one asked for again is not made twice. */
+/** The signup of a workspace, so that a repeated request does not create it twice. */
 export const trialWorkspaces = rows<{ readonly signup_token: string; readonly workspace_id: number }>({
   name: "trial_workspaces",
   schema: z.strictObject({ signup_token: z.string(), workspace_id: z.int() }),
@@ -22,10 +22,10 @@ export const trialWorkspaces = rows<{ readonly signup_token: string; readonly wo
 /** Creates the workspace of a completed signup, at the router's request (DECISIONS.md, R24). */
 export async function createTrialWorkspace(
   { headers, body }: ReceivedRequest,
-  world: ClusterContext,
+  context: ClusterContext,
 ): Promise<Passthrough> {
-  const { store, cluster } = world;
-  if (!constantTimeEqual(headers["x-cluster-key"] ?? "", cluster.key))
+  const { store, cluster } = context;
+  if (!isEqualInConstantTime(headers["x-cluster-key"] ?? "", cluster.key))
     return createJsonResponse(401, { detail: "Invalid cluster key" });
   const request = NewWorkspace.safeParse(parseJsonObject(body));
   if (!request.success) return createJsonResponse(400, { detail: "The request is not a valid workspace request" });
@@ -33,7 +33,7 @@ export async function createTrialWorkspace(
     const known = await tx.get(trialWorkspaces, request.data.signup_token);
     const workspace = known
       ? await tx.get(workspaces, known.workspace_id)
-      : await addTrialWorkspace(tx, world, request.data);
+      : await addTrialWorkspace(tx, context, request.data);
     if (!workspace) throw new Error(`The workspace of signup ${request.data.email} no longer exists`);
     const invited = await tx.list(invitations, { by: "open", equals: workspace.id });
     return {
@@ -48,17 +48,17 @@ export async function createTrialWorkspace(
   return createJsonResponse(201, created);
 }
 
-async function addTrialWorkspace(tx: Transaction, world: ClusterContext, request: NewWorkspace): Promise<Workspace> {
+async function addTrialWorkspace(tx: Transaction, context: ClusterContext, request: NewWorkspace): Promise<Workspace> {
   const { signup_token, first_name, last_name, job_title, company_name, industry, use_case } = request;
   const name = [first_name, last_name].filter(Boolean).join(" ");
   const owner = { name, email: request.email.trim(), designation: job_title };
-  const workspace = await addWorkspace(tx, world, { name: company_name, industry, use_case, owner });
-  // Each address is one member: an address that is named twice, or owns the workspace, is not invited again.
-  const members = new Set([addressKey(owner.email)]);
+  const workspace = await addWorkspace(tx, context, { name: company_name, industry, use_case, owner });
+  // Each address is one member: an address that is listed twice, or owns the workspace, is not invited again.
+  const members = new Set([toAddressKey(owner.email)]);
   for (const { email, first_name } of request.invited_users) {
-    if (members.has(addressKey(email))) continue;
-    members.add(addressKey(email));
-    await inviteMember(tx, world, workspace, { email: email.trim(), name: first_name });
+    if (members.has(toAddressKey(email))) continue;
+    members.add(toAddressKey(email));
+    await inviteMember(tx, context, workspace, { email: email.trim(), name: first_name });
   }
   tx.put(trialWorkspaces, { signup_token, workspace_id: workspace.id });
   return workspace;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { OrgUser } from "../../../src/api/contracts/shapes.ts";
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type Transaction, type View } from "../../store/port.ts";
 import { roles, type User, users, type Workspace } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
@@ -17,7 +17,7 @@ export const userHandlers = {
         ({ email, name }) => contains(email, query.user_email) && contains(name, query.user_name),
       );
       const page = paginateList(wanted, query);
-      return { ...page, results: page.results.map((user) => userRecord(user, names)) };
+      return { ...page, results: page.results.map((user) => toUserRecord(user, names)) };
     }),
 
   "users.roles": (_, { store, caller }) =>
@@ -30,7 +30,7 @@ export const userHandlers = {
 const contains = (text: string, part: string | undefined): boolean =>
   part === undefined || text.toLowerCase().includes(part.trim().toLowerCase());
 
-const userRecord = (user: User, roleNames: ReadonlyMap<number, string>) => ({
+const toUserRecord = (user: User, roleNames: ReadonlyMap<number, string>) => ({
   id: user.id,
   email: user.email,
   name: user.name,
@@ -42,7 +42,7 @@ const userRecord = (user: User, roleNames: ReadonlyMap<number, string>) => ({
   is_active: user.is_active,
 });
 
-/** A user as bodies name one. Rows only refer to users that exist, so a gap is a bug of ours. */
+/** A user in request and response bodies. Rows only refer to existing users, so a missing one is a bug. */
 export async function toOrgUser(view: View, id: number): Promise<z.infer<typeof OrgUser>> {
   const user = await view.get(users, id);
   if (!user) throw new Error(`A row refers to user ${id}, who does not exist`);
@@ -50,15 +50,15 @@ export async function toOrgUser(view: View, id: number): Promise<z.infer<typeof 
 }
 
 /** An active user of the workspace; undefined for anyone else. */
-export async function activeUser(view: View, workspace: Workspace, id: number): Promise<User | undefined> {
+export async function findActiveUser(view: View, workspace: Workspace, id: number): Promise<User | undefined> {
   const user = await view.get(users, id);
   return user?.workspace_id === workspace.id && user.is_active ? user : undefined;
 }
 
-/** How the framework words a reference to a row that the workspace does not have (DECISIONS.md, C1). */
-export const rowNotFoundMessage = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
+/** The framework's message for a reference to a row that the workspace does not have (DECISIONS.md, C1). */
+export const formatRowNotFound = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
 
-/** A person who is not a member of the workspace, but whom one of its contracts names. */
+/** A person who is not a member of the workspace, but is named in one of its contracts. */
 const Outsider = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -69,31 +69,33 @@ const Outsider = z.strictObject({
 export const outsiders = rows<z.infer<typeof Outsider>, never, string>({
   name: "outsiders",
   schema: Outsider,
-  key: (row) => outsiderKey(row.workspace_id, row.email),
+  key: (row) => toOutsiderKey(row.workspace_id, row.email),
   indexes: {},
 });
 
-const outsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${addressKey(email)}`;
+const toOutsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${toAddressKey(email)}`;
 
-/** The next id of a person: no member has it, whom seeds number as they like, and no outsider (DECISIONS.md, C13). */
-export const nextPersonId = (tx: Transaction): Promise<number> => freeId(tx, users, "person");
+/**
+ * The next id of a person, which no member and no outsider has. Seeds choose the ids of members (DECISIONS.md, C13).
+ */
+export const createPersonId = (tx: Transaction): Promise<number> => freeId(tx, users, "person");
 
 /** The member of a workspace with that address, active or not. */
 export async function findMemberByEmail(view: View, workspaceId: number, email: string): Promise<User | undefined> {
-  const named = await view.list(users, { by: "email", equals: addressKey(email) });
+  const named = await view.list(users, { by: "email", equals: toAddressKey(email) });
   return named.find((user) => user.workspace_id === workspaceId);
 }
 
-/** The id of a person, member or outsider; undefined for one who was given none so far. */
-export async function personId(view: View, workspaceId: number, email: string): Promise<number | undefined> {
+/** The id of a person, member or outsider; undefined if they have none yet. */
+export async function findPersonId(view: View, workspaceId: number, email: string): Promise<number | undefined> {
   const member = await findMemberByEmail(view, workspaceId, email);
-  return member?.id ?? (await view.get(outsiders, outsiderKey(workspaceId, email)))?.id;
+  return member?.id ?? (await view.get(outsiders, toOutsiderKey(workspaceId, email)))?.id;
 }
 
-/** Gives those an id who are neither members nor have one. */
+/** Assigns ids to people who are not members and have none. */
 export async function assignPersonIds(tx: Transaction, workspaceId: number, emails: Iterable<string>): Promise<void> {
   for (const email of emails) {
-    if ((await personId(tx, workspaceId, email)) !== undefined) continue;
-    tx.put(outsiders, { id: await nextPersonId(tx), workspace_id: workspaceId, email: addressKey(email) });
+    if ((await findPersonId(tx, workspaceId, email)) !== undefined) continue;
+    tx.put(outsiders, { id: await createPersonId(tx), workspace_id: workspaceId, email: toAddressKey(email) });
   }
 }

@@ -15,7 +15,7 @@ export const webhookHandlers = {
   "webhooks.create": async ({ body }, { store, clock, cluster, settings, caller, fail, finding }) => {
     requireDeveloperSettings(caller, fail);
     if (!isReceiver(body.url, settings)) fail("invalid-fields", { url: ["Enter a valid HTTPS URL."] });
-    const custom = customHeaders(body.custom_headers ?? {});
+    const custom = checkCustomHeaders(body.custom_headers ?? {});
     if ("problems" in custom) return fail("invalid-fields", { custom_headers: custom.problems });
     if (new URL(body.url).protocol === "http:") finding("http-receiver", "the specification requires https");
     if (leadsToAny(body.url, [settings.publicUrl, cluster.url, cluster.reachedAt])) {
@@ -38,11 +38,11 @@ export const webhookHandlers = {
         created_at: clock.now(),
       };
       tx.put(subscriptions, row);
-      return subscriptionRecord(tx, row);
+      return toSubscriptionRecord(tx, row);
     });
   },
 
-  // One for each workspace, which any of its keys may read (DECISIONS.md, C15 and F3).
+  // One for each workspace, readable with any of its keys (DECISIONS.md, C15 and F3).
   "webhooks.hmac-key": (_, { caller }) => ({ hmac_key: caller.workspace.hmac_key }),
 
   "webhooks.delete": ({ params }, { store, caller, fail }) => {
@@ -50,7 +50,7 @@ export const webhookHandlers = {
     return store.transaction("webhooks.delete", async (tx) => {
       const row = await tx.get(subscriptions, params.webhook_id);
       if (row?.workspace_id !== caller.workspace.id) return fail("webhook-not-found");
-      // Deliveries that wait end as skipped_deleted when their turn comes (DECISIONS.md, C18).
+      // Waiting deliveries become skipped_deleted when they are due (DECISIONS.md, C18).
       tx.delete(subscriptions, row.id);
       return reply(204, undefined);
     });
@@ -68,7 +68,7 @@ export const webhookHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-async function subscriptionRecord(view: View, row: Subscription): Promise<ResultOf<typeof createWebhook>> {
+async function toSubscriptionRecord(view: View, row: Subscription): Promise<ResultOf<typeof createWebhook>> {
   return {
     id: row.id,
     title: row.title,
@@ -81,17 +81,17 @@ async function subscriptionRecord(view: View, row: Subscription): Promise<Result
   };
 }
 
-/** https always registers, http only where deliveries may go (DECISIONS.md, C16). */
+/** https is always accepted, http only for allowed receivers (DECISIONS.md, C16). */
 function isReceiver(text: string, { webhookAllow, strict }: Settings): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
-  // A credential in the URL would be stored and logged with it.
+  // A credential in the URL would be stored and logged.
   if (url.username || url.password) return false;
   if (url.protocol !== "http:") return url.protocol === "https:";
   return !strict.has("receivers") && findForbiddenUrlReason(text, { allow: webhookAllow, strict: false }) === undefined;
 }
 
-/** Prefixes of infrastructure that a subscription may not imitate (DECISIONS.md, F20). */
+/** Prefixes of infrastructure headers that a subscription may not set (DECISIONS.md, F20). */
 const refusedPrefixes = [
   "x-google-",
   "x-goog-",
@@ -107,7 +107,7 @@ const refusedPrefixes = [
 const printable = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
 /** The custom headers of a webhook with trimmed names, or the problem of each rejected one. */
-function customHeaders(
+function checkCustomHeaders(
   given: Readonly<Record<string, string>>,
 ): { readonly headers: Record<string, string> } | { readonly problems: Record<string, string[]> } {
   const headers = new Map<string, string>();
@@ -115,7 +115,7 @@ function customHeaders(
   const seen = new Set<string>();
   for (const [sent, text] of Object.entries(given)) {
     const name = sent.trim();
-    const problem = problemOf(name, text, seen);
+    const problem = findProblem(name, text, seen);
     if (problem === undefined) headers.set(name, text);
     else problems.set(sent, [problem]);
     seen.add(name.toLowerCase());
@@ -123,7 +123,7 @@ function customHeaders(
   return problems.size > 0 ? { problems: Object.fromEntries(problems) } : { headers: Object.fromEntries(headers) };
 }
 
-function problemOf(name: string, text: string, seen: ReadonlySet<string>): string | undefined {
+function findProblem(name: string, text: string, seen: ReadonlySet<string>): string | undefined {
   const lower = name.toLowerCase();
   if (!isHeaderName(name) || !/^x-./.test(lower)) return "Header names must be custom names that start with X-.";
   const prefix = refusedPrefixes.find((refused) => lower.startsWith(refused));
@@ -134,11 +134,11 @@ function problemOf(name: string, text: string, seen: ReadonlySet<string>): strin
   return undefined;
 }
 
-/** Whether a URL is at one of these addresses, by whatever name of this machine. */
+/** Whether a URL points to one of these addresses, by any name of this machine. */
 const leadsToAny = (url: string, addresses: readonly string[]): boolean =>
-  addresses.some((address) => placeOf(address) === placeOf(url));
+  addresses.some((address) => locateUrl(address) === locateUrl(url));
 
-function placeOf(url: string): string {
+function locateUrl(url: string): string {
   const { protocol, hostname, port } = new URL(url);
   const host = isLoopback(hostname) ? "localhost" : hostname;
   return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;

@@ -1,4 +1,4 @@
-import { addressKey } from "../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
 import {
   type ContractType,
@@ -12,11 +12,11 @@ import {
   type Workspace,
 } from "../../world/workspaces.ts";
 import type { Problems } from "../response.ts";
-import { rowNotFoundMessage } from "./users.ts";
+import { formatRowNotFound } from "./users.ts";
 
 /**
- * Rows of the workspace that a body names. An unknown or foreign one is noted on its field (DECISIONS.md, C1) and is
- * undefined.
+ * Rows of the workspace that a body names. An unknown or foreign one is reported for its field (DECISIONS.md, C1) and
+ * is undefined.
  */
 export async function findContractType(
   view: View,
@@ -26,11 +26,11 @@ export async function findContractType(
 ): Promise<ContractType | undefined> {
   const type = await view.get(contractTypes, Number(id));
   if (type?.workspace_id === workspace.id) return type;
-  problems.add(["contract_type_id"], rowNotFoundMessage(id));
+  problems.add(["contract_type_id"], formatRowNotFound(id));
   return undefined;
 }
 
-/** A template that the workspace can use; undefined when it is unknown, foreign or archived. */
+/** A template that the workspace can use; undefined if it is unknown, foreign or archived. */
 export async function findTemplate(view: View, workspace: Workspace, id: number): Promise<Template | undefined> {
   const template = await view.get(templates, id);
   return template?.workspace_id === workspace.id && !template.archived ? template : undefined;
@@ -45,20 +45,20 @@ export async function findEntity(
 ): Promise<Entity | undefined> {
   const entity = await view.get(entities, Number(id));
   if (entity?.workspace_id === workspace.id) return entity;
-  problems.add([field], rowNotFoundMessage(id));
+  problems.add([field], formatRowNotFound(id));
   return undefined;
 }
 
 export async function findPrimaryEntity(view: View, workspace: Workspace): Promise<Entity | undefined> {
-  const own = await view.list(entities, { by: "workspace", equals: workspace.id });
-  return own.find((entity) => entity.is_primary);
+  const workspaceEntities = await view.list(entities, { by: "workspace", equals: workspace.id });
+  return workspaceEntities.find((entity) => entity.is_primary);
 }
 
 /** An active user of the workspace by address. */
 export async function findUser(view: View, workspace: Workspace, email: string): Promise<User | undefined> {
-  const named = await view.list(users, { by: "email", equals: addressKey(email) });
+  const named = await view.list(users, { by: "email", equals: toAddressKey(email) });
   return named.find((user) => user.workspace_id === workspace.id && user.is_active);
 }
 
-/** The rejection of a body that names an unknown user. */
-export const userNotFoundMessage = (email: string): string => `Object with email=${email} does not exist.`;
+/** The error message for an unknown user in a body. */
+export const formatUserNotFound = (email: string): string => `Object with email=${email} does not exist.`;

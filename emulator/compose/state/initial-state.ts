@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, isoSeconds, type WallClock } from "../../../src/base/clock.ts";
+import { type Clock, toIsoSeconds, type WallClock } from "../../../src/base/clock.ts";
 import { systemDisk } from "../../../src/files/disk.ts";
 import { readLines } from "../../../src/files/read-lines.ts";
 import { clockState, type VirtualClock } from "../../clock/virtual-clock.ts";
@@ -80,8 +80,8 @@ export function formatStaleTimeWarning(clock: Clock, wall: WallClock): string | 
   const now = clock.now();
   if (wall.now() - now <= accessTokenLifetimeSeconds * 1_000) return undefined;
   return (
-    `virtual time is ${isoSeconds(now)}, behind this machine's. Other programs treat the emulator's tokens as expired. ` +
-    `Run \`svc emulator clock advance --to ${isoSeconds(wall.now())}\``
+    `virtual time is ${toIsoSeconds(now)}, behind this machine's. Other programs treat the emulator's tokens as expired. ` +
+    `Run \`svc emulator clock advance --to ${toIsoSeconds(wall.now())}\``
   );
 }
 

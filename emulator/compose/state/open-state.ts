@@ -14,7 +14,7 @@ import { StateFormatError, type Store } from "../../store/port.ts";
 import type { Leadership } from "../../store/postgres/leadership.ts";
 import type { PostgresStoreOptions } from "../../store/postgres/open.ts";
 import type { SnapshotStore } from "../../store/snapshot-store.ts";
-import type { Head } from "../../travel/snapshots.ts";
+import type { SnapshotHead } from "../../travel/snapshots.ts";
 import { type ClusterRow, clusterRows } from "../../world/clusters.ts";
 import type { RenewableIds } from "../../world/provider.ts";
 import type { StateSource } from "../state-source.ts";
@@ -36,7 +36,7 @@ export interface OpenedState {
   /** Context of a state that several processes share; undefined if this one has it for itself. */
   readonly leadership?: Leadership | undefined;
   /** Other fields of the document next to the state; undefined if it did not begin with one. */
-  readonly kept: Head | undefined;
+  readonly kept: SnapshotHead | undefined;
 }
 
 interface OpenStateOptions {
@@ -82,7 +82,7 @@ async function begun(parts: Parts, { seed, ids, wall, report }: OpenStateOptions
   const known = await clustersOf(store);
   if (known.length > 0) {
     await releaseClaims(store);
-    ids.goTo(await ids.newSequence(store));
+    ids.goTo(await ids.startSequence(store));
     const named = async () =>
       new Set([...(await referencedBlobs(store)), ...(await referencedBlobsOfSnapshots(parts.snapshotStore))]);
     await collect(() => parts.collect?.(named, wall), report);
@@ -127,7 +127,7 @@ async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise
     }
     await store.takeOver(copy);
   }
-  ids.goTo(kept?.beside.ids ?? (await ids.newSequence(store)));
+  ids.goTo(kept?.beside.ids ?? (await ids.startSequence(store)));
   return { ...parts, clusters, kept };
 }
 

@@ -3,7 +3,7 @@ import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
 import empty from "../../../fixtures/seeds/empty.json" with { type: "json" };
 import { dictionary } from "../../../src/api/shapes.ts";
 import type { Ids } from "../../../src/base/ids.ts";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { SigningKey, signingKeys } from "../../cluster/identity/signing-keys.ts";
 import type { StandardSet } from "../../cluster/workspace/standard-set.ts";
 import { SignatoryMapping, signatories } from "../../router/mapping/signatories.ts";
@@ -125,7 +125,7 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
     tx.put(users, user);
     const cluster = clusterOf.get(user.workspace_id);
     if (cluster === undefined) throw new Error(`User ${user.id} of the seed belongs to an unknown workspace`);
-    tx.map(mappingTables.cluster_emails, cluster, [emailHash(user.email)]);
+    tx.map(mappingTables.cluster_emails, cluster, [hashEmail(user.email)]);
   }
 
   for (const row of seed.roles) tx.put(roles, row);
@@ -171,7 +171,7 @@ export const seedSchema = (): object => ({
 let made: StandardSet | undefined;
 
 /** Contents of a new workspace: those of the first workspace of the demo seed, whatever seed is in use. */
-export function standardSet(): StandardSet {
+export function getStandardSet(): StandardSet {
   made ??= setOfDemo();
   return made;
 }

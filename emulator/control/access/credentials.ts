@@ -1,23 +1,23 @@
 import { isAllowed } from "../../../src/api/control-roles.ts";
 import { fail } from "../../../src/api/failures.ts";
-import { roleOf } from "../../../src/api/operation.ts";
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
-import { bearerToken } from "../../../src/schemes/http-authorization.ts";
+import { getRequiredRole } from "../../../src/api/operation.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
+import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import type { Authenticators } from "../../http/handler.ts";
 import { type ControlTokens, findCookie, localToken } from "../../world/control-tokens.ts";
 
-import { consoleCookieName, type Sessions } from "../console/sessions.ts";
+import { getCookieName, type Sessions } from "../console/sessions.ts";
 import type { Bearer } from "./bearer.ts";
 
-/** The caller of the control plane: a holder of a token of it, or a browser that was signed in with one. */
+/** The caller of the control plane: the holder of a token, or a browser that was signed in with one. */
 export interface ControlCaller {
   readonly token: Bearer;
-  /** The token of its session; undefined for a caller that has the token itself. */
+  /** The token of its session; undefined for a caller with the token itself. */
   readonly session: string | undefined;
 }
 
 interface KnownCaller {
-  /** The token of the run file. */
+  /** The token in the run file. */
   readonly token: string;
   readonly tokens: ControlTokens;
   readonly sessions: Sessions;
@@ -26,30 +26,30 @@ interface KnownCaller {
 const local: Bearer = { name: localToken, role: "admin", hash: undefined };
 
 /**
- * A token as a bearer token, or that of a session of the console with its cookie (DECISIONS.md, E7, E13). Never a cookie
- * alone: every port of this machine is sent it. Here, and nowhere else, is seen to it that the role is the one that the operation needs.
+ * A token as a bearer token, or the token of a console session with its cookie (DECISIONS.md, E7, E13). A cookie alone
+ * is never enough, because it is sent to every port of this machine. The required role is only checked here.
  */
-export const controlAuthenticators = (known: KnownCaller) =>
+export const createAuthenticators = (known: KnownCaller) =>
   ({
     "control-token": async ({ headers }, { operation, line }): Promise<ControlCaller> => {
-      const given = bearerToken(headers.authorization);
+      const given = parseBearerToken(headers.authorization);
       if (given === undefined) return fail("no-control-token");
-      const caller = (await callerOf(given, headers.cookie, known)) ?? fail("unknown-control-token");
+      const caller = (await findCaller(given, headers.cookie, known)) ?? fail("unknown-control-token");
       line.setCaller(caller.token.name);
       const { name: token, role } = caller.token;
-      const needs = roleOf(operation);
+      const needs = getRequiredRole(operation);
       if (needs !== undefined && !isAllowed(role, needs)) return fail("role-needed", { token, role, needs });
       return caller;
     },
   }) satisfies Authenticators;
 
-async function callerOf(
+async function findCaller(
   given: string,
   cookies: string | undefined,
   { token, tokens, sessions }: KnownCaller,
 ): Promise<ControlCaller | undefined> {
-  if (constantTimeEqual(given, token)) return { token: local, session: undefined };
-  const opener = sessions.openerOf(given, findCookie(consoleCookieName(given), cookies) ?? "");
+  if (isEqualInConstantTime(given, token)) return { token: local, session: undefined };
+  const opener = sessions.findOpener(given, findCookie(getCookieName(given), cookies) ?? "");
   if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: given } : undefined;
   const found = await tokens.use(given);
   if (found === undefined) return undefined;
@@ -58,23 +58,26 @@ async function callerOf(
   return { token: { name, role, hash, ...bound }, session: undefined };
 }
 
-/** As `tokens.create` creates them, and the emulator for itself. */
+/** The format of tokens from `tokens.create` and of the emulator's own. */
 const createdTokens = /svc_[\w-]{43}/g;
-const ownTokens = /(?<![\w-])[\w-]{43}(?![\w-])/g;
+const tokenPattern = /(?<![\w-])[\w-]{43}(?![\w-])/g;
 const mask = "[redacted]";
 
-/** Takes out of a string whatever opens the control plane: it may have been sent to another place by mistake. */
-export const controlTokenMask =
+/**
+ * Removes everything from a string that gives access to the control plane, because it may have been sent elsewhere by
+ * mistake.
+ */
+export const createTokenMask =
   ({ token, sessions }: Pick<KnownCaller, "token" | "sessions">) =>
   (text: string): string => {
     const shown = text
       .replace(createdTokens, mask)
-      .replace(ownTokens, (run) => (run === token || sessions.endOf(run) ? mask : run))
+      .replace(tokenPattern, (run) => (run === token || sessions.endOf(run) ? mask : run))
       .replace(/^(bearer\s+)(\S+)(\s*)$/i, (whole, scheme, given) => (given === token ? `${scheme}${mask}` : whole));
-    // A token that a user chose; a short one may be part of any word.
+    // A token that a user chose. A short one may be part of any word.
     return token.length < 16 ? shown : shown.replaceAll(token, mask);
   };
-/** Whether who was let in would be again. */
+/** Whether the caller would still be accepted. */
 export async function isStillAuthenticated(
   { token, session }: ControlCaller,
   { tokens, sessions }: Pick<KnownCaller, "tokens" | "sessions">,
@@ -82,6 +85,6 @@ export async function isStillAuthenticated(
   return (session === undefined || sessions.endOf(session) !== undefined) && isValid(token, tokens);
 }
 
-/** A session ends with the token that it was opened with, also when another got its name. */
+/** A session ends with its token, even if another token gets the same name. */
 const isValid = async ({ name, hash }: Bearer, tokens: ControlTokens): Promise<boolean> =>
   hash === undefined || tokens.exists({ name, hash });

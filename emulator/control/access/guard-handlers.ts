@@ -1,4 +1,4 @@
-import { hiddenFrom } from "../../../src/api/control-roles.ts";
+import { formatHiddenValue } from "../../../src/api/control-roles.ts";
 import { fail } from "../../../src/api/failures.ts";
 import { redactText, redactUrl } from "../../../src/api/secrets.ts";
 import type { Call } from "../../http/handler.ts";
@@ -10,8 +10,8 @@ import type { ControlCaller } from "./credentials.ts";
 import { WorkspaceStore } from "./workspace-store.ts";
 
 /**
- * Operations that a token bound to a workspace may request, with a store that contains that workspace alone. All others
- * are about the whole sandbox: its clock, faults, snapshots, console and tokens.
+ * Operations that a token bound to a workspace may use, with a store that only contains that workspace. All others
+ * concern the whole sandbox: its clock, faults, snapshots, console and tokens.
  */
 const ofWorkspaces: ReadonlySet<string> = new Set([
   "emulator.kept",
@@ -45,8 +45,8 @@ const isOfWorkspaces = (id: string): boolean => ofWorkspaces.has(id) || /^emulat
 type ControlCall = ControlContext & Call<never, ControlCaller | undefined>;
 
 /**
- * Handlers of the control plane that heed what else a token says than its role: one that may only read is shown no
- * secrets, and one of a workspace nothing of others (DECISIONS.md, E16). Here, and nowhere else.
+ * Handlers of the control plane that apply the restrictions of a token beyond its role: a read-only token gets no
+ * secrets, and one of a workspace sees nothing of others (DECISIONS.md, E16). They are only applied here.
  */
 export const guardHandlers = <Handlers extends object>(handlers: Handlers): Handlers =>
   Object.fromEntries(
@@ -66,15 +66,18 @@ function guard(id: string, handler: AnyHandler) {
   };
 }
 
-/** A code or a session is the caller's own. */
+/** A code or a session belongs to the caller. */
 const isAboutCaller = (id: string): boolean => id.startsWith("sessions.");
 
 const scopeCall = (call: ControlCall, workspace: number): ControlCall =>
   Object.create(call, { store: { value: new WorkspaceStore(call.store, call.request.cause, workspace) } });
 
-const hiddenSecret = hiddenFrom("the role operate");
+const hiddenSecret = formatHiddenValue("the role operate");
 
-/** Fields of the control plane that hold secrets, alone or in lists: keys, tokens, codes, and links that act as a person. */
+/**
+ * Fields of the control plane that hold secrets, alone or in lists: keys, tokens, codes, and links that act as a
+ * person.
+ */
 const isSecret = (name: string): boolean =>
   /^(?:token|link|user_code|hmac_key|cluster_key|authorization_url|redirect_url)$|_(?:secret|token|tokens|password|signature)$/.test(
     name,
@@ -83,17 +86,17 @@ const isSecret = (name: string): boolean =>
 /** Operations that return bytes of arbitrary senders. */
 const isRaw = (operation: string): boolean => operation === "clusters.inbox" || operation === "emails.blackhole";
 
-/** The part of an operation's result that a token of the role read sees: all of it but secrets. */
+/** The part of an operation's result that a token with the role read may see: everything except secrets. */
 function maskResult(operation: string, result: unknown): unknown {
   if (result instanceof Reply) return new Reply(result.status, mask(result.body, "", operation), result.headers);
-  if (isStream(result)) return masked(operation, result);
+  if (isStream(result)) return maskItems(operation, result);
   return mask(result, "", operation);
 }
 
 const isStream = (result: unknown): result is AsyncIterable<unknown> =>
   typeof result === "object" && result !== null && Symbol.asyncIterator in result;
 
-async function* masked(operation: string, items: AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
+async function* maskItems(operation: string, items: AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
   for await (const item of items) {
     if (item instanceof Resync) yield item;
     else yield item instanceof EventFrames ? maskFrames(operation, item) : mask(item, "", operation);

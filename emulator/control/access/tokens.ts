@@ -1,12 +1,12 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { reply } from "../../http/reply.ts";
 import type { Store } from "../../store/port.ts";
 import { type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 
-/** By its id, or by its name in any case, which is unique. */
-async function workspaceNamed(store: Store, wanted: string, fail: Fail<"no-workspace-named">): Promise<Workspace> {
+/** By its id, or by its name, which is unique and case-insensitive. */
+async function findWorkspaceByName(store: Store, wanted: string, fail: Fail<"no-workspace-named">): Promise<Workspace> {
   const all = await store.read((view) => view.list(workspaces));
   const found = all.find(({ id, name }) => String(id) === wanted || name.toLowerCase() === wanted.toLowerCase());
   return found ?? fail("no-workspace-named", { name: wanted, known: all.map(({ name }) => name) });
@@ -14,7 +14,7 @@ async function workspaceNamed(store: Store, wanted: string, fail: Fail<"no-works
 
 export const tokenHandlers = {
   "tokens.create": async ({ params: { name }, body: { role, workspace: wanted } }, { tokens, store, fail }) => {
-    const bound = wanted === undefined ? undefined : await workspaceNamed(store, wanted, fail);
+    const bound = wanted === undefined ? undefined : await findWorkspaceByName(store, wanted, fail);
     const token = (await tokens.create(store, name, role, bound)) ?? fail("token-name-taken", { name });
     return reply(201, { name, role, token, ...(bound && { workspace: bound.name }) }, { "cache-control": "no-store" });
   },
@@ -24,8 +24,8 @@ export const tokenHandlers = {
       name,
       role,
       ...(workspace !== undefined && { workspace }),
-      created_at: isoMillis(created_at),
-      last_used_at: last_used_at === null ? null : isoMillis(last_used_at),
+      created_at: toIsoMillis(created_at),
+      last_used_at: last_used_at === null ? null : toIsoMillis(last_used_at),
     })),
 
   "tokens.revoke": async ({ params: { name } }, { tokens, store, fail }) => {

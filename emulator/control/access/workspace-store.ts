@@ -6,54 +6,54 @@ import { users, workspaces } from "../../world/workspaces.ts";
 import { longRowsOfWorkspace, rowsOfWorkspace } from "../state/remove-workspace.ts";
 
 type Row = Readonly<Record<string, unknown>>;
-type Belongs = (row: Row, view: View) => boolean | Promise<boolean>;
+type OwnershipTest = (row: Row, view: View) => boolean | Promise<boolean>;
 
-/** A store that contains one workspace: rows of others are never found. Rows of no workspace are there as always. */
+/** A store that hides the rows of other workspaces. Rows without a workspace are included. */
 export class WorkspaceStore extends CausedStore {
-  readonly #belongs: ReadonlyMap<string, Belongs>;
+  readonly #belongs: ReadonlyMap<string, OwnershipTest>;
 
   constructor(store: Store, cause: Cause, workspace: number) {
     super(store, cause);
-    this.#belongs = belonging(workspace);
+    this.#belongs = buildRules(workspace);
   }
 
   override read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
-    return super.read((view) => work(scoped(view, this.#belongs)));
+    return super.read((view) => work(scopeView(view, this.#belongs)));
   }
 
   override transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T> {
-    return super.transaction(name, (tx) => work(scopedTransaction(tx, this.#belongs)), cause);
+    return super.transaction(name, (tx) => work(scopeTransaction(tx, this.#belongs)), cause);
   }
 }
 
-/** Decides whether the rows of a collection are the workspace's. */
-function belonging(workspace: number): ReadonlyMap<string, Belongs> {
-  const owned = ({ workspace_id }: Row) => workspace_id === workspace;
-  const byContract: Belongs = async ({ contract_id }, view) =>
+/** Decides whether the rows of a collection belong to the workspace. */
+function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
+  const isOwned = ({ workspace_id }: Row) => workspace_id === workspace;
+  const belongsByContract: OwnershipTest = async ({ contract_id }, view) =>
     (await view.get(contracts, contract_id as number))?.workspace_id === workspace;
-  const byUser: Belongs = async ({ user_id }, view) =>
+  const belongsByUser: OwnershipTest = async ({ user_id }, view) =>
     (await view.get(users, user_id as number))?.workspace_id === workspace;
-  const entries = (all: readonly AnyRows[], belongs: Belongs) =>
-    all.map(({ name }): [string, Belongs] => [name, belongs]);
+  const toEntries = (all: readonly AnyRows[], belongs: OwnershipTest) =>
+    all.map(({ name }): [string, OwnershipTest] => [name, belongs]);
   return new Map([
-    ...entries(rowsOfWorkspace.workspace_id, owned),
-    ...entries(longRowsOfWorkspace, owned),
-    ...entries(rowsOfWorkspace.contract_id, byContract),
-    ...entries(rowsOfWorkspace.user_id, byUser),
+    ...toEntries(rowsOfWorkspace.workspace_id, isOwned),
+    ...toEntries(longRowsOfWorkspace, isOwned),
+    ...toEntries(rowsOfWorkspace.contract_id, belongsByContract),
+    ...toEntries(rowsOfWorkspace.user_id, belongsByUser),
     [workspaces.name, ({ id }) => id === workspace],
   ]);
 }
 
-function scoped(view: View, rules: ReadonlyMap<string, Belongs>): View {
+function scopeView(view: View, rules: ReadonlyMap<string, OwnershipTest>): View {
   const isOwn = (from: AnyRows, row: object) => rules.get(from.name)?.(row as Row, view) ?? true;
-  const own = async <R extends object>(from: AnyRows, rows: readonly R[]): Promise<readonly R[]> => {
-    const kept = await Promise.all(rows.map((row) => isOwn(from, row)));
-    return rows.filter((_, i) => kept[i]);
+  const filterOwn = async <R extends object>(from: AnyRows, rows: readonly R[]): Promise<readonly R[]> => {
+    const isOwnRow = await Promise.all(rows.map((row) => isOwn(from, row)));
+    return rows.filter((_, i) => isOwnRow[i]);
   };
   const list = async <R extends object, Index extends string>(from: Rows<R, Index>, slice: Slice<Index> = {}) => {
     if (!rules.has(from.name)) return view.list(from, slice);
     const { offset = 0, limit, ...rest } = slice;
-    const rows = await own(from, await view.list(from, rest as Slice<Index>));
+    const rows = await filterOwn(from, await view.list(from, rest as Slice<Index>));
     return rows.slice(offset, limit === undefined ? undefined : offset + limit);
   };
   return {
@@ -74,12 +74,12 @@ function scoped(view: View, rules: ReadonlyMap<string, Belongs>): View {
   };
 }
 
-function scopedTransaction(tx: Transaction, rules: ReadonlyMap<string, Belongs>): Transaction {
+function scopeTransaction(tx: Transaction, rules: ReadonlyMap<string, OwnershipTest>): Transaction {
   return {
-    ...scoped(tx, rules),
+    ...scopeView(tx, rules),
     getSync(from, key) {
       const row = tx.getSync(from, key);
-      // For a collection whose rows name their workspace this is known at once; others are reached through those alone.
+      // Rows that name their workspace are filtered at once. Others are only reached through such rows.
       return row && (rules.get(from.name)?.(row as Row, tx) ?? true) ? row : undefined;
     },
     put: (into, row) => tx.put(into, row),

@@ -1,14 +1,14 @@
-/** A file that the page of the console loads. */
+/** A file that the console page loads. */
 export interface ConsoleAsset {
-  /** With a hash of its bytes in it. */
+  /** Contains a hash of its bytes. */
   readonly name: string;
   readonly type: string;
   readonly bytes: Uint8Array;
-  /** The same for browsers that accept brotli: a third of it. */
+  /** Compressed for browsers that accept brotli, to a third of the size. */
   readonly compressed: Uint8Array;
 }
 
-/** The build's files of the console: their names are in the page. */
+/** The console's files from the build. Their names are in the page. */
 export interface ConsoleBundle {
   readonly script: string;
   readonly style: string;
@@ -16,5 +16,5 @@ export interface ConsoleBundle {
   readonly assets: ReadonlyMap<string, ConsoleAsset>;
 }
 
-/** Reads it when it is first asked for. */
+/** Reads it on the first request. */
 export type ReadConsole = () => Promise<ConsoleBundle>;

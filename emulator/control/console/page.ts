@@ -3,10 +3,10 @@ import { reply } from "../../http/reply.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 import type { ConsoleBundle } from "./bundle.ts";
 
-import { codeLifeMs, consoleCookieName, sessionLifeMs } from "./sessions.ts";
+import { codeLifeMs, getCookieName, sessionLifeMs } from "./sessions.ts";
 
-/** Assets lie next to the page: it is found wherever a proxy puts the emulator. */
-const pageOf = ({ script, style, icon }: ConsoleBundle): string =>
+/** Assets have relative URLs, which work wherever a proxy serves the emulator. */
+const renderPage = ({ script, style, icon }: ConsoleBundle): string =>
   html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>svc emulator</title>
@@ -19,25 +19,25 @@ const pageOf = ({ script, style, icon }: ConsoleBundle): string =>
 </html>
 `.text;
 
-/** RFC 9110, 12.5.3: named, and not with a weight of zero. */
-const takesBrotli = (accepted: string | undefined): boolean =>
+/** Listed, and without a weight of zero (RFC 9110, 12.5.3). */
+const acceptsBrotli = (accepted: string | undefined): boolean =>
   (accepted ?? "").split(",").some((coding) => /^\s*br\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(coding));
 
-/** Without a path it is that of the control plane, wherever a proxy puts it. */
+/** Without a path, the cookie has the path of the control plane, wherever a proxy serves it. */
 const setCookie = (origin: string, cookie: string) => ({
   "set-cookie": `${cookie}; HttpOnly; SameSite=Strict${origin.startsWith("https:") ? "; Secure" : ""}`,
 });
 
 export const consoleHandlers = {
-  "console.page": async (_, { readConsole }) => reply(200, pageOf(await readConsole()), pageHeaders),
+  "console.page": async (_, { readConsole }) => reply(200, renderPage(await readConsole()), pageHeaders),
 
   "console.asset": async ({ params: { name } }, { readConsole, request, fail }) => {
     const { assets } = await readConsole();
     const { type, bytes, compressed } = assets.get(name) ?? fail("no-such-asset", { name });
-    const isTaken = takesBrotli(request.headers["accept-encoding"]);
-    return reply(200, isTaken ? compressed : bytes, {
+    const isBrotliAccepted = acceptsBrotli(request.headers["accept-encoding"]);
+    return reply(200, isBrotliAccepted ? compressed : bytes, {
       "content-type": type,
-      ...(isTaken ? { "content-encoding": "br" } : {}),
+      ...(isBrotliAccepted ? { "content-encoding": "br" } : {}),
       vary: "accept-encoding",
       "cache-control": "public, max-age=31536000, immutable",
       "cross-origin-resource-policy": "same-origin",
@@ -52,14 +52,14 @@ export const consoleHandlers = {
 
   "sessions.begin": ({ body: { code } }, { sessions, instance, request, fail }) => {
     const { token, key, role } = sessions.begin(code) ?? fail("session-code-refused");
-    const cookie = setCookie(request.origin, `${consoleCookieName(token)}=${key}; Max-Age=${sessionLifeMs / 1_000}`);
+    const cookie = setCookie(request.origin, `${getCookieName(token)}=${key}; Max-Age=${sessionLifeMs / 1_000}`);
     return reply(201, { token, role, instance_id: instance.id }, { "cache-control": "no-store", ...cookie });
   },
 
   "sessions.end": (_, { sessions, request, caller }) => {
     if (caller.session !== undefined) {
       sessions.end(caller.session);
-      return reply(204, undefined, setCookie(request.origin, `${consoleCookieName(caller.session)}=; Max-Age=0`));
+      return reply(204, undefined, setCookie(request.origin, `${getCookieName(caller.session)}=; Max-Age=0`));
     }
     if (caller.token.role === "admin") sessions.endAll();
     else sessions.endAllOf(caller.token);
@@ -69,7 +69,7 @@ export const consoleHandlers = {
   Pick<ControlContext, "readConsole" | "sessions" | "instance" | "store" | "clock" | "wall" | "ids">
 >;
 
-/** Only our own files, which create no markup from strings; no page may embed it in a frame, and it sends no form. */
+/** Only the console's own files, which create no markup from strings. No page may embed it, and it submits no form. */
 const policy = {
   "default-src": "'none'",
   "script-src": "'self'",
@@ -83,7 +83,7 @@ const policy = {
   "trusted-types": "'none'",
 };
 
-/** Headers of the console's page. It is requested again each time: the names of its files are in it. */
+/** Headers of the console page. It is never cached, because it contains the names of its files. */
 const pageHeaders = {
   "cache-control": "no-store",
   "content-security-policy": Object.entries(policy)

@@ -1,15 +1,15 @@
 import type { WallClock } from "../../../src/base/clock.ts";
-import { constantTimeEqual, hash } from "../../../src/base/hmac.ts";
+import { hash, isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 import type { Bearer } from "../access/bearer.ts";
 
-/** How long a code may be exchanged, wall-clock time: a browser may have to be started first. */
+/** How long a code is valid, in wall-clock time: the browser may have to start first. */
 export const codeLifeMs = 60_000;
 
-/** How long a browser stays signed in, wall-clock time: a working day. */
+/** How long a browser stays signed in, in wall-clock time: a working day. */
 export const sessionLifeMs = 12 * 3_600_000;
 
-/** Limit of open sessions per token; beyond it the oldest of that token end, and no others. */
+/** Limit of open sessions per token. Beyond it, only the oldest of that token end. */
 const maxCodes = 20;
 const maxSessions = 50;
 
@@ -17,32 +17,32 @@ interface Session {
   /** Hash of the half that the browser hides from scripts. */
   readonly key: string;
   /** Milliseconds of the monotonic clock. */
-  readonly until: number;
+  readonly expiresAtMs: number;
   readonly opener: Bearer;
 }
 
-/** A session as its browser has it: both halves are required to use it (DECISIONS.md, E13). */
+/** A session in the browser. Both halves are required to use it (DECISIONS.md, E13). */
 export interface NewSession {
-  /** For the page, which sends it where it means to. */
+  /** For the page, which decides when to send it. */
   readonly token: string;
-  /** For a cookie that no script can read. */
+  /** For a cookie that scripts cannot read. */
   readonly key: string;
   readonly role: Bearer["role"];
 }
 
-/** The cookie of a session: each has one of its own, for all ports of a machine share their cookies. */
-export const consoleCookieName = (token: string): string =>
+/** The name of a session's cookie. It is unique, because all ports of a machine share their cookies. */
+export const getCookieName = (token: string): string =>
   `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
 
 /**
- * The browsers that are signed in to the console of one emulator, in memory: they are signed out when it ends. Secrets
- * are stored as their hashes, so that the time of a lookup reveals nothing.
+ * The browsers that are signed in to the console of one emulator, in memory, until the emulator ends. Secrets are
+ * stored as hashes, so that the time of a look-up reveals nothing.
  */
 export class Sessions {
   readonly #ids: Pick<Ids, "token">;
   readonly #wall: WallClock;
-  /** Until when each may be exchanged, milliseconds of the monotonic clock, and whose it is; oldest first. */
-  readonly #codes = new Map<string, { readonly until: number; readonly opener: Bearer }>();
+  /** Expiry of each code in milliseconds of the monotonic clock, and its owner; oldest first. */
+  readonly #codes = new Map<string, { readonly expiresAtMs: number; readonly opener: Bearer }>();
   /** By the hash of the token; oldest first. */
   readonly #sessions = new Map<string, Session>();
   readonly #watchers = new Set<() => void>();
@@ -52,68 +52,71 @@ export class Sessions {
     this.#wall = wall;
   }
 
-  /** A code that signs in once, as the owner of that token. */
+  /** A code for a single sign-in as the owner of that token. */
   createCode({ name, role, hash }: Bearer): string {
     const code = this.#ids.token(32);
-    this.#codes.set(nameOf(code), { until: this.#wall.monotonicNow() + codeLifeMs, opener: { name, role, hash } });
+    this.#codes.set(hashSecret(code), {
+      expiresAtMs: this.#wall.monotonicNow() + codeLifeMs,
+      opener: { name, role, hash },
+    });
     dropOldest(this.#codes, hash, maxCodes);
     this.#notify();
     return code;
   }
 
-  /** A new session; undefined if the code was used, is too old, or is invalid. */
+  /** A new session; undefined if the code was used, has expired, or is invalid. */
   begin(code: string): NewSession | undefined {
-    const found = this.#codes.get(nameOf(code));
-    if (this.#codes.delete(nameOf(code))) this.#notify();
-    if (found === undefined || this.#wall.monotonicNow() >= found.until) return undefined;
+    const found = this.#codes.get(hashSecret(code));
+    if (this.#codes.delete(hashSecret(code))) this.#notify();
+    if (found === undefined || this.#wall.monotonicNow() >= found.expiresAtMs) return undefined;
     const [token, key] = [this.#ids.token(32), this.#ids.token(32)];
-    const until = this.#wall.monotonicNow() + sessionLifeMs;
-    this.#sessions.set(nameOf(token), { key: nameOf(key), until, opener: found.opener });
+    const expiresAtMs = this.#wall.monotonicNow() + sessionLifeMs;
+    this.#sessions.set(hashSecret(token), { key: hashSecret(key), expiresAtMs, opener: found.opener });
     dropOldest(this.#sessions, found.opener.hash, maxSessions);
     this.#notify();
     return { token, key, role: found.opener.role };
   }
 
-  /** The token that a session was opened with; undefined if there is no such session, or that is not its key. */
-  openerOf(token: string, key: string): Bearer | undefined {
-    const found = this.#open(token);
-    return found && constantTimeEqual(nameOf(key), found.key) ? found.opener : undefined;
+  /** The token that opened a session; undefined if there is no such session, or the key does not match. */
+  findOpener(token: string, key: string): Bearer | undefined {
+    const found = this.#findSession(token);
+    return found && isEqualInConstantTime(hashSecret(key), found.key) ? found.opener : undefined;
   }
 
-  /** Until when a session continues, milliseconds of the monotonic clock; undefined if it does not. */
+  /** When a session expires, in milliseconds of the monotonic clock; undefined if it has ended. */
   endOf(token: string): number | undefined {
-    return this.#open(token)?.until;
+    return this.#findSession(token)?.expiresAtMs;
   }
 
   end(token: string): void {
-    this.#sessions.delete(nameOf(token));
+    this.#sessions.delete(hashSecret(token));
     this.#notify();
   }
 
-  /** Signs everybody out, and who is about to sign in. */
+  /** Ends all sessions and codes. */
   endAll(): void {
     this.#sessions.clear();
     this.#codes.clear();
     this.#notify();
   }
 
-  /** The same of those whom one token let in. */
+  /** Ends all sessions and codes of one token. */
   endAllOf({ hash }: Pick<Bearer, "hash">): void {
     for (const [name, { opener }] of this.#sessions) if (opener.hash === hash) this.#sessions.delete(name);
     for (const [name, { opener }] of this.#codes) if (opener.hash === hash) this.#codes.delete(name);
     this.#notify();
   }
 
-  /** Calls when there are others. Returns the function that ends it. */
+  /** Calls the function when sessions change. Returns a function that stops it. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
   }
 
-  #open(token: string): Session | undefined {
-    const found = this.#sessions.get(nameOf(token));
-    if (found === undefined || this.#wall.monotonicNow() < found.until) return found;
-    this.#sessions.delete(nameOf(token));
+  #findSession(token: string): Session | undefined {
+    const found = this.#sessions.get(hashSecret(token));
+    if (found === undefined || this.#wall.monotonicNow() < found.expiresAtMs) return found;
+    this.#sessions.delete(hashSecret(token));
     return undefined;
   }
 
@@ -122,10 +125,10 @@ export class Sessions {
   }
 }
 
-const nameOf = (secret: string): string => hash("sha256", secret).toString("base64");
+const hashSecret = (secret: string): string => hash("sha256", secret).toString("base64");
 
-/** Ends the sessions of one token; others keep theirs. */
+/** Ends the sessions of one token, but not those of others. */
 function dropOldest(all: Map<string, { readonly opener: Bearer }>, of: Bearer["hash"], most: number): void {
-  const own = [...all].filter(([, { opener }]) => opener.hash === of);
-  for (const [name] of own.slice(0, Math.max(0, own.length - most))) all.delete(name);
+  const ownSessions = [...all].filter(([, { opener }]) => opener.hash === of);
+  for (const [name] of ownSessions.slice(0, Math.max(0, ownSessions.length - most))) all.delete(name);
 }

@@ -2,12 +2,12 @@ import type { Activity } from "../../../src/api/activities.ts";
 import type { fireActivity } from "../../../src/api/emulator/activities.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { draftFromTemplate } from "../../cluster/contracts/creation/template-contract.ts";
 import { createActivityDataPerPerson } from "../../cluster/contracts/lifecycle/email-events.ts";
-import { contractFacts } from "../../cluster/contracts/records.ts";
-import { type Contract, compositeId, contracts, workspaceSlice } from "../../cluster/contracts/rows.ts";
-import { emailEventData } from "../../cluster/emails.ts";
+import { readContractFacts } from "../../cluster/contracts/records.ts";
+import { type Contract, contracts, formatCompositeId, selectWorkspace } from "../../cluster/contracts/rows.ts";
+import { buildEmailEventData } from "../../cluster/emails.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
 import { amendedDocument, type DomainEvent, emit, SYSTEM } from "../../webhooks/emit.ts";
@@ -16,19 +16,19 @@ import { type Template, templates, users, workspaces } from "../../world/workspa
 import type { ControlHandlers } from "../context.ts";
 import { requireContractById } from "./contracts.ts";
 
-type Body = InputOf<typeof fireActivity>["body"];
-type Refusals = "no-such-contract" | "no-such-webhook" | "no-contract-yet" | "no-such-field" | "field-is-there";
+type FireRequest = InputOf<typeof fireActivity>["body"];
+type RejectionCode = "no-such-contract" | "no-such-webhook" | "no-contract-yet" | "no-such-field" | "field-is-there";
 
 export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
     if (body.preview) {
       const { occurrence, about } = await store.transaction("activities.fire", (tx) =>
-        occurrenceOf(tx, body, clock.now(), fail),
+        buildEvent(tx, body, clock.now(), fail),
       );
       return { ...about, deliveries: [], payload: { ...amendedDocument(occurrence) } };
     }
     const fired = await store.transaction("activities.fire", async (tx) => {
-      const { occurrence, about } = await occurrenceOf(tx, body, clock.now(), fail);
+      const { occurrence, about } = await buildEvent(tx, body, clock.now(), fail);
       const entries = await emit(tx, clock, occurrence, body.webhook);
       const outcomes = body.wait ? entries.map(({ id }) => runner.waitForOutcome(id)) : [];
       return { outcomes, answer: { ...about, deliveries: entries.map(({ ref }) => Number(ref)) } };
@@ -38,37 +38,38 @@ export const activityHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** The activity to emit, and its contract: a contract is created if none is named and none exists. */
-async function occurrenceOf(view: Transaction, body: Body, at: number, fail: Fail<Refusals>) {
+/** The activity to emit, and its contract. A contract is created if none is named and none exists. */
+async function buildEvent(view: Transaction, body: FireRequest, at: number, fail: Fail<RejectionCode>) {
   const activity = body.activity as Activity;
   const { webhook: id } = body;
   const webhook = id === undefined ? undefined : await view.get(subscriptions, id);
   if (id !== undefined && !webhook) fail("no-such-webhook", { id });
-  const own = webhook?.workspace_id;
+  const workspaceId = webhook?.workspace_id;
   const contract =
-    (await contractOf(view, body.contract_id, own, fail)) ?? (await exampleContract(view, activity, own, at, fail));
-  const [usual = {}] = createActivityDataPerPerson(activity, contract, { invited: contract.signatories });
+    (await getContract(view, body.contract_id, workspaceId, fail)) ??
+    (await createExampleContract(view, activity, workspaceId, at, fail));
+  const [defaultData = {}] = createActivityDataPerPerson(activity, contract, { invited: contract.signatories });
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
-    activity.includes("EMAIL") && recipient !== undefined ? emailEventData({ recipient, mode: "to" }, at) : {};
+    activity.includes("EMAIL") && recipient !== undefined ? buildEmailEventData({ recipient, mode: "to" }, at) : {};
   const occurrence: DomainEvent = {
     workspace_id: contract.workspace_id,
     activity,
     at,
     performed_by: SYSTEM,
-    contract: await contractFacts(view, contract),
-    data: { ...usual, ...email, ...body.data },
+    contract: await readContractFacts(view, contract),
+    data: { ...defaultData, ...email, ...body.data },
     amend: (document) =>
       applyAmendments(body.payload ?? document, body, {
         missing: (path, known) => fail("no-such-field", { path, known: known.join(", ") || "nothing" }),
         present: (path) => fail("field-is-there", { path }),
       }),
   };
-  return { occurrence, about: { activity, contract_id: contract.id, composite_id: compositeId(contract) } };
+  return { occurrence, about: { activity, contract_id: contract.id, composite_id: formatCompositeId(contract) } };
 }
 
-/** The contract that is named, else the newest: of one workspace, or of all. */
-async function contractOf(
+/** The named contract, or the newest one, in one workspace or in all. */
+async function getContract(
   view: View,
   id: number | string | undefined,
   workspace: number | undefined,
@@ -77,13 +78,13 @@ async function contractOf(
   if (id !== undefined) return requireContractById(view, String(id), fail);
   const [last] = await view.list(contracts, { reverse: true, limit: 1 });
   if (last?.deleted_at === null && workspace === undefined) return last;
-  // The index of a workspace knows its newest contract, and leaves the deleted ones out.
-  const own = await Promise.all(
+  // The index of a workspace has its newest contract, without deleted ones.
+  const workspaceContracts = await Promise.all(
     (workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace]).map((one) =>
-      view.list(contracts, { ...workspaceSlice(one), reverse: true, limit: 1 }),
+      view.list(contracts, { ...selectWorkspace(one), reverse: true, limit: 1 }),
     ),
   );
-  const [newest] = own.flat().sort((a, b) => b.id - a.id);
+  const [newest] = workspaceContracts.flat().sort((a, b) => b.id - a.id);
   return newest;
 }
 
@@ -94,18 +95,17 @@ const counterparty = {
 };
 
 /**
- * A draft that an activity can be about if no contract exists yet. Its creation is not emitted. It belongs to the named
- * workspace, or to the one that subscribes to the activity, else to the first one with a template without required
- * fields.
+ * A draft for an activity if no contract exists yet. Its creation is not emitted. It belongs to the named workspace, or
+ * to one that subscribes to the activity, or otherwise to the first one with a template without required fields.
  */
-async function exampleContract(
+async function createExampleContract(
   tx: Transaction,
   activity: Activity,
-  own: number | undefined,
+  workspaceId: number | undefined,
   at: number,
   fail: Fail<"no-contract-yet">,
 ): Promise<Contract> {
-  const template = await templateFor(tx, activity, own);
+  const template = await findTemplate(tx, activity, workspaceId);
   const workspace = template && (await tx.get(workspaces, template.workspace_id));
   const user = workspace && (await tx.get(users, workspace.acting_user_id));
   if (!template || !workspace || !user) return fail("no-contract-yet");
@@ -123,23 +123,27 @@ async function exampleContract(
   return draft;
 }
 
-async function templateFor(view: View, activity: Activity, own: number | undefined): Promise<Template | undefined> {
-  const wanting = (await view.list(subscriptions)).filter((one) => one.only_for_activities.includes(activity));
-  const fitting = (await view.list(templates)).filter(
-    (one) => asksForNothing(one) && (own === undefined || one.workspace_id === own),
+async function findTemplate(
+  view: View,
+  activity: Activity,
+  workspaceId: number | undefined,
+): Promise<Template | undefined> {
+  const subscribed = (await view.list(subscriptions)).filter((one) => one.only_for_activities.includes(activity));
+  const matching = (await view.list(templates)).filter(
+    (one) => isBlank(one) && (workspaceId === undefined || one.workspace_id === workspaceId),
   );
-  const wanted = fitting.find((template) => wanting.some((one) => one.workspace_id === template.workspace_id));
-  return wanted ?? fitting[0];
+  const wanted = matching.find((template) => subscribed.some((one) => one.workspace_id === template.workspace_id));
+  return wanted ?? matching[0];
 }
 
-const asksForNothing = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: Template) =>
+const isBlank = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: Template) =>
   signature_capable &&
   !archived &&
   counter_party_kind !== "Individual" &&
   attributes.every(({ required, default_value }) => !required || default_value != null) &&
   !(creator_slot?.required && !creator_slot.signatory);
 
-/** This many of the newest are counted. */
+/** Maximum number of recent events that are counted. */
 const counted = 10_000;
 
 export const activityListHandlers = {
@@ -159,8 +163,8 @@ export const activityListHandlers = {
         workspace: owners[i]?.name ?? "",
         activity: group[0]!.activity,
         count: group.length,
-        first_at: isoMillis(group[0]!.at),
-        last_at: isoMillis(group.at(-1)!.at),
+        first_at: toIsoMillis(group[0]!.at),
+        last_at: toIsoMillis(group.at(-1)!.at),
       }));
     }),
 } satisfies ControlHandlers;

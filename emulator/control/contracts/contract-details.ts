@@ -1,7 +1,7 @@
-import { isoMillis } from "../../../src/base/clock.ts";
-import { accessOf } from "../../cluster/contracts/access.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
+import { listAccess } from "../../cluster/contracts/access.ts";
 import { isOpen, replaceEntity } from "../../cluster/contracts/parties.ts";
-import { type Contract, compositeId, contracts, type Review } from "../../cluster/contracts/rows.ts";
+import { type Contract, contracts, formatCompositeId, type Review } from "../../cluster/contracts/rows.ts";
 import { listParticipants } from "../../cluster/recipient-pages/pending-actions.ts";
 import type { View } from "../../store/port.ts";
 import { entities, roles, users } from "../../world/workspaces.ts";
@@ -12,12 +12,12 @@ export const contractDetailHandlers = {
   "emulator-contracts.list": ({ query: { limit, offset } }, { store }) =>
     store.read(async (view) => ({
       items: (await view.list(contracts, { reverse: true, limit, offset })).map((row) => ({
-        ...recordOf(row),
+        ...toContractRecord(row),
         cluster_id: row.cluster_id,
         workspace_id: row.workspace_id,
-        created_at: isoMillis(row.created_at),
-        updated_at: isoMillis(row.updated_at),
-        deleted_at: row.deleted_at === null ? null : isoMillis(row.deleted_at),
+        created_at: toIsoMillis(row.created_at),
+        updated_at: toIsoMillis(row.updated_at),
+        deleted_at: row.deleted_at === null ? null : toIsoMillis(row.deleted_at),
       })),
       total: await view.count(contracts),
     })),
@@ -29,17 +29,17 @@ export const contractDetailHandlers = {
       const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
       const people = await listParticipants(view, row);
       return {
-        ...recordOf(row),
+        ...toContractRecord(row),
         entity: entity ? { reference_id: entity.reference_id, name: entity.name } : null,
         counterparties: row.counterparties.map(({ poc: _, ...party }) => party),
-        reviews: await Promise.all(row.reviews.map((review) => reviewRecord(view, review))),
-        access: await accessRecords(view, row),
+        reviews: await Promise.all(row.reviews.map((review) => toReviewRecord(view, review))),
+        access: await listAccessRecords(view, row),
         people: people.map(({ name, email, path, turn, signedAt }) => ({
           name,
           email,
           link: `${url}${path}`,
           turn: [...turn],
-          signed_at: signedAt === null ? null : isoMillis(signedAt),
+          signed_at: signedAt === null ? null : toIsoMillis(signedAt),
         })),
       };
     }),
@@ -47,45 +47,45 @@ export const contractDetailHandlers = {
   "emulator-contracts.entity": ({ params, body: { reference_id, email } }, { store, clock, fail }) =>
     store.transaction("emulator-contracts.entity", async (tx) => {
       const row = await requireContractById(tx, params.id, fail);
-      const own = await tx.list(entities, { by: "workspace", equals: row.workspace_id });
-      const known = own.map((each) => each.reference_id).join(", ");
-      const entity = own.find((each) => each.reference_id === reference_id);
+      const workspaceEntities = await tx.list(entities, { by: "workspace", equals: row.workspace_id });
+      const known = workspaceEntities.map((each) => each.reference_id).join(", ");
+      const entity = workspaceEntities.find((each) => each.reference_id === reference_id);
       if (!entity) return fail("no-such-entity", { reference_id, known });
       if (!isOpen(row)) return fail("entity-fixed", { status: row.status });
       const { userId: _, ...by } = await resolvePerson(tx, row, email);
-      return recordOf(await replaceEntity(tx, { clock, by }, row, entity));
+      return toContractRecord(await replaceEntity(tx, { clock, by }, row, entity));
     }),
 } satisfies ControlHandlers;
 
-const recordOf = (row: Contract) => ({
+const toContractRecord = (row: Contract) => ({
   contract_id: row.id,
-  composite_id: compositeId(row),
+  composite_id: formatCompositeId(row),
   contract_status: row.status,
   contract_name: row.name,
 });
 
-async function reviewRecord(view: View, review: Review) {
+async function toReviewRecord(view: View, review: Review) {
   const { by, reviewer_user_id, reviewer_role_id, description, requested_at, completed_at } = review;
   return {
     by,
     ...(await findNames(view, reviewer_user_id, reviewer_role_id)),
     description,
-    requested_at: isoMillis(requested_at),
-    completed_at: completed_at === null ? null : isoMillis(completed_at),
+    requested_at: toIsoMillis(requested_at),
+    completed_at: completed_at === null ? null : toIsoMillis(completed_at),
   };
 }
 
-const accessRecords = async (view: View, row: Contract) =>
+const listAccessRecords = async (view: View, row: Contract) =>
   Promise.all(
-    (await accessOf(view, row)).map(async ({ user_id, role_id, permission_name, note, invited_at }) => ({
+    (await listAccess(view, row)).map(async ({ user_id, role_id, permission_name, note, invited_at }) => ({
       ...(await findNames(view, user_id, role_id)),
       permission_name,
       note,
-      invited_at: isoMillis(invited_at),
+      invited_at: toIsoMillis(invited_at),
     })),
   );
 
-/** A user, or a role, by its id. */
+/** A user or a role by id. */
 async function findNames(view: View, userId: number | null, roleId: number | null) {
   const user = userId === null ? undefined : await view.get(users, userId);
   const role = roleId === null ? undefined : await view.get(roles, roleId);

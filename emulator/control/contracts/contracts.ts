@@ -7,7 +7,7 @@ import {
   type TransitionOptions,
   transition,
 } from "../../cluster/contracts/lifecycle/transition.ts";
-import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
+import { type Contract, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
 import {
   filterActionsFor,
   listPendingActions,
@@ -20,7 +20,7 @@ import type { Performer } from "../../webhooks/emit.ts";
 import { users } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../context.ts";
 
-type ContractWorld = HandlerContext & LifecycleContext;
+type ContractMoveContext = HandlerContext & LifecycleContext;
 type ContractVerb = "sign" | "decline" | "complete-review" | "approve" | "void" | "hold" | "resume" | "delete";
 
 interface MoveInput {
@@ -28,7 +28,7 @@ interface MoveInput {
   readonly body: { readonly email?: string | undefined; readonly note?: string | undefined };
 }
 
-/** Actions of users in the application: each moves the contract by the lifecycle table (DECISIONS.md, E7). */
+/** Actions of users in the application. Each moves the contract by the lifecycle table (DECISIONS.md, E7). */
 export const controlContractHandlers = {
   "emulator-contracts.sign": (input, call) =>
     actAs("sign", input, call, (tx, contract) => sign(tx, call, contract, input.body, call.fail)),
@@ -38,26 +38,30 @@ export const controlContractHandlers = {
 
   "emulator-contracts.approve": (input, call) =>
     actAs("approve", input, call, async (tx, contract) => {
-      const { by, approval, approver } = await personInTurn(tx, contract, "approve", input.body.email);
+      const { by, approval, approver } = await findPersonInTurn(tx, contract, "approve", input.body.email);
       return approve(tx, call, contract, { approval, approver, by, note: input.body.note }, call.fail);
     }),
 
   "emulator-contracts.complete-review": (input, call) =>
     actAs("complete-review", input, call, async (tx, contract) => {
-      const { by } = await personInTurn(tx, contract, "review", input.body.email);
+      const { by } = await findPersonInTurn(tx, contract, "review", input.body.email);
       return transition(tx, call, contract, "complete-review", { by }, call.fail);
     }),
   "emulator-contracts.void": (input, call) =>
-    moved("void", input, call, (tx, row, options) => transition(tx, call, row, "void", options, call.fail)),
+    createMoveHandler("void", input, call, (tx, row, options) => transition(tx, call, row, "void", options, call.fail)),
   "emulator-contracts.hold": (input, call) =>
-    moved("hold", input, call, (tx, row, options) => transition(tx, call, row, "hold", options, call.fail)),
+    createMoveHandler("hold", input, call, (tx, row, options) => transition(tx, call, row, "hold", options, call.fail)),
   "emulator-contracts.resume": (input, call) =>
-    moved("resume", input, call, (tx, row, options) => transition(tx, call, row, "resume", options, call.fail)),
+    createMoveHandler("resume", input, call, (tx, row, options) =>
+      transition(tx, call, row, "resume", options, call.fail),
+    ),
   "emulator-contracts.delete": (input, call) =>
-    moved("delete", input, call, (tx, row, options) => transition(tx, call, row, "delete", options, call.fail)),
-} satisfies ControlHandlers<ContractWorld>;
+    createMoveHandler("delete", input, call, (tx, row, options) =>
+      transition(tx, call, row, "delete", options, call.fail),
+    ),
+} satisfies ControlHandlers<ContractMoveContext>;
 
-type ControlCall = ContractWorld &
+type ControlCall = ContractMoveContext &
   Pick<Call<FailureCode, unknown>, "request"> & { readonly fail: Fail<"no-such-contract"> };
 
 function actAs(
@@ -70,14 +74,14 @@ function actAs(
     const after = await act(tx, await requireContractById(tx, params.id, fail));
     return {
       contract_id: after.id,
-      composite_id: compositeId(after),
+      composite_id: formatCompositeId(after),
       contract_status: after.status,
       contract_name: after.name,
     };
   });
 }
 
-const moved = (
+const createMoveHandler = (
   verb: ContractVerb & Trigger,
   input: MoveInput,
   call: ControlCall,
@@ -88,15 +92,15 @@ const moved = (
     return move(tx, contract, { by });
   });
 
-/** The contract of a number or of a composite id, whichever workspace it belongs to (DECISIONS.md, C12). */
+/** The contract with a plain or composite id, in any workspace (DECISIONS.md, C12). */
 export async function requireContractById(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {
   const number = /^(?:[TH]-)?([1-9]\d*)$/.exec(id)?.[1];
   const row = number === undefined ? undefined : await view.get(contracts, Number(number));
-  const named = row && (id === number || id === compositeId(row));
+  const named = row && (id === number || id === formatCompositeId(row));
   return named && row.deleted_at === null ? row : fail("no-such-contract", { id });
 }
 
-/** The member of the contract's workspace with that address, or a person with only that address. */
+/** The member of the contract's workspace with that address, or a person with only an address. */
 export async function resolvePerson(
   view: View,
   contract: Contract,
@@ -114,12 +118,12 @@ export async function resolvePerson(
 interface PersonInTurn {
   readonly by: Performer;
   readonly approval?: number;
-  /** The member that was named, though it is not their turn. */
+  /** The named member, although it is not their turn. */
   readonly approver?: number | undefined;
 }
 
-/** The named user; otherwise the first of those whose turn it is, else the contract's owner. */
-async function personInTurn(
+/** The named user; otherwise the first one whose turn it is, or the contract's owner. */
+async function findPersonInTurn(
   view: View,
   contract: Contract,
   work: PendingAction["work"],

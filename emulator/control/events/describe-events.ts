@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { followEvents } from "../../../src/api/emulator/console.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
-import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
+import { type Contract, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
 import { type DeviceGrant, deviceGrants, formatUserCode } from "../../router/device/rows.ts";
 import type { RowChange } from "../../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../../webhooks/deliveries.ts";
@@ -15,72 +15,90 @@ import { toRequestRecord } from "../requests.ts";
 import { toSnapshotRecord } from "../state/snapshots.ts";
 import type { ActivityItem } from "./sources.ts";
 
-type Without<Event> = Event extends unknown ? Omit<Event, "id"> : never;
-/** An event that has no number yet. */
-export type EventDescription = Without<z.input<(typeof followEvents.responses)[200]["schema"]>>;
+type WithoutId<Event> = Event extends unknown ? Omit<Event, "id"> : never;
+/** An event without a number. */
+export type EventDescription = WithoutId<z.input<(typeof followEvents.responses)[200]["schema"]>>;
 
-type World = Pick<ControlContext, "store" | "clock" | "runner" | "faults" | "snapshots" | "settings" | "clusters">;
+type DescriptionContext = Pick<
+  ControlContext,
+  "store" | "clock" | "runner" | "faults" | "snapshots" | "settings" | "clusters"
+>;
 
-/** The control plane's description of each event, in order; entries about the present state come once, at the end. */
-export async function describeEvents(world: World, all: readonly ActivityItem[]): Promise<readonly EventDescription[]> {
+/**
+ * The control plane's description of each event, in order. Events about the current state are described once, at the
+ * end.
+ */
+export async function describeEvents(
+  context: DescriptionContext,
+  all: readonly ActivityItem[],
+): Promise<readonly EventDescription[]> {
   const out: EventDescription[] = [];
-  for (const news of all) {
-    if (news === "state") out.push({ at: isoMillis(world.clock.now()), event: "state", ref: null });
-    else if (typeof news === "string") continue;
-    else if ("request" in news) out.push(requestEvent(news.request));
-    else out.push(...(await describeRowEvents(world, news.rows, isoMillis(news.at))));
+  for (const item of all) {
+    if (item === "state") out.push({ at: toIsoMillis(context.clock.now()), event: "state", ref: null });
+    else if (typeof item === "string") continue;
+    else if ("request" in item) out.push(describeRequest(item.request));
+    else out.push(...(await describeRowEvents(context, item.rows, toIsoMillis(item.at))));
   }
-  return [...out, ...(await presentEvents(world, new Set(all)))];
+  return [...out, ...(await describePresentState(context, new Set(all)))];
 }
 
-const requestEvent = (request: Parameters<typeof toRequestRecord>[0]): EventDescription => ({
-  at: isoMillis(request.at),
+const describeRequest = (request: Parameters<typeof toRequestRecord>[0]): EventDescription => ({
+  at: toIsoMillis(request.at),
   event: "request",
   ref: `request:${request.id}`,
   request: toRequestRecord(request),
 });
 
-async function presentEvents(world: World, news: ReadonlySet<ActivityItem>): Promise<readonly EventDescription[]> {
-  const at = isoMillis(world.clock.now());
+async function describePresentState(
+  context: DescriptionContext,
+  items: ReadonlySet<ActivityItem>,
+): Promise<readonly EventDescription[]> {
+  const at = toIsoMillis(context.clock.now());
   const out: EventDescription[] = [];
-  if (news.has("clock")) out.push({ at, event: "clock", ref: null, clock: toClockRecord(await world.runner.status()) });
-  if (news.has("faults")) out.push({ at, event: "faults", ref: null, faults: world.faults.list().map(toFaultRecord) });
-  if (news.has("snapshots")) {
-    out.push({ at, event: "snapshots", ref: null, snapshots: (await world.snapshots.list()).map(toSnapshotRecord) });
+  if (items.has("clock"))
+    out.push({ at, event: "clock", ref: null, clock: toClockRecord(await context.runner.status()) });
+  if (items.has("faults"))
+    out.push({ at, event: "faults", ref: null, faults: context.faults.list().map(toFaultRecord) });
+  if (items.has("snapshots")) {
+    out.push({ at, event: "snapshots", ref: null, snapshots: (await context.snapshots.list()).map(toSnapshotRecord) });
   }
   return out;
 }
 
-/** Changes of one transaction. Each row is reported once, with its last value; deleted rows are not reported. */
+/** Changes of one transaction. Each row is reported once, with its last value. Deleted rows are not reported. */
 async function describeRowEvents(
-  world: World,
+  context: DescriptionContext,
   changes: readonly RowChange[],
   at: string,
 ): Promise<readonly EventDescription[]> {
-  const made = newest<Attempt>(changes, attempts.name, (row) => row.delivery_id);
+  const made = listNewest<Attempt>(changes, attempts.name, (row) => row.delivery_id);
   return [
-    ...contractEvents(changes, at),
-    ...(await deliveryEvents(
-      world,
-      newest<Delivery>(changes, deliveries.name, ({ id }) => id),
+    ...describeContractChanges(changes, at),
+    ...(await describeDeliveryChanges(
+      context,
+      listNewest<Delivery>(changes, deliveries.name, ({ id }) => id),
       made,
       at,
     )),
-    ...(await describeEmailEvents(world, [...newest<Email>(changes, emails.name, ({ id }) => id).values()], at)),
-    ...[...newest<DeviceGrant>(changes, deviceGrants.name, (row) => row.device_code).values()].map((row) =>
-      deviceEvent(row, at),
+    ...(await describeEmailEvents(context, [...listNewest<Email>(changes, emails.name, ({ id }) => id).values()], at)),
+    ...[...listNewest<DeviceGrant>(changes, deviceGrants.name, (row) => row.device_code).values()].map((row) =>
+      describeDeviceChange(row, at),
     ),
   ];
 }
 
-async function describeEmailEvents(world: World, rows: readonly Email[], at: string): Promise<EventDescription[]> {
+async function describeEmailEvents(
+  context: DescriptionContext,
+  rows: readonly Email[],
+  at: string,
+): Promise<EventDescription[]> {
   if (rows.length === 0) return [];
-  const records = await world.store.read((view) => toEmailRecords(view, rows, world));
+  const records = await context.store.read((view) => toEmailRecords(view, rows, context));
   return records.map((email) => ({ at, event: "email", ref: `email:${email.id}`, email }));
 }
 
-/** The rows of a collection that are left, as they were left. */
-function newest<Row>(
+/** The last values of the remaining rows of a collection. */
+function listNewest<Row>(
   changes: readonly RowChange[],
   collection: string,
   keyOf: (row: Row) => number | string,
@@ -94,17 +112,17 @@ function newest<Row>(
   return left;
 }
 
-function contractEvents(changes: readonly RowChange[], at: string): EventDescription[] {
+function describeContractChanges(changes: readonly RowChange[], at: string): EventDescription[] {
   const before = new Map<number, Contract["status"] | null>();
   for (const change of changes) {
     if (change.collection !== contracts.name) continue;
     const { id } = (change.after ?? change.before) as Contract;
     if (!before.has(id)) before.set(id, (change.before as Contract | undefined)?.status ?? null);
   }
-  return [...newest<Contract>(changes, contracts.name, ({ id }) => id).values()].map((row) => ({
+  return [...listNewest<Contract>(changes, contracts.name, ({ id }) => id).values()].map((row) => ({
     at,
     event: "contract",
-    ref: compositeId(row),
+    ref: formatCompositeId(row),
     contract: {
       contract_id: row.id,
       contract_name: row.name,
@@ -117,8 +135,8 @@ function contractEvents(changes: readonly RowChange[], at: string): EventDescrip
   }));
 }
 
-async function deliveryEvents(
-  { store, settings }: World,
+async function describeDeliveryChanges(
+  { store, settings }: DescriptionContext,
   changed: ReadonlyMap<number | string, Delivery>,
   made: ReadonlyMap<number | string, Attempt>,
   at: string,
@@ -136,7 +154,7 @@ async function deliveryEvents(
   });
 }
 
-const deviceEvent = (
+const describeDeviceChange = (
   { user_code, client_id, status, cluster_id, expires_at, redeemed }: DeviceGrant,
   at: string,
 ): EventDescription => ({
@@ -148,7 +166,7 @@ const deviceEvent = (
     client_id,
     status,
     cluster_id,
-    expires_at: isoMillis(expires_at),
+    expires_at: toIsoMillis(expires_at),
     redeemed,
   },
 });

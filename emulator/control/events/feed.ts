@@ -1,4 +1,4 @@
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { nextTurn } from "../../../src/base/timing.ts";
 import { EventFrames } from "../../http/reply.ts";
 import type { ControlContext } from "../context.ts";
@@ -7,46 +7,46 @@ import type { FollowableEvents } from "./followable-events.ts";
 
 import { type ActivityItem, watchActivityItems } from "./sources.ts";
 
-type World = Parameters<typeof describeEvents>[0] &
+type FeedContext = Parameters<typeof describeEvents>[0] &
   Parameters<typeof watchActivityItems>[0] &
   Pick<ControlContext, "wall">;
 
 /** Wall-clock milliseconds. */
 const limits = {
-  /** A flood is reported in as many batches as this allows. */
+  /** Limits the number of batches during a flood of events. */
   everyMs: 50,
   /** Proxies close connections that are silent for longer. */
   heartbeatMs: 15_000,
-  /** How long it is noted events after the last one has left, who may come back. */
+  /** How long events are still recorded after the last follower has left, who may reconnect. */
   patienceMs: 90_000,
-  /** A batch with more changes than this is dropped: followers read everything again. */
-  atOnce: 4_000,
+  /** A batch with more changes is dropped, and followers read everything again. */
+  maxWeight: 4_000,
 };
 
 const heartbeat = new EventFrames(":\n\n");
 
 /**
- * Events in one emulator, for all who follow it. Nothing is noted before the first one comes. An id is of one run of
- * the emulator: `5f3a9c1b-17` is its 17th event.
+ * Events of one emulator, for all its followers. Nothing is recorded before the first one connects. Ids are unique to a
+ * run of the emulator: `5f3a9c1b-17` is its 17th event.
  */
 export class Feed implements FollowableEvents {
-  readonly #world: World;
+  readonly #context: FeedContext;
   readonly #run: string;
   readonly #ring: EventRing;
-  #news: ActivityItem[] = [];
+  #items: ActivityItem[] = [];
   #weight = 0;
-  #isTelling = false;
+  #isPublishing = false;
   #unlisten: (() => void) | undefined;
   #streams = 0;
-  /** Aborted when a follower comes back. */
+  /** Aborted when a follower reconnects. */
   #leaving = new AbortController();
   readonly #closed = new AbortController();
   #wake = () => {};
   #next = this.#nextEvent();
 
   /** Instance: the id of this run of the emulator. */
-  constructor(world: World, instance: string, ring = new EventRing()) {
-    this.#world = world;
+  constructor(context: FeedContext, instance: string, ring = new EventRing()) {
+    this.#context = context;
     this.#run = instance.slice(0, 8);
     this.#ring = ring;
   }
@@ -56,50 +56,50 @@ export class Feed implements FollowableEvents {
     return { streams: this.#streams, ...this.#ring.amount };
   }
 
-  /** Everything after an event, until the signal is aborted. */
+  /** All events after a given one, until the signal is aborted. */
   async *follow(after: string | undefined, signal: AbortSignal): AsyncGenerator<EventFrames> {
-    this.#enter();
+    this.#addStream();
     try {
-      let at = after === undefined ? undefined : this.#numberOf(after);
-      if (at === undefined || this.#ring.after(at) === undefined) {
+      let at = after === undefined ? undefined : this.#parseNumber(after);
+      if (at === undefined || this.#ring.listAfter(at) === undefined) {
         at = this.#ring.last;
         yield this.#mark(after === undefined ? "begin" : "resync");
       }
       while (!signal.aborted) {
         const next = this.#next;
-        const events = this.#ring.after(at);
+        const events = this.#ring.listAfter(at);
         if (events === undefined) {
           at = this.#ring.last;
           yield this.#mark("resync");
         } else if (events.length > 0) {
           at = events.at(-1)!.number;
           yield new EventFrames(events.map(({ text }) => text).join(""));
-        } else if (!(await this.#within(limits.heartbeatMs, next, signal)) && !signal.aborted) yield heartbeat;
+        } else if (!(await this.#waitWithin(limits.heartbeatMs, next, signal)) && !signal.aborted) yield heartbeat;
       }
     } finally {
-      this.#leave();
+      this.#removeStream();
     }
   }
 
-  /** Notes nothing any more. */
+  /** Stops recording. */
   close(): void {
     this.#closed.abort();
     this.#leaving.abort();
     this.#stop();
   }
 
-  #enter(): void {
+  #addStream(): void {
     this.#streams += 1;
     this.#leaving.abort();
-    this.#unlisten ??= watchActivityItems(this.#world, (news) => this.#enqueue(news));
+    this.#unlisten ??= watchActivityItems(this.#context, (item) => this.#enqueue(item));
   }
 
-  #leave(): void {
+  #removeStream(): void {
     this.#streams -= 1;
     if (this.#streams > 0 || this.#closed.signal.aborted) return;
     this.#leaving = new AbortController();
     const { signal } = this.#leaving;
-    void this.#world.wall.sleep(limits.patienceMs, signal).then(() => {
+    void this.#context.wall.sleep(limits.patienceMs, signal).then(() => {
       if (!signal.aborted) this.#stop();
     });
   }
@@ -107,43 +107,43 @@ export class Feed implements FollowableEvents {
   #stop(): void {
     this.#unlisten?.();
     this.#unlisten = undefined;
-    this.#news = [];
+    this.#items = [];
     this.#weight = 0;
     this.#ring.interrupt();
   }
 
-  #enqueue(news: ActivityItem): void {
-    this.#weight += typeof news === "object" && "rows" in news ? news.rows.length : 1;
-    // A batch that is too large is dropped, and holds no data either.
-    if (this.#weight <= limits.atOnce) this.#news.push(news);
-    else this.#news = [];
-    if (!this.#isTelling) void this.#publish();
+  #enqueue(item: ActivityItem): void {
+    this.#weight += typeof item === "object" && "rows" in item ? item.rows.length : 1;
+    // A batch that is too large is dropped, so its data are not stored either.
+    if (this.#weight <= limits.maxWeight) this.#items.push(item);
+    else this.#items = [];
+    if (!this.#isPublishing) void this.#publish();
   }
 
   async #publish(): Promise<void> {
-    this.#isTelling = true;
+    this.#isPublishing = true;
     while (this.#weight > 0 && this.#unlisten) {
-      // The listener may be in the middle of it.
+      // More items may be added while one is published.
       await nextTurn();
-      const [news, weight] = [this.#news, this.#weight];
-      this.#news = [];
+      const [items, weight] = [this.#items, this.#weight];
+      this.#items = [];
       this.#weight = 0;
-      if (weight > limits.atOnce || !(await this.#add(news))) this.#ring.interrupt();
+      if (weight > limits.maxWeight || !(await this.#add(items))) this.#ring.interrupt();
       const wake = this.#wake;
       this.#next = this.#nextEvent();
       wake();
-      await this.#world.wall.sleep(limits.everyMs, this.#closed.signal);
+      await this.#context.wall.sleep(limits.everyMs, this.#closed.signal);
     }
-    this.#isTelling = false;
+    this.#isPublishing = false;
   }
 
   /** False if the store is closed, or its disk rejects writes: changes that may be rolled back are not published. */
-  async #add(news: readonly ActivityItem[]): Promise<boolean> {
+  async #add(items: readonly ActivityItem[]): Promise<boolean> {
     try {
-      const events = await describeEvents(this.#world, news);
-      await this.#world.store.durable();
+      const events = await describeEvents(this.#context, items);
+      await this.#context.store.durable();
       for (const event of events) {
-        this.#ring.add((number) => frame(`${this.#run}-${number}`, event));
+        this.#ring.add((number) => formatFrame(`${this.#run}-${number}`, event));
       }
       return true;
     } catch {
@@ -152,22 +152,22 @@ export class Feed implements FollowableEvents {
   }
 
   /** The number of an event of this run; undefined for all others. */
-  #numberOf(id: string): number | undefined {
+  #parseNumber(id: string): number | undefined {
     const [, run, number] = /^([\w]{8})-(\d{1,15})$/.exec(id) ?? [];
     return run === this.#run ? Number(number) : undefined;
   }
 
   #mark(event: "begin" | "resync"): EventFrames {
-    const at = isoMillis(this.#world.clock.now());
-    return new EventFrames(frame(`${this.#run}-${this.#ring.last}`, { at, event, ref: null }));
+    const at = toIsoMillis(this.#context.clock.now());
+    return new EventFrames(formatFrame(`${this.#run}-${this.#ring.last}`, { at, event, ref: null }));
   }
 
   /** Whether an event came in time. */
-  async #within(ms: number, next: Promise<void>, signal: AbortSignal): Promise<boolean> {
-    const enough = new AbortController();
-    const either = AbortSignal.any([enough.signal, signal]);
-    const came = await Promise.race([next.then(() => true), this.#world.wall.sleep(ms, either).then(() => false)]);
-    enough.abort();
+  async #waitWithin(ms: number, next: Promise<void>, signal: AbortSignal): Promise<boolean> {
+    const timeout = new AbortController();
+    const either = AbortSignal.any([timeout.signal, signal]);
+    const came = await Promise.race([next.then(() => true), this.#context.wall.sleep(ms, either).then(() => false)]);
+    timeout.abort();
     return came;
   }
 
@@ -178,16 +178,16 @@ export class Feed implements FollowableEvents {
   }
 }
 
-/** As it is sent: with the id again, for readers that follow only the standard. */
-const frame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify({ id, ...event })}\n\n`;
+/** The wire format. The id is repeated in the data for readers that ignore the field. */
+const formatFrame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify({ id, ...event })}\n\n`;
 
-/** An event as it is sent, with its number. */
+/** An event in wire format, with its number. */
 interface NumberedEvent {
   readonly number: number;
   readonly text: string;
 }
 
-/** The newest events of an emulator: no more than this many, and no more text than that; the oldest leave first. */
+/** The newest events of an emulator, up to a maximum number and size. The oldest are dropped first. */
 class EventRing {
   readonly #most: { readonly count: number; readonly length: number };
   #events: NumberedEvent[] = [];
@@ -199,7 +199,7 @@ class EventRing {
     this.#most = most;
   }
 
-  /** The number that was given last. */
+  /** The last number. */
   get last(): number {
     return this.#last;
   }
@@ -218,14 +218,14 @@ class EventRing {
     if (this.#events.length > this.#most.count || this.#length > this.#most.length) this.#dropOldest();
   }
 
-  /** Events after a number; undefined if one of them is no longer stored, or was never published. */
-  after(number: number): readonly NumberedEvent[] | undefined {
+  /** Events after a number; undefined if one of them was dropped, or was never published. */
+  listAfter(number: number): readonly NumberedEvent[] | undefined {
     const oldest = this.#last - this.#events.length + 1;
     if (number < oldest - 1 || number > this.#last) return undefined;
     return this.#events.slice(number + 1 - oldest);
   }
 
-  /** An event is dropped: earlier followers must learn of that. */
+  /** Marks a gap, so that earlier followers learn about it. */
   interrupt(): void {
     this.#dropped += this.#events.length;
     this.#events = [];
@@ -233,17 +233,17 @@ class EventRing {
     this.#last += 1;
   }
 
-  /** A tenth more than must be, so that moving the others costs next to nothing for each. */
+  /** Drops a tenth more than necessary, so that moving the others costs little per event. */
   #dropOldest(): void {
     const { count, length } = this.#most;
-    let gone = 0;
-    let left = this.#length;
-    while (this.#events.length - gone > 0.9 * count || left > 0.9 * length) {
-      left -= this.#events[gone]!.text.length;
-      gone += 1;
+    let droppedCount = 0;
+    let remaining = this.#length;
+    while (this.#events.length - droppedCount > 0.9 * count || remaining > 0.9 * length) {
+      remaining -= this.#events[droppedCount]!.text.length;
+      droppedCount += 1;
     }
-    this.#events = this.#events.slice(gone);
-    this.#length = left;
-    this.#dropped += gone;
+    this.#events = this.#events.slice(droppedCount);
+    this.#length = remaining;
+    this.#dropped += droppedCount;
   }
 }

@@ -10,7 +10,7 @@ import { streamWhileAllowed } from "../access/access-watch.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 import { isControlPlaneRead } from "../requests.ts";
 
-/** An event before it is put into words. The last three refer to the present state. */
+/** An event before it is described. The last three refer to the current state. */
 export type ActivityItem =
   | { readonly request: LoggedRequest }
   | { readonly rows: readonly RowChange[]; readonly at: number }
@@ -19,10 +19,10 @@ export type ActivityItem =
   | "faults"
   | "snapshots";
 
-/** The rows whose changes are published. */
-const told = [deliveries, attempts, contracts, emails, deviceGrants];
+/** The collections whose changes are published. */
+const watchedCollections = [deliveries, attempts, contracts, emails, deviceGrants];
 
-/** Publishes events from now on, each once it is durable. Returns the function that ends it. */
+/** Publishes events from now on, each once it is durable. Returns a function that stops it. */
 export function watchActivityItems(
   {
     store,
@@ -31,17 +31,17 @@ export function watchActivityItems(
     faults,
     snapshots,
   }: Pick<ControlContext, "store" | "clock" | "requestLog" | "faults" | "snapshots">,
-  tell: (news: ActivityItem) => void,
+  emit: (news: ActivityItem) => void,
 ): () => void {
   const ends = [
     requestLog.watch((request) => {
-      if (!isControlPlaneRead(request)) tell({ request });
+      if (!isControlPlaneRead(request)) emit({ request });
     }),
-    store.watchRows(told, (rows) => tell(rows === undefined ? "state" : { rows, at: clock.now() })),
-    store.watch(clockState, () => tell("clock")),
-    store.watch(schedule, () => tell("clock")),
-    faults.watch(() => tell("faults")),
-    snapshots.watch(() => tell("snapshots")),
+    store.watchRows(watchedCollections, (rows) => emit(rows === undefined ? "state" : { rows, at: clock.now() })),
+    store.watch(clockState, () => emit("clock")),
+    store.watch(schedule, () => emit("clock")),
+    faults.watch(() => emit("faults")),
+    snapshots.watch(() => emit("snapshots")),
   ];
   return () => {
     for (const end of ends) end();
@@ -49,10 +49,11 @@ export function watchActivityItems(
 }
 
 export const eventHandlers = {
-  // The last id that a stream received counts before the one in its URL: a browser repeats the URL when it reconnects.
-  "events.watch": ({ query }, world) => {
-    const { feed, request } = world;
+  // The header with the last received id takes precedence over the one in the URL, because a browser repeats the URL
+  // when it reconnects.
+  "events.watch": ({ query }, context) => {
+    const { feed, request } = context;
     const after = request.headers["last-event-id"] || query.after;
-    return streamWhileAllowed(world, (signal) => feed.follow(after, signal));
+    return streamWhileAllowed(context, (signal) => feed.follow(after, signal));
   },
 } satisfies ControlHandlers;

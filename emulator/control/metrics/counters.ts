@@ -4,12 +4,12 @@ import type { DeliveryNotifier, DeliveryUpdate } from "../../webhooks/delivery-n
 /** Upper bounds of the buckets, in milliseconds. */
 export const durationBounds = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000] as const;
 
-/** Classes of responses; `none`: the connection ended without one. */
+/** Status classes; `none`: the connection ended without a response. */
 export const statusClasses = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 
-/** How long requests of a service took. */
+/** Durations of the requests of a service. */
 export interface Durations {
-  /** How many took no longer than each bound, and longer than the one before; at the end those beyond all. */
+  /** Number of requests in each bucket, not cumulative. The last bucket has no bound. */
   readonly counts: number[];
   sumMs: number;
 }
@@ -19,14 +19,12 @@ export interface Durations {
  * are.
  */
 export class Counters {
-  /**
-   * By service, then by operation (the empty name: no operation is declared there), a number for each class of status.
-   */
+  /** By service, then by operation (empty for undeclared ones): a number for each status class. */
   readonly requests = new Map<string, Map<string, number[]>>();
   readonly durations = new Map<string, Durations>();
   /** By class of the receiver's response, or `error`. */
   readonly attempts = new Map<string, number>();
-  /** By outcome; coming retries are `retrying` each time. */
+  /** By outcome. Each planned retry counts as `retrying`. */
   readonly outcomes = new Map<string, number>();
 
   constructor(requestLog: RequestLog, deliveries: DeliveryNotifier) {
@@ -36,7 +34,7 @@ export class Counters {
 
   #count({ service, operation = "", status, durationMs }: LoggedRequest): void {
     const operations = getOrCreate(this.requests, service, () => new Map<string, number[]>());
-    getOrCreate(operations, operation, () => statusClasses.map(() => 0))[classOf(status)]! += 1;
+    getOrCreate(operations, operation, () => statusClasses.map(() => 0))[toStatusClass(status)]! += 1;
     const durations = getOrCreate(this.durations, service, () => ({
       counts: [...durationBounds.map(() => 0), 0],
       sumMs: 0,
@@ -50,40 +48,40 @@ export class Counters {
   #countAttempt({ delivery, attempt }: DeliveryUpdate): void {
     if (attempt) {
       const { posted } = attempt;
-      const result = "status" in posted ? statusClasses[classOf(posted.status)]! : "error";
+      const result = "status" in posted ? statusClasses[toStatusClass(posted.status)]! : "error";
       this.attempts.set(result, (this.attempts.get(result) ?? 0) + 1);
     }
     this.outcomes.set(delivery.outcome, (this.outcomes.get(delivery.outcome) ?? 0) + 1);
   }
 }
 
-/** Servers of others answer with any three digits. */
-const classOf = (status: number): number => Math.min(statusClasses.length - 1, Math.floor(status / 100));
+/** External servers may respond with any three digits. */
+const toStatusClass = (status: number): number => Math.min(statusClasses.length - 1, Math.floor(status / 100));
 
 function getOrCreate<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Value): Value {
   const known = all.get(key);
   if (known !== undefined) return known;
-  const begun = begin();
-  all.set(key, begun);
-  return begun;
+  const created = begin();
+  all.set(key, created);
+  return created;
 }
 
 type Labels = Readonly<Record<string, string>>;
 
 /** A value with the labels that distinguish it in its family. */
-export interface Sample {
+export interface MetricSample {
   readonly labels?: Labels;
   readonly value: number;
 }
 
-/** Values that belong together. */
-export type Family = {
+/** A metric with its samples. */
+export type MetricFamily = {
   readonly name: string;
   readonly help: string;
-  /** The last part of its name, if it has one. */
+  /** The suffix of its name, if it has one. */
   readonly unit?: "seconds" | "bytes" | "ratio";
 } & (
-  | { readonly type: "counter" | "gauge"; readonly samples: readonly Sample[] }
+  | { readonly type: "counter" | "gauge"; readonly samples: readonly MetricSample[] }
   | { readonly type: "histogram"; readonly histograms: readonly Histogram[] }
 );
 
@@ -91,61 +89,66 @@ interface Histogram {
   readonly labels: Labels;
   /** Upper bounds. */
   readonly bounds: readonly number[];
-  /** How many are in each, beyond the one before; the last are beyond all. */
+  /** Number in each bucket, not cumulative. The last one has no bound. */
   readonly counts: readonly number[];
   readonly sum: number;
 }
 
 /** OpenMetrics 1.0.0. */
-export const formatOpenMetrics = (families: readonly Family[]): string =>
-  `${families.flatMap(openMetricsLines).join("\n")}\n# EOF\n`;
+export const formatOpenMetrics = (families: readonly MetricFamily[]): string =>
+  `${families.flatMap(formatOpenMetricsLines).join("\n")}\n# EOF\n`;
 
-/** Prometheus' text format 0.0.4: it knows no units and no end, and a family by the very name of its samples. */
-export const formatPrometheusText = (families: readonly Family[]): string =>
-  `${families.flatMap(plainLines).join("\n")}\n`;
+/** Prometheus' text format 0.0.4. It has no units and no end marker, and names a family like its samples. */
+export const formatPrometheusText = (families: readonly MetricFamily[]): string =>
+  `${families.flatMap(formatPlainLines).join("\n")}\n`;
 
-function openMetricsLines(family: Family): string[] {
+function formatOpenMetricsLines(family: MetricFamily): string[] {
   const { name, help, type, unit } = family;
   return [
     `# TYPE ${name} ${type}`,
     ...(unit === undefined ? [] : [`# UNIT ${name} ${unit}`]),
-    `# HELP ${name} ${quoted(help)}`,
-    ...sampleLines(family),
+    `# HELP ${name} ${escapeLabel(help)}`,
+    ...formatSampleLines(family),
   ];
 }
 
-function plainLines(family: Family): string[] {
-  const name = family.type === "counter" ? totalOf(family) : family.name;
-  return [`# TYPE ${name} ${family.type}`, `# HELP ${name} ${escaped(family.help)}`, ...sampleLines(family)];
+function formatPlainLines(family: MetricFamily): string[] {
+  const name = family.type === "counter" ? getTotalName(family) : family.name;
+  return [`# TYPE ${name} ${family.type}`, `# HELP ${name} ${escapeText(family.help)}`, ...formatSampleLines(family)];
 }
 
-const totalOf = ({ name }: Family): string => `${name}_total`;
+const getTotalName = ({ name }: MetricFamily): string => `${name}_total`;
 
-function sampleLines(family: Family): string[] {
-  if (family.type === "histogram") return family.histograms.flatMap((one) => histogramLines(family.name, one));
-  const name = family.type === "counter" ? totalOf(family) : family.name;
-  return family.samples.map(({ labels, value }) => line(name, labels, value));
+function formatSampleLines(family: MetricFamily): string[] {
+  if (family.type === "histogram") return family.histograms.flatMap((one) => formatHistogramLines(family.name, one));
+  const name = family.type === "counter" ? getTotalName(family) : family.name;
+  return family.samples.map(({ labels, value }) => formatLine(name, labels, value));
 }
 
-function histogramLines(name: string, { labels, bounds, counts, sum }: Histogram): string[] {
+function formatHistogramLines(name: string, { labels, bounds, counts, sum }: Histogram): string[] {
   let below = 0;
   const buckets = counts.map((count, i) => {
     below += count;
-    return line(`${name}_bucket`, { ...labels, le: i < bounds.length ? decimal(bounds[i]!) : "+Inf" }, below);
+    return formatLine(
+      `${name}_bucket`,
+      { ...labels, le: i < bounds.length ? formatDecimal(bounds[i]!) : "+Inf" },
+      below,
+    );
   });
-  return [...buckets, line(`${name}_count`, labels, below), line(`${name}_sum`, labels, sum)];
+  return [...buckets, formatLine(`${name}_count`, labels, below), formatLine(`${name}_sum`, labels, sum)];
 }
 
-const line = (name: string, labels: Labels = {}, value: number): string => `${name}${braced(labels)} ${value}`;
+const formatLine = (name: string, labels: Labels = {}, value: number): string =>
+  `${name}${formatLabels(labels)} ${value}`;
 
-function braced(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${quoted(value)}"`);
+function formatLabels(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
-const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+const escapeText = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 
-const quoted = (text: string): string => escaped(text).replaceAll('"', '\\"');
+const escapeLabel = (text: string): string => escapeText(text).replaceAll('"', '\\"');
 
-/** Bounds are floating-point numbers, and are to look so. */
-const decimal = (bound: number): string => (Number.isInteger(bound) ? `${bound}.0` : String(bound));
+/** Bounds are formatted as floating-point numbers. */
+const formatDecimal = (bound: number): string => (Number.isInteger(bound) ? `${bound}.0` : String(bound));

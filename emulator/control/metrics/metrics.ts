@@ -8,22 +8,22 @@ import type { ControlContext, ControlHandlers } from "../context.ts";
 import {
   type Counters,
   durationBounds,
-  type Family,
   formatOpenMetrics,
   formatPrometheusText,
-  type Sample,
+  type MetricFamily,
+  type MetricSample,
   statusClasses,
 } from "./counters.ts";
 
 export const metricsHandlers = {
-  "emulator.metrics": async (_, world) => {
+  "emulator.metrics": async (_, context) => {
     const families = [
-      ...counted(world.counters),
-      ...(await present(world)),
-      ...standing(world),
+      ...getCounterFamilies(context.counters),
+      ...(await readStateFamilies(context)),
+      ...getInstanceFamilies(context),
       ...getProcessMetrics(),
     ];
-    const isOpen = takesOpenMetrics(world.request.headers.accept);
+    const isOpen = acceptsOpenMetrics(context.request.headers.accept);
     return reply(200, Buffer.from(isOpen ? formatOpenMetrics(families) : formatPrometheusText(families)), {
       "content-type": isOpen ? expositionTypes.openMetrics : expositionTypes.plainText,
       vary: "accept",
@@ -33,7 +33,7 @@ export const metricsHandlers = {
 
 type MetricsSource = Pick<ControlContext, "counters" | "store" | "clock" | "runner" | "requestLog" | "instance">;
 
-function counted({ requests, durations, attempts, outcomes }: Counters): Family[] {
+function getCounterFamilies({ requests, durations, attempts, outcomes }: Counters): MetricFamily[] {
   return [
     {
       name: "svc_requests",
@@ -65,19 +65,19 @@ function counted({ requests, durations, attempts, outcomes }: Counters): Family[
       name: "svc_delivery_attempts",
       type: "counter",
       help: "Webhook delivery attempts, by class of the response; error: no response.",
-      samples: samplesOf("result", attempts),
+      samples: toSamples("result", attempts),
     },
     {
       name: "svc_delivery_outcomes",
       type: "counter",
       help: "Changes of delivery outcomes.",
-      samples: samplesOf("outcome", outcomes),
+      samples: toSamples("outcome", outcomes),
     },
   ];
 }
 
-/** Present values: the state returns counts, without reading the rows. */
-async function present({ store, runner, requestLog }: MetricsSource): Promise<Family[]> {
+/** Current values. The state returns counts without reading the rows. */
+async function readStateFamilies({ store, runner, requestLog }: MetricsSource): Promise<MetricFamily[]> {
   const { now, mode, speed, next_due, pending } = await runner.status();
   const unsettled = deliveryOutcomes.filter((outcome) => outcome === "waiting" || outcome === "retrying");
   const waiting = await store.read((view) =>
@@ -91,31 +91,31 @@ async function present({ store, runner, requestLog }: MetricsSource): Promise<Fa
       help: "Deliveries without a final outcome; retrying: an attempt failed.",
       samples: unsettled.map((outcome, i) => ({ labels: { outcome }, value: waiting[i]! })),
     },
-    gauge("svc_schedule_entries", "Scheduled entries.", pending),
-    gauge(
+    createGauge("svc_schedule_entries", "Scheduled entries.", pending),
+    createGauge(
       "svc_schedule_next_due_seconds",
       "Virtual time of the next scheduled entry; 0 without one.",
       (next_due ?? 0) / 1_000,
       "seconds",
     ),
-    gauge("svc_clock_time_seconds", "Virtual time, since the epoch.", now / 1_000, "seconds"),
-    gauge("svc_clock_speed", "Virtual seconds per real second, in mode real.", speed),
+    createGauge("svc_clock_time_seconds", "Virtual time, since the epoch.", now / 1_000, "seconds"),
+    createGauge("svc_clock_speed", "Virtual seconds per real second, in mode real.", speed),
     {
       name: "svc_clock_mode",
       type: "gauge",
       help: "1 for the mode of the clock.",
       samples: ["real", "manual", "auto"].map((one) => ({ labels: { mode: one }, value: Number(one === mode) })),
     },
-    gauge("svc_store_writable", "1 if the state can be saved to disk, 0 if not.", Number(store.writable)),
-    gauge("svc_request_log_entries", "Requests kept in memory.", count),
-    gauge("svc_request_log_bytes", "Approximate memory of the requests.", bytes, "bytes"),
-    gauge("svc_request_log_dropped", "Requests dropped since the log was cleared.", dropped),
+    createGauge("svc_store_writable", "1 if the state can be saved to disk, 0 if not.", Number(store.writable)),
+    createGauge("svc_request_log_entries", "Requests kept in memory.", count),
+    createGauge("svc_request_log_bytes", "Approximate memory of the requests.", bytes, "bytes"),
+    createGauge("svc_request_log_dropped", "Requests dropped since the log was cleared.", dropped),
   ];
 }
 
-/** Empty if no store is shared. A standby forwards the scrape, so this is always the leader. */
-function standing({ instance }: MetricsSource): Family[] {
-  const { instance_id, role, leader } = instance.readiness();
+/** Empty unless a store is shared. A standby forwards the scrape, so this is always the leader. */
+function getInstanceFamilies({ instance }: MetricsSource): MetricFamily[] {
+  const { instance_id, role, leader } = instance.getReadiness();
   if (role === undefined || leader === undefined) return [];
   return [
     {
@@ -127,19 +127,19 @@ function standing({ instance }: MetricsSource): Family[] {
   ];
 }
 
-/** One for all emulators of a process. The first request starts it: without requests it costs nothing. */
+/** One monitor for all emulators of a process. It starts with the first request, so it costs nothing before. */
 let delay: IntervalHistogram | undefined;
 
-function getProcessMetrics(): Family[] {
-  delay ??= begunDelay();
+function getProcessMetrics(): MetricFamily[] {
+  delay ??= startDelayMonitor();
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   const { active, idle } = performance.eventLoopUtilization();
-  const seconds = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
-  const families: Family[] = [
-    gauge("process_resident_memory_bytes", "Resident memory of the process.", rss, "bytes"),
-    counter("process_cpu_seconds", "Total processor time.", (user + system) / 1e6, "seconds"),
-    gauge(
+  const toSeconds = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
+  const families: MetricFamily[] = [
+    createGauge("process_resident_memory_bytes", "Resident memory of the process.", rss, "bytes"),
+    createCounter("process_cpu_seconds", "Total processor time.", (user + system) / 1e6, "seconds"),
+    createGauge(
       "process_start_time_seconds",
       "Start time of the process, since the epoch.",
       performance.timeOrigin / 1_000,
@@ -155,8 +155,8 @@ function getProcessMetrics(): Family[] {
         value,
       })),
     },
-    counter("nodejs_eventloop_active_seconds", "Active time of the event loop.", active / 1_000, "seconds"),
-    counter("nodejs_eventloop_idle_seconds", "Idle time of the event loop.", idle / 1_000, "seconds"),
+    createCounter("nodejs_eventloop_active_seconds", "Active time of the event loop.", active / 1_000, "seconds"),
+    createCounter("nodejs_eventloop_idle_seconds", "Idle time of the event loop.", idle / 1_000, "seconds"),
     {
       name: "nodejs_eventloop_delay_seconds",
       type: "gauge",
@@ -164,7 +164,7 @@ function getProcessMetrics(): Family[] {
       help: "Event loop delay since the last scrape; absent before the first.",
       samples: [50, 99, 100].map((of) => ({
         labels: { quantile: String(of / 100) },
-        value: delay!.count === 0 ? 0 : seconds(delay!.percentile(of)),
+        value: delay!.count === 0 ? 0 : toSeconds(delay!.percentile(of)),
       })),
     },
     {
@@ -178,60 +178,65 @@ function getProcessMetrics(): Family[] {
   return families;
 }
 
-function begunDelay(): IntervalHistogram {
-  const begun = monitorEventLoopDelay({ resolution: 20 });
-  begun.enable();
-  return begun;
+function startDelayMonitor(): IntervalHistogram {
+  const monitor = monitorEventLoopDelay({ resolution: 20 });
+  monitor.enable();
+  return monitor;
 }
 
-const gauge = (name: string, help: string, value: number, unit?: Family["unit"]): Family => ({
+const createGauge = (name: string, help: string, value: number, unit?: MetricFamily["unit"]): MetricFamily => ({
   ...{ name, help, type: "gauge", samples: [{ value }] },
   ...(unit !== undefined && { unit }),
 });
 
-const counter = (name: string, help: string, value: number, unit: NonNullable<Family["unit"]>): Family => ({
+const createCounter = (
+  name: string,
+  help: string,
+  value: number,
+  unit: NonNullable<MetricFamily["unit"]>,
+): MetricFamily => ({
   ...{ name, help, unit, type: "counter", samples: [{ value }] },
 });
 
-const samplesOf = (label: string, counts: ReadonlyMap<string, number>): Sample[] =>
+const toSamples = (label: string, counts: ReadonlyMap<string, number>): MetricSample[] =>
   [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }));
 
-/** A part of an Accept header: a range of types with its parameters, and how much it is wanted. */
-interface Range {
+/** A part of an Accept header: a media range with its parameters and its weight. */
+interface MediaRange {
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly weight: number;
 }
 
 /**
- * Whether a scraper prefers OpenMetrics to the text format: by the most specific range that fits each (RFC 9110,
- * 12.5.1). A scraper that accepts everything alike gets the text, as from exporters of others.
+ * Whether a scraper prefers OpenMetrics to the text format, by the most specific matching range of each (RFC 9110,
+ * 12.5.1). A scraper without a preference gets the text format, as from other exporters.
  */
-function takesOpenMetrics(accept: string | undefined): boolean {
-  const ranges = rangesOf(accept ?? "");
-  const open = weightOf(ranges, "application/openmetrics-text", "1.0.0") ?? weightOf(ranges, "application/*");
+function acceptsOpenMetrics(accept: string | undefined): boolean {
+  const ranges = parseRanges(accept ?? "");
+  const open = getWeight(ranges, "application/openmetrics-text", "1.0.0") ?? getWeight(ranges, "application/*");
   if (open === undefined || open === 0) return false;
-  const plain = weightOf(ranges, "text/plain", "0.0.4") ?? weightOf(ranges, "text/*") ?? weightOf(ranges, "*/*");
+  const plain = getWeight(ranges, "text/plain", "0.0.4") ?? getWeight(ranges, "text/*") ?? getWeight(ranges, "*/*");
   return open >= (plain ?? 0);
 }
 
-/** Ranges of the type that accept the version, whether they name it or none. */
-function weightOf(ranges: readonly Range[], type: string, version?: string): number | undefined {
+/** Ranges of the type that name the version, or no version. */
+function getWeight(ranges: readonly MediaRange[], type: string, version?: string): number | undefined {
   const weights = ranges
     .filter((range) => range.type === type && [undefined, version].includes(range.parameters.get("version")))
     .map(({ weight }) => weight);
   return weights.length === 0 ? undefined : Math.max(...weights);
 }
 
-const rangesOf = (accept: string): Range[] =>
+const parseRanges = (accept: string): MediaRange[] =>
   accept.split(",").map((one) => {
     const [type = "", ...pairs] = one.split(";");
-    const parameters = new Map(pairs.map(parameterOf));
+    const parameters = new Map(pairs.map(parseParameter));
     const weight = Number(parameters.get("q") ?? 1);
     return { type: type.trim().toLowerCase(), parameters, weight: Number.isNaN(weight) ? 0 : weight };
   });
 
-function parameterOf(pair: string): [name: string, value: string] {
+function parseParameter(pair: string): [name: string, value: string] {
   const [name = "", value = ""] = pair.split("=", 2);
   return [name.trim().toLowerCase(), value.trim().replace(/^"(.*)"$/, "$1")];
 }

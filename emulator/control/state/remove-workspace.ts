@@ -12,7 +12,7 @@ import { keyPointers } from "../../cluster/templates/key-pointers.ts";
 import { trialWorkspaces } from "../../cluster/workspace/trial-workspace.ts";
 import { outsiders } from "../../cluster/workspace/users.ts";
 import { removeGrants } from "../../router/device/rows.ts";
-import { signatories, signatoryKey } from "../../router/mapping/signatories.ts";
+import { buildSignatoryKey, signatories } from "../../router/mapping/signatories.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { AnyRows, Rows, Store, Transaction } from "../../store/port.ts";
 import { attemptKeys, attempts, deliveries, webhookEvents } from "../../webhooks/deliveries.ts";
@@ -24,8 +24,8 @@ import * as world from "../../world/workspaces.ts";
 import { readWorkspaceRouting } from "./workspace-routing.ts";
 
 /**
- * Rows that are removed with a workspace: they name it, one of its contracts or one of its people. A test knows all
- * fields.
+ * Collections whose rows are removed with a workspace: they name it, one of its contracts or one of its people. A test
+ * checks that all are listed.
  */
 export const rowsOfWorkspace = {
   workspace_id: [
@@ -53,11 +53,11 @@ export const rowsOfWorkspace = {
 } as const satisfies Readonly<Record<string, readonly AnyRows[]>>;
 
 /**
- * The log of deliveries with its waiting entries, which may be long: it is removed after the rest, this many rows in a
- * transaction.
+ * The log of deliveries with its pending entries may be long. It is removed after the rest, in transactions of this
+ * many rows.
  */
 export const longRowsOfWorkspace = [deliveries, webhookEvents, schedule] as const;
-const atOnce = 2_000;
+const maxBatchRows = 2_000;
 
 /** Numbers of removed rows. */
 export interface WorkspaceRemovalResult {
@@ -68,9 +68,9 @@ export interface WorkspaceRemovalResult {
 }
 
 /**
- * Removes a workspace with all its rows; unreferenced bytes are collected as others are (DECISIONS.md, E20). `check`
- * may reject; it gets the workspace, if it exists, and whether it is the last of its cluster. Its key is rejected
- * before the log of its deliveries is removed.
+ * Removes a workspace with all its rows. Unreferenced bytes are collected like others (DECISIONS.md, E20). `check` may
+ * reject; it gets the workspace, if it exists, and whether it is the last one of its cluster. Its key is invalid before
+ * the log of its deliveries is removed.
  */
 export async function removeWorkspace(
   store: Store,
@@ -82,17 +82,21 @@ export async function removeWorkspace(
     const others = found && (await tx.count(world.workspaces, { by: "cluster", equals: found.cluster_id })) - 1;
     const workspace = check(found, others === 0);
     await unmap(tx, workspace);
-    const ofIt = new Set([id]);
+    const workspaceIds = new Set([id]);
     const people = new Set((await tx.list(world.users, { by: "workspace", equals: id })).map((user) => user.id));
-    const own = (await tx.list(contracts)).filter(({ workspace_id }) => workspace_id === id);
-    for (const contract of own) await endContractEntries(tx, contract.id);
-    const ids = { workspace_id: ofIt, contract_id: new Set(own.map((contract) => contract.id)), user_id: people };
+    const workspaceContracts = (await tx.list(contracts)).filter(({ workspace_id }) => workspace_id === id);
+    for (const contract of workspaceContracts) await endContractEntries(tx, contract.id);
+    const ids = {
+      workspace_id: workspaceIds,
+      contract_id: new Set(workspaceContracts.map((contract) => contract.id)),
+      user_id: people,
+    };
     const webhooks = await tx.count(subscriptions, { by: "workspace", equals: id });
     for (const field of ["contract_id", "user_id", "workspace_id"] as const) {
       for (const one of rowsOfWorkspace[field]) await drop(tx, one, field, ids[field]);
     }
     tx.delete(world.workspaces, id);
-    return { workspace, contracts: own.length, webhooks };
+    return { workspace, contracts: workspaceContracts.length, webhooks };
   });
   return { ...removed, deliveries: await dropLog(store, id) };
 }
@@ -104,7 +108,7 @@ async function drop(tx: Transaction, from: AnyRows, field: string, values: Reado
   }
 }
 
-/** Its routing data; entries that also lead to another workspace stay. */
+/** Its routing data, without entries that another workspace also uses. */
 async function unmap(tx: Transaction, workspace: world.Workspace): Promise<void> {
   const { cluster_id } = workspace;
   const { signatories: hashes, ...routing } = await readWorkspaceRouting(tx, workspace);
@@ -112,18 +116,18 @@ async function unmap(tx: Transaction, workspace: world.Workspace): Promise<void>
     tx.unmap(mappingTables[table as keyof typeof mappingTables], cluster_id, keys);
   }
   await removeGrants(tx, cluster_id, routing.user_codes);
-  for (const hash of hashes) tx.delete(signatories, signatoryKey(cluster_id, hash));
+  for (const hash of hashes) tx.delete(signatories, buildSignatoryKey(cluster_id, hash));
 }
 
-/** Drops events and deliveries with their attempts, and what of them waits in the queue. Says how many deliveries. */
+/** Removes events and deliveries with their attempts and pending entries. Returns the number of deliveries. */
 async function dropLog(store: Store, id: number): Promise<number> {
   let count = 0;
   for (;;) {
-    const [sent, told] = await store.read(async (view) => [
+    const [sent, attempted] = await store.read(async (view) => [
       (await view.list(deliveries)).flatMap((row) => (row.workspace_id === id ? row.id : [])),
       (await view.list(webhookEvents)).flatMap((row) => (row.workspace_id === id ? row.id : [])),
     ]);
-    if (sent.length + told.length === 0) return count;
+    if (sent.length + attempted.length === 0) return count;
     await removeInBatches(store, sent, async (tx, key) => {
       const delivery = await tx.get(deliveries, key);
       if (!delivery) return;
@@ -132,7 +136,7 @@ async function dropLog(store: Store, id: number): Promise<number> {
       for (const attempt of attemptKeys(delivery)) tx.delete(attempts, attempt);
       tx.delete(deliveries, key);
     });
-    await removeInBatches(store, told, (tx, key) => tx.delete(webhookEvents, key));
+    await removeInBatches(store, attempted, (tx, key) => tx.delete(webhookEvents, key));
   }
 }
 
@@ -141,9 +145,9 @@ async function removeInBatches(
   keys: readonly number[],
   work: (tx: Transaction, key: number) => Promise<void> | void,
 ): Promise<void> {
-  for (let from = 0; from < keys.length; from += atOnce) {
+  for (let from = 0; from < keys.length; from += maxBatchRows) {
     await store.transaction("emulator.remove-workspace", async (tx) => {
-      for (const key of keys.slice(from, from + atOnce)) await work(tx, key);
+      for (const key of keys.slice(from, from + maxBatchRows)) await work(tx, key);
     });
   }
 }

@@ -1,4 +1,4 @@
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { pluralize } from "../../../src/base/text.ts";
 import type { Collection, Rows, Store } from "../../store/port.ts";
 import { parseTraceRef } from "../../trace/gather.ts";
@@ -25,12 +25,12 @@ export const snapshotHandlers = {
   "snapshots.list": async (_, { snapshots }) => (await snapshots.list()).map(toSnapshotRecord),
 
   "snapshots.show": async ({ params: { name } }, { snapshots, fail }) => {
-    const { store, head, kept } = await snapshots.load(name).catch(rejectSnapshotError(fail));
+    const { store, head, snapshotHead } = await snapshots.load(name).catch(rejectSnapshotError(fail));
     return {
       ...toSnapshotRecord(await snapshots.find(name)),
       written_by: String(head.written_by),
-      ...(await sizesOf(store, snapshots.collections)),
-      faults: kept.beside.faults.faults.length,
+      ...(await countRows(store, snapshots.collections)),
+      faults: snapshotHead.beside.faults.faults.length,
     };
   },
 
@@ -43,25 +43,25 @@ export const snapshotHandlers = {
     const { backupSnapshot, dropped } = await snapshots.restore(name).catch(rejectSnapshotError(fail));
     return {
       name,
-      now: isoMillis(clock.now()),
+      now: toIsoMillis(clock.now()),
       backup_snapshot: backupSnapshot ?? null,
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
     };
   },
 
   "snapshots.rewind": async ({ body }, { snapshots, clock, fail }) => {
-    const { backupSnapshot, undone, dropped } = await snapshots.rewind(targetIn(body)).catch((error) => {
+    const { backupSnapshot, undone, dropped } = await snapshots.rewind(toRewindTarget(body)).catch((error) => {
       if (error instanceof HistoryUnavailableError) fail("no-history");
-      if (error instanceof RewindTargetInFutureError) fail("not-behind", { now: isoMillis(error.now) });
+      if (error instanceof RewindTargetInFutureError) fail("not-behind", { now: toIsoMillis(error.now) });
       if (error instanceof RewindOutOfRangeError) {
         const { steps, reach } = error;
-        const at = reach.at === undefined ? undefined : isoMillis(reach.at);
-        fail("beyond-history", { lacks: lackingOf(body, steps), reach: at, steps, isOfCause: isOfCause(body) });
+        const at = reach.at === undefined ? undefined : toIsoMillis(reach.at);
+        fail("beyond-history", { lacks: describeMissing(body, steps), reach: at, steps, isOfCause: isOfCause(body) });
       }
       throw error;
     });
     return {
-      now: isoMillis(clock.now()),
+      now: toIsoMillis(clock.now()),
       backup_snapshot: backupSnapshot ?? null,
       undone,
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
@@ -80,22 +80,22 @@ interface RewindRequest {
   readonly steps?: number | undefined;
 }
 
-/** Exactly one is given. */
-function targetIn({ to, before, steps = 0 }: RewindRequest): RewindTarget {
+/** Exactly one is set. */
+function toRewindTarget({ to, before, steps = 0 }: RewindRequest): RewindTarget {
   if (to !== undefined) return { to: Date.parse(to) };
   if (before === undefined) return { steps };
   const ref = parseTraceRef(before);
   return { before: ref?.by === "cause" ? ref.id : before };
 }
 
-/** The part of the request that is missing in the history. */
-function lackingOf({ to, before, steps }: RewindRequest, counted: number | undefined): string {
+/** What the history does not have for the request. */
+function describeMissing({ to, before, steps }: RewindRequest, counted: number | undefined): string {
   if (to !== undefined) return `to ${to}: the history does not include that time`;
   if (before !== undefined) return `to before ${before}: the history does not include it`;
   return `${pluralize(steps ?? 0, "step")}: the history ${counted ? `has ${counted}` : "is empty"}`;
 }
 
-/** False if it is asked to go back before something that nothing follows from. */
+/** False if the request names a cause without any effects. */
 const isOfCause = ({ before }: RewindRequest): boolean => before === undefined || parseTraceRef(before)?.by === "cause";
 
 interface FailSnapshot {
@@ -103,7 +103,7 @@ interface FailSnapshot {
   (code: "unusable-snapshot", data: { name: string; reason: string }): never;
 }
 
-/** The declared words for a snapshot that is not there or cannot be used. */
+/** The declared failures for a snapshot that is missing or unusable. */
 export const rejectSnapshotError =
   (fail: FailSnapshot) =>
   (error: unknown): never => {
@@ -118,13 +118,13 @@ export const rejectSnapshotError =
 
 export const toSnapshotRecord = ({ name, at, savedAt, bytes, file }: SnapshotInfo) => ({
   name,
-  at: at === undefined ? null : isoMillis(at),
+  at: at === undefined ? null : toIsoMillis(at),
   saved_at: savedAt ?? null,
   bytes,
   file: file ?? null,
 });
 
-async function sizesOf(store: Store, collections: readonly Collection[]) {
+async function countRows(store: Store, collections: readonly Collection[]) {
   const sizes = await store.read((view) =>
     Promise.all(
       collections.map(async (one) => {
@@ -133,7 +133,7 @@ async function sizesOf(store: Store, collections: readonly Collection[]) {
       }),
     ),
   );
-  const of = (kind: Collection["kind"]) =>
+  const selectSizes = (kind: Collection["kind"]) =>
     Object.fromEntries(sizes.flatMap((one) => (one.kind === kind && one.size > 0 ? [[one.name, one.size]] : [])));
-  return { rows: of("rows"), mappings: of("mapping") };
+  return { rows: selectSizes("rows"), mappings: selectSizes("mapping") };
 }

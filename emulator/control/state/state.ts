@@ -1,4 +1,4 @@
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
 import { JsonPieces } from "../../http/reply.ts";
 import { formatVersion } from "../../store/file/document.ts";
@@ -12,11 +12,11 @@ export const stateHandlers = {
   "state.export": (_, { store }) => new JsonPieces(store.export()),
 
   "state.import": async ({ body }, { store, blobs, clusters, clock, snapshots, fail }) => {
-    const here = clusters.map((cluster) => cluster.id);
-    const there = clusterIdsOf(body);
-    if (there && there.join() !== here.join())
-      fail("foreign-clusters", { here: here.join(", "), there: there.join(", ") });
-    const lacking = permanentCollections.find((name) => rowsOf(body, name).length === 0);
+    const ownIds = clusters.map((cluster) => cluster.id);
+    const importedIds = findClusterIds(body);
+    if (importedIds && importedIds.join() !== ownIds.join())
+      fail("foreign-clusters", { own: ownIds.join(", "), imported: importedIds.join(", ") });
+    const lacking = permanentCollections.find((name) => getRows(body, name).length === 0);
     if (Number(body.svc_state) <= formatVersion && lacking) fail("invalid-state", { reason: `it has no ${lacking}` });
     const next = store.beside();
     try {
@@ -27,18 +27,18 @@ export const stateHandlers = {
       throw error;
     }
     const { backupSnapshot } = await snapshots.replace(next);
-    return { now: isoMillis(clock.now()), backup_snapshot: backupSnapshot ?? null };
+    return { now: toIsoMillis(clock.now()), backup_snapshot: backupSnapshot ?? null };
   },
 
   "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {
     const drawn = ids.place();
     const next = store.beside();
-    await next.transaction("state.reset", await instance.beginning());
-    const restored = () => {
+    await next.transaction("state.reset", await instance.loadInitialState());
+    const onRestored = () => {
       faults.clear();
       requestLog.rewindTo(0);
     };
-    await replaceState({ store, clusters, runner, tokens }, next, { restored, stood: { ids: ids.place() } }).catch(
+    await replaceState({ store, clusters, runner, tokens }, next, { onRestored, stood: { ids: ids.place() } }).catch(
       (cause) => {
         ids.goTo(drawn);
         throw cause;
@@ -49,14 +49,14 @@ export const stateHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** Rows that every seed writes, and nothing removes: without these no listener could answer. */
+/** Every seed has these rows and nothing removes them. Without them no listener could respond. */
 const permanentCollections = [clusterRows.name, appRows.name, clockState.name];
 
-const rowsOf = ({ rows }: Readonly<Record<string, unknown>>, name: string): readonly unknown[] =>
+const getRows = ({ rows }: Readonly<Record<string, unknown>>, name: string): readonly unknown[] =>
   [(rows as Readonly<Record<string, unknown>> | undefined)?.[name] ?? []].flat();
 
-/** The clusters of an exported state in the order of its seed; undefined when it does not look like one. */
-function clusterIdsOf(document: Readonly<Record<string, unknown>>): string[] | undefined {
-  const rows = rowsOf(document, clusterRows.name);
+/** The clusters of an exported state in seed order; undefined if it does not look like a state. */
+function findClusterIds(document: Readonly<Record<string, unknown>>): string[] | undefined {
+  const rows = getRows(document, clusterRows.name);
   return rows.length > 0 ? rows.map((row) => String((row as { id?: unknown } | null)?.id)) : undefined;
 }

@@ -1,4 +1,4 @@
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { type Invitation, invitations } from "../../cluster/invitations/invite.ts";
 import { addWorkspace } from "../../cluster/workspace/new-workspace.ts";
 import { reply } from "../../http/reply.ts";
@@ -11,10 +11,10 @@ import { readWorkspaceRouting } from "./workspace-routing.ts";
 
 export const workspaceHandlers = {
   "emulator.workspaces": (_, { store }) =>
-    store.read(async (view) => Promise.all((await view.list(workspaces)).map((row) => workspaceRecord(view, row)))),
+    store.read(async (view) => Promise.all((await view.list(workspaces)).map((row) => toWorkspaceRecord(view, row)))),
 
-  "emulator.create-workspace": async ({ body }, world) => {
-    const { store, clusters, ids, standardSet, fail } = world;
+  "emulator.create-workspace": async ({ body }, context) => {
+    const { store, clusters, ids, getStandardSet, fail } = context;
     const { name, template, cluster_id } = body;
     const cluster =
       cluster_id === undefined
@@ -26,19 +26,20 @@ export const workspaceHandlers = {
         known: clusters.map(({ id }) => id),
       });
     if (cluster.external) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
-    const set = template === "demo" ? standardSet() : { ...standardSet(), ...nothing };
+    const set = template === "demo" ? getStandardSet() : { ...getStandardSet(), ...emptySet };
     const made = await store.transaction("emulator.create-workspace", async (tx) => {
-      const there = (await tx.list(workspaces)).find((one) => one.name.toLowerCase() === name.toLowerCase());
-      if (there) return fail("workspace-there", { name: there.name, id: there.id, cluster: there.cluster_id });
+      const existing = (await tx.list(workspaces)).find((one) => one.name.toLowerCase() === name.toLowerCase());
+      if (existing)
+        return fail("workspace-there", { name: existing.name, id: existing.id, cluster: existing.cluster_id });
       const email = `admin@${ids.uuid()}.example`;
       const owner = { name, email, designation: null };
       const founding = { name, industry: null, use_case: null, owner };
-      const row = await addWorkspace(tx, { cluster, ids, standardSet: () => set }, founding);
+      const row = await addWorkspace(tx, { cluster, ids, getStandardSet: () => set }, founding);
       tx.map(mappingTables.cluster_clients, cluster.id, [row.client_id]);
-      tx.map(mappingTables.cluster_emails, cluster.id, [emailHash(email)]);
+      tx.map(mappingTables.cluster_emails, cluster.id, [hashEmail(email)]);
       return row;
     });
-    return reply(201, await store.read((view) => workspaceRecord(view, made)));
+    return reply(201, await store.read((view) => toWorkspaceRecord(view, made)));
   },
 
   "emulator.workspace-routing": async ({ params }, { store, fail }) =>
@@ -64,15 +65,15 @@ export const workspaceHandlers = {
   },
 } satisfies ControlHandlers;
 
-const nothing = { roles: [], contract_types: [], templates: [], workflows: [] };
+const emptySet = { roles: [], contract_types: [], templates: [], workflows: [] };
 
-async function workspaceRecord(view: View, row: Workspace) {
+async function toWorkspaceRecord(view: View, row: Workspace) {
   const ofRow = { by: "workspace", equals: row.id } as const;
   const published = (await view.list(workflows, ofRow)).filter(
     ({ type, frozen_version }) => type === "INTAKE_WORKFLOW" && frozen_version !== null,
   );
   const open = await view.list(invitations, { by: "open", equals: row.id });
-  const tokensOf = (wanted: Invitation["kind"]) => open.flatMap(({ kind, token }) => (kind === wanted ? token : []));
+  const listTokens = (wanted: Invitation["kind"]) => open.flatMap(({ kind, token }) => (kind === wanted ? token : []));
   return {
     id: row.id,
     cluster_id: row.cluster_id,
@@ -85,7 +86,7 @@ async function workspaceRecord(view: View, row: Workspace) {
     plan: row.plan,
     is_suspended: row.is_suspended,
     intake_workflows: published.map(({ id, title }) => ({ id, title })),
-    creator_tokens: [...row.creator_tokens, ...tokensOf("creator")],
-    counterparty_tokens: [...row.counterparty_tokens, ...tokensOf("counterparty")],
+    creator_tokens: [...row.creator_tokens, ...listTokens("creator")],
+    counterparty_tokens: [...row.counterparty_tokens, ...listTokens("counterparty")],
   };
 }

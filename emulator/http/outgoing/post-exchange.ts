@@ -1,5 +1,5 @@
 import { type Dispatcher, errors } from "undici";
-import { mayExpectTls, type TlsFailure, tlsReason, toTlsFailure } from "../../../src/base/errors.ts";
+import { getTlsReason, mayExpectTls, type TlsFailure, toTlsFailure } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { hasNoBody } from "../../../src/base/response-quirks.ts";
 
@@ -146,7 +146,7 @@ export function describeResponseFailure(
   const trouble = toTlsFailure(code);
   if (trouble !== undefined) return { code: "tls_error", message: ofTls[trouble] };
   if (error instanceof Error && /CERT|TLS|SSL/.test(code)) {
-    return { code: "tls_error", message: `TLS with the receiver failed: ${tlsReason(error)} (${code})` };
+    return { code: "tls_error", message: `TLS with the receiver failed: ${getTlsReason(error)} (${code})` };
   }
   if (error instanceof errors.HTTPParserError) return { code: "not_http", message: "The response is not HTTP." };
   return { code: "network_error", message: code ? `${text} (${code})` : text };

@@ -128,7 +128,7 @@ const placeOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: 
 
 /**
  * Resolves a name, checks every address it has, and connects to just those: a name cannot have another address at the
- * check than at the connection. It is not called for literal addresses, which `forbiddenUrl` checks.
+ * check than at the connection. It is not called for literal addresses, which `findForbiddenUrlReason` checks.
  */
 function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunction {
   return (hostname, options, callback) => {
@@ -166,17 +166,17 @@ interface AskOptions {
   /** A longer answer counts as none. */
   readonly maxBytes?: number;
   /** Calls when the caller leaves for whom it is asked. */
-  readonly whenGone?: ((tell: () => void) => void) | undefined;
+  readonly onDisconnect?: ((tell: () => void) => void) | undefined;
 }
 
 /** Sends a request to another server and reads its response whole, in this much wall-clock time. Never rejects. */
 export async function sendRequest(
-  { forwarder, timeoutMs, maxBytes, whenGone }: AskOptions,
+  { forwarder, timeoutMs, maxBytes, onDisconnect }: AskOptions,
   url: string,
   request: ForwardableRequest,
 ): Promise<SendRequestResult> {
   const sending = forwarder.send(url, request);
-  whenGone?.(() => sending.breakOff());
+  onDisconnect?.(() => sending.breakOff());
   const result = await forwarder.within(timeoutMs, exchange());
   if (result !== timedOut) return result;
   sending.breakOff();

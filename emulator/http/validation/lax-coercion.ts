@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { type Expectation, expectationOf } from "../../../src/api/expectation.ts";
+import { type Expectation, getExpectation } from "../../../src/api/expectation.ts";
 import type { Operation } from "../../../src/api/operation.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { findNearest } from "../../../src/base/text.ts";
@@ -96,10 +96,10 @@ export function relaxedChecksOf({ request, service }: Operation): RelaxedChecks 
 
 /** Undefined: there is nothing to look at in a value of the schema. */
 function walkOf(wrapped: z.ZodType): Walk | undefined {
-  const expectation = expectationOf(wrapped);
+  const expectation = getExpectation(wrapped);
   if (expectation) return expecting(expectation);
   const schema = unwrap(wrapped);
-  if (schema !== wrapped && expectationOf(schema)) return walkOf(schema);
+  if (schema !== wrapped && getExpectation(schema)) return walkOf(schema);
   const { shape, element, valueType, catchall } = definitionOf(schema);
   if (shape) return fieldsWalk(shape, catchall === undefined);
   const item = element ?? valueType;
@@ -111,9 +111,9 @@ function walkOf(wrapped: z.ZodType): Walk | undefined {
 }
 
 const expecting =
-  ({ code, problem, holds }: Expectation): Walk =>
+  ({ code, problem, matches }: Expectation): Walk =>
   (value, place, note) => {
-    if (typeof value === "string" && !holds(value)) note(code, `${place} ${problem}`);
+    if (typeof value === "string" && !matches(value)) note(code, `${place} ${problem}`);
   };
 
 function fieldsWalk(shape: Readonly<Record<string, z.ZodType>>, isClosed: boolean): Walk {

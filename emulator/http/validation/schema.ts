@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { withWrittenNumbers } from "../../../src/base/json.ts";
+import { restoreWrittenNumbers } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
 
 /** The parts of a schema's definition that this layer looks at. */
@@ -60,7 +60,7 @@ type KeepNumbers = (value: unknown, exact: unknown) => unknown;
 /** Undefined if the schema says of every number what it is. */
 export function numberKeeper(schema: z.ZodType): KeepNumbers | undefined {
   const { type, shape, element, valueType } = definitionOf(unwrap(schema));
-  if (type === "unknown" || type === "any") return withWrittenNumbers;
+  if (type === "unknown" || type === "any") return restoreWrittenNumbers;
   if (shape) return createFieldKeeper(shape);
   const keep = element ? numberKeeper(element) : type === "record" && valueType ? numberKeeper(valueType) : undefined;
   if (!keep) return undefined;

@@ -13,16 +13,16 @@ import { verifyFresh } from "./mailer.ts";
 type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 
 /** The relevant fields of an event or a form of chat_a. */
-interface Message {
-  /** Its team, then its enterprise: the first that is mapped decides. */
+interface ChatMessage {
+  /** Its team, then its enterprise. The first one that is mapped decides. */
   readonly teams: readonly (string | undefined)[];
-  /** Set when chat_a asks the URL to prove itself. */
+  /** Set if chat_a verifies the URL. */
   readonly challenge?: string;
   /** chat_a probes the certificate, unsigned. */
   readonly isSslCheck?: boolean;
 }
 
-function messageOf(request: Pick<ReceivedRequest, "headers" | "body">): Message {
+function parseMessage(request: Pick<ReceivedRequest, "headers" | "body">): ChatMessage {
   const form = parseForm(request);
   if (form) {
     const payload = parseJsonObject(form.get("payload"));
@@ -44,10 +44,10 @@ function messageOf(request: Pick<ReceivedRequest, "headers" | "body">): Message 
 }
 
 /**
- * The two headers that sign a message: `x-<app>-signature` and `x-<app>-request-timestamp`. Real senders put the app's
- * own name where the specification writes chat_a, so any name will do.
+ * The two headers that sign a message: `x-<app>-signature` and `x-<app>-request-timestamp`. Real senders use the app's
+ * own name where the specification has chat_a, so any name is accepted.
  */
-function signatureOf(headers: ReceivedRequest["headers"]) {
+function findSignature(headers: ReceivedRequest["headers"]) {
   for (const name of Object.keys(headers)) {
     const [, app] = /^x-(.+)-request-timestamp$/.exec(name) ?? [];
     if (app !== undefined) return { timestamp: headers[name], signature: headers[`x-${app}-signature`] };
@@ -58,16 +58,18 @@ function signatureOf(headers: ReceivedRequest["headers"]) {
 async function verify(call: ChatACall): Promise<void> {
   const { signing_secret: signingSecret } = (await call.store.read(readApps)).chat_a;
   if (signingSecret === null) return call.finding("signature-unchecked", "the seed has no signing secret of chat_a");
-  const signed = { signingSecret, body: call.request.body, ...signatureOf(call.request.headers) };
+  const signed = { signingSecret, body: call.request.body, ...findSignature(call.request.headers) };
   const verdict = verifyFresh(call, (nowMs) => verifyChatA({ ...signed, nowMs }));
   if (verdict.ok) return;
   call.finding("chat-a-signature-refused", verdict.reason);
   call.fail("bad-chat-a-signature");
 }
 
-/** Hands a message of chat_a on, raw, to its team's cluster if that is among `candidates`, else to all of them. */
+/**
+ * Forwards a message of chat_a unchanged to its team's cluster if that is among `candidates`, otherwise to all of them.
+ */
 async function receive(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
-  const { teams, challenge, isSslCheck } = messageOf(call.request);
+  const { teams, challenge, isSslCheck } = parseMessage(call.request);
   if (!isSslCheck) await verify(call);
   const others = candidates();
   if (isSslCheck) return new Passthrough(200, [], Buffer.alloc(0));
@@ -84,36 +86,36 @@ async function receive(call: ChatACall, candidates: () => readonly Cluster[]): P
   );
 }
 
-/** The interaction routes answer an object: an empty success becomes `{}` (DECISIONS.md, R21). */
+/** The interaction routes respond with an object: an empty success becomes `{}` (DECISIONS.md, R21). */
 async function withObject(call: ForwardCall, answering: Promise<Passthrough>): Promise<Passthrough> {
   const answer = await answering;
   if (answer.status < 200 || answer.status > 299) return answer;
   const body = await concatBody(answer.body).catch(() => call.fail("no-cluster-reachable"));
   if (body.length === 0) return createRouterResponse({});
-  // Its length is counted when it is sent.
+  // Its length is computed when it is sent.
   const headers = answer.rawHeaders.filter((_, i, all) => all[i - (i % 2)]!.toLowerCase() !== "content-length");
   return new Passthrough(answer.status, headers, body);
 }
 
-const everywhere =
+const selectAllClusters =
   ({ clusters }: RouterContext) =>
   () =>
     clusters;
 
 /** The clusters of a destination, in seed order (DECISIONS.md, R15). */
-const within = (call: RouterCall<"unknown-destination">, destination: string) => () => {
+const selectClusterOf = (call: RouterCall<"unknown-destination">, destination: string) => () => {
   const found = call.clusters.filter(({ destinations }) => destinations.includes(destination));
   return found.length > 0 ? found : call.fail("unknown-destination", { destination });
 };
 
 export const chatAHandlers = {
-  "chat-a.interaction": (_, call) => withObject(call, receive(call, everywhere(call))),
-  "chat-a.event": (_, call) => receive(call, everywhere(call)),
-  "chat-a.options": (_, call) => receive(call, everywhere(call)),
+  "chat-a.interaction": (_, call) => withObject(call, receive(call, selectAllClusters(call))),
+  "chat-a.event": (_, call) => receive(call, selectAllClusters(call)),
+  "chat-a.options": (_, call) => receive(call, selectAllClusters(call)),
   "chat-a.destination-interaction": ({ params }, call) =>
-    withObject(call, receive(call, within(call, params.destination))),
-  "chat-a.destination-event": ({ params }, call) => receive(call, within(call, params.destination)),
-  "chat-a.destination-options": ({ params }, call) => receive(call, within(call, params.destination)),
+    withObject(call, receive(call, selectClusterOf(call, params.destination))),
+  "chat-a.destination-event": ({ params }, call) => receive(call, selectClusterOf(call, params.destination)),
+  "chat-a.destination-options": ({ params }, call) => receive(call, selectClusterOf(call, params.destination)),
   "chat-a.oauth-redirect": ({ params }, call) =>
-    forwardToAll(call, within(call, params.destination)(), call.settings.chatUpstreamTimeoutMs),
+    forwardToAll(call, selectClusterOf(call, params.destination)(), call.settings.chatUpstreamTimeoutMs),
 } satisfies RouterHandlers;

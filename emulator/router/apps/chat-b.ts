@@ -1,13 +1,13 @@
 import { errors, importJWK, type JWTPayload, jwtVerify } from "jose";
 import { createInvalidVerdict, type Verdict, validVerdict } from "../../../src/schemes/verdict.ts";
 import { parseJsonObject, stringAt } from "../../http/bodies/fields.ts";
-import { type Apps, type IssuerKey, publicChatBKeys, readApps } from "../../world/apps.ts";
+import { type Apps, type IssuerKey, listPublicChatBKeys, readApps } from "../../world/apps.ts";
 import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import type { Identifier } from "../resolve/identifiers.ts";
 import { findOwners } from "../resolve/resolve.ts";
 
-/** The token is checked before anything of the body is believed (DECISIONS.md, R22). */
+/** The token is checked before the body is trusted (DECISIONS.md, R22). */
 const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {
   const { chat_b: app } = await call.store.read(readApps);
   const activity = parseJsonObject(call.request.body);
@@ -16,29 +16,29 @@ const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {
     activity,
     app,
     nowMs: call.wall.now(),
-    keyOf: (kid) => publishedKey(call, app.openid_metadata_url, kid),
+    findKey: (kid) => findPublishedKey(call, app.openid_metadata_url, kid),
   });
   if (!verdict.ok) {
     call.finding("chat-b-token-refused", verdict.reason);
     return call.fail("bad-chat-b-token");
   }
   if (!activity) return call.fail("not-an-activity");
-  const [owner] = await findOwners(call, tenantsOf(activity));
+  const [owner] = await findOwners(call, listTenants(activity));
   return owner ? forwardToOne(call, owner) : call.fail("no-chat-b-mapping");
 };
 
-/** A key of the issuer that the seed names, or of the emulator's own. */
-async function publishedKey(
+/** A key of the issuer in the seed, or of the emulator's own issuer. */
+async function findPublishedKey(
   { store, issuerKeys }: Pick<RouterContext, "store" | "issuerKeys">,
   metadataUrl: string | null,
   kid: string,
 ): Promise<IssuerKey | undefined> {
   if (metadataUrl !== null) return issuerKeys.find(metadataUrl, kid);
-  return (await store.read(publicChatBKeys)).find((key) => key.kid === kid);
+  return (await store.read(listPublicChatBKeys)).find((key) => key.kid === kid);
 }
 
-/** Fields in which an activity names its tenant, in order of precedence. */
-function tenantsOf(activity: Readonly<Record<string, unknown>>): Identifier[] {
+/** Fields of an activity that may contain its tenant, in order of precedence. */
+function listTenants(activity: Readonly<Record<string, unknown>>): Identifier[] {
   const named = [stringAt(activity, "channelData", "tenant", "id"), stringAt(activity, "conversation", "tenantId")];
   return named.flatMap((id) => (id === undefined ? [] : [{ table: "external_integrations", key: `CHAT_B:${id}` }]));
 }
@@ -47,11 +47,11 @@ export const chatBHandlers = {
   "chat-b.messaging": receiveActivity,
 } satisfies RouterHandlers;
 
-/** Clocks may differ by this much (DECISIONS.md, P11). */
-const skewSeconds = 5 * 60;
+/** Maximum clock difference (DECISIONS.md, P11). */
+const clockSkewSeconds = 5 * 60;
 const algorithms = ["RS256", "RS384", "RS512"];
 
-/** Tenants in whose name the vendor's desktop emulator asks for tokens. */
+/** Tenants for which the vendor's desktop emulator requests tokens. */
 const emulatorTenants = ["d6d49420-f39b-4df7-a1dc-d59a935871db", "f8cdef31-a31e-4b4a-93e4-5f571e91255a"];
 const emulatorIssuers = new Set(
   emulatorTenants.flatMap((tenant) => [
@@ -62,23 +62,24 @@ const emulatorIssuers = new Set(
 
 interface TokenCheck {
   readonly authorization: string | undefined;
-  /** Undefined: the body is not one. */
+  /** Undefined: the body is not an activity. */
   readonly activity: Readonly<Record<string, unknown>> | undefined;
   readonly app: Pick<Apps["chat_b"], "app_id" | "issuer">;
-  /** Wall-clock time: the tokens of real issuers carry it (DECISIONS.md, P24). */
+  /** Wall-clock time, which the tokens of real issuers use (DECISIONS.md, P24). */
   readonly nowMs: number;
-  keyOf(kid: string): Promise<IssuerKey | undefined>;
+  findKey(kid: string): Promise<IssuerKey | undefined>;
 }
 
 /**
- * Bot-framework authentication of an incoming activity (DECISIONS.md, P11): the signature by a published key,
- * the times, who the token is from and for, and that it was made for this activity. The reason is for the request log.
+ * Bot-framework authentication of an incoming activity (DECISIONS.md, P11): the signature by a published key, the
+ * times, the issuer and audience, and whether the token was issued for this activity. The reason is for the request
+ * log.
  */
 async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
-  // The scheme is compared as the vendor's own library does: `bearer` is rejected.
+  // The scheme is compared as in the vendor's own library: `bearer` is rejected.
   const [, token] = /^Bearer (\S+)$/.exec(check.authorization ?? "") ?? [];
   if (token === undefined) return createInvalidVerdict("no bearer token");
-  const signed = await signedBy(token, check);
+  const signed = await checkSignature(token, check);
   if (!signed.ok) return signed;
   const { key, claims } = signed;
   const { activity } = check;
@@ -87,7 +88,8 @@ async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
   if (activity && endorsements.length > 0 && !endorsements.includes(stringAt(activity, "channelId"))) {
     return createInvalidVerdict("the key is not endorsed for the activity's channelId");
   }
-  if (emulatorIssuers.has(String(claims.iss)) && claims.iss !== check.app.issuer) return ofEmulator(claims, check);
+  if (emulatorIssuers.has(String(claims.iss)) && claims.iss !== check.app.issuer)
+    return checkEmulatorClaims(claims, check);
   if (claims.iss !== check.app.issuer) return createInvalidVerdict("another issuer");
   if (![claims.aud].flat().includes(check.app.app_id)) return createInvalidVerdict("for another app");
   const serviceUrl = stringAt(activity, "serviceUrl");
@@ -96,15 +98,18 @@ async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
     : createInvalidVerdict("serviceurl is not the activity's serviceUrl");
 }
 
-/** Tokens of the desktop emulator name the app that asked, by their version, and no serviceurl. */
-function ofEmulator(claims: JWTPayload, { app }: TokenCheck): Verdict<string> {
-  const asking = claims.ver === "2.0" ? claims.azp : claims.appid;
-  return asking === app.app_id ? validVerdict : createInvalidVerdict("for another app");
+/**
+ * Tokens of the desktop emulator name the requesting app, in a claim that depends on their version, and have no
+ * serviceurl.
+ */
+function checkEmulatorClaims(claims: JWTPayload, { app }: TokenCheck): Verdict<string> {
+  const requester = claims.ver === "2.0" ? claims.azp : claims.appid;
+  return requester === app.app_id ? validVerdict : createInvalidVerdict("for another app");
 }
 
-async function signedBy(
+async function checkSignature(
   token: string,
-  { nowMs, keyOf }: TokenCheck,
+  { nowMs, findKey }: TokenCheck,
 ): Promise<
   | { readonly ok: true; readonly key: IssuerKey; readonly claims: JWTPayload }
   | { readonly ok: false; readonly reason: string }
@@ -114,11 +119,11 @@ async function signedBy(
     const { payload: claims } = await jwtVerify(
       token,
       async ({ alg, kid }) => {
-        key = kid === undefined ? undefined : await keyOf(kid);
+        key = kid === undefined ? undefined : await findKey(kid);
         if (!key) throw new errors.JWKSNoMatchingKey("no published key has the token's kid");
         return importJWK({ ...key, alg });
       },
-      { algorithms, clockTolerance: skewSeconds, currentDate: new Date(nowMs) },
+      { algorithms, clockTolerance: clockSkewSeconds, currentDate: new Date(nowMs) },
     );
     return { ok: true, key: key!, claims };
   } catch (error) {

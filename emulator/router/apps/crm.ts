@@ -5,13 +5,13 @@ import type { Passthrough } from "../../http/reply.ts";
 import { originForm } from "../../http/routing/path.ts";
 import { readApps, resolveFrontEnd } from "../../world/apps.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { CallToOne, RouterCall, RouterHandlers } from "../context.ts";
+import type { RouterCall, RouterHandlers, SingleClusterCall } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
-import { identifiersOf } from "../resolve/identifiers.ts";
+import { findIdentifiers } from "../resolve/identifiers.ts";
 import { findOwners } from "../resolve/resolve.ts";
 import { verifyFresh } from "./mailer.ts";
 
-type SignedCall = CallToOne & RouterCall<"bad-crm-a-signature">;
+type SignedCall = SingleClusterCall & RouterCall<"bad-crm-a-signature">;
 
 /** Checks the signature over the full public URL (DECISIONS.md, R29). */
 async function verify(call: SignedCall): Promise<void> {
@@ -20,7 +20,7 @@ async function verify(call: SignedCall): Promise<void> {
   const signed = {
     clientSecret: crm_a.client_secret,
     method,
-    url: publicUrlOf(call.settings.publicUrl, target),
+    url: buildPublicUrl(call.settings.publicUrl, target),
     body,
     version: headers["x-crm-a-signature-version"] || undefined,
     timestamp: headers["x-crm-a-signature-timestamp"] || undefined,
@@ -36,22 +36,25 @@ async function verify(call: SignedCall): Promise<void> {
   }
 }
 
-/** The target as sent, behind the name by which callers know the router. */
-const publicUrlOf = (publicUrl: string, target: string): string => publicUrl + (originForm(target) ?? target);
+/** The target as sent, with the public address of the router. */
+const buildPublicUrl = (publicUrl: string, target: string): string => publicUrl + (originForm(target) ?? target);
 
 export const crmAHandlers = {
   "crm-a.iframe": (_, call) => verifyAndForward(call),
   "crm-a.cards": (_, call) => verifyAndForward(call),
 } satisfies RouterHandlers;
 
-/** Credentials and payload come in the query. */
+/** Credentials and payload are in the query. */
 async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
   await verify(call);
-  return forwardToOne(call, await crmOwner(call, ownerTarget(call.request.target)));
+  return forwardToOne(call, await findCrmOwner(call, buildOwnerTarget(call.request.target)));
 }
 
-/** A query with whom the CRM names by its own names: identifiers decide as in any request (DECISIONS.md, R14 and R29). */
-function ownerTarget(target: string): string {
+/**
+ * A query with the CRM's identifiers under the usual names, so that they select a cluster as in any request
+ * (DECISIONS.md, R14, R29).
+ */
+function buildOwnerTarget(target: string): string {
   const query = new URLSearchParams(queryOf(target));
   const email = query.get("userEmail");
   const portal = query.get("portalId");
@@ -60,16 +63,19 @@ function ownerTarget(target: string): string {
   return `/?${query}`;
 }
 
-type CanvasCall = CallToOne & RouterCall<"index-url-not-allowed">;
+type CanvasCall = SingleClusterCall & RouterCall<"index-url-not-allowed">;
 
-/** The page loads its front end from there; the router never fetches it (DECISIONS.md, R28). */
+/** The page loads its front end from there. The router never fetches it (DECISIONS.md, R28). */
 async function requireAllowed(call: CanvasCall, wanted: string | null | undefined): Promise<void> {
   const { crm_b } = await call.store.read(readApps);
   if (resolveFrontEnd(crm_b, wanted) === "refused") call.fail("index-url-not-allowed");
 }
 
-/** A query with whom the context of a signed request names: identifiers decide as in any request (DECISIONS.md, R14). */
-function targetOf(context: unknown): string {
+/**
+ * A query with the identifiers in the context of a signed request, so that they decide as in any request (DECISIONS.md,
+ * R14).
+ */
+function buildTarget(context: unknown): string {
   const named = new URLSearchParams();
   const email = stringAt(context, "user", "email");
   const organization = stringAt(context, "organization", "organizationId");
@@ -87,20 +93,20 @@ export const crmBHandlers = {
       return call.fail("bad-signed-request");
     }
     await requireAllowed(call, query.index_url_override);
-    return forwardToOne(call, await crmOwner(call, targetOf(verdict.envelope.context)));
+    return forwardToOne(call, await findCrmOwner(call, buildTarget(verdict.envelope.context)));
   },
 
   "crm-b.canvas": async ({ query }, call) => {
     await requireAllowed(call, query.index_url_override);
-    return forwardToOne(call, await crmOwner(call, call.request.target));
+    return forwardToOne(call, await findCrmOwner(call, call.request.target));
   },
 } satisfies RouterHandlers;
 
 /**
- * The owner of the object that a CRM names in a target's query; without an owner it belongs to the first cluster
+ * The owner of the object in a target's query. Without an owner it belongs to the first cluster
  * (DECISIONS.md, R28, R29).
  */
-async function crmOwner(call: Pick<RouterCall, "store" | "clusters">, target: string): Promise<Cluster> {
-  const [owner] = await findOwners(call, identifiersOf({ target, headers: {}, body: Buffer.alloc(0) }));
+async function findCrmOwner(call: Pick<RouterCall, "store" | "clusters">, target: string): Promise<Cluster> {
+  const [owner] = await findOwners(call, findIdentifiers({ target, headers: {}, body: Buffer.alloc(0) }));
   return owner ?? call.clusters[0]!;
 }

@@ -2,55 +2,55 @@ import type { IssuerKey } from "../../world/apps.ts";
 import { type ClusterRequestContext, requestCluster } from "../proxied/request-cluster.ts";
 
 interface KeySet {
-  /** Wall-clock time at which it was asked for. */
+  /** Wall-clock time of the request. */
   readonly at: number;
-  /** Undefined: the issuer could not be asked. */
+  /** Undefined: the issuer could not be reached. */
   readonly keys: Promise<readonly IssuerKey[] | undefined>;
 }
 
-/** As long as the bot-framework's own libraries cache an issuer's keys (DECISIONS.md, P11). */
+/** The time for which the bot-framework's own libraries cache an issuer's keys (DECISIONS.md, P11). */
 const lifetimeMs = 24 * 60 * 60 * 1_000;
-/** An unknown key may be new, but clients that send unknown ones must not make us fetch keys each time. */
+/** An unknown key may be new, but clients with unknown keys must not trigger a request each time. */
 const pauseMs = 10_000;
 
-/** The published keys of issuers that are not ours, by the URL of their metadata. */
+/** The published keys of external issuers, by the URL of their metadata. */
 export class IssuerKeys {
-  readonly #asking: ClusterRequestContext;
+  readonly #context: ClusterRequestContext;
   readonly #sets = new Map<string, KeySet>();
 
-  constructor(asking: ClusterRequestContext) {
-    this.#asking = asking;
+  constructor(context: ClusterRequestContext) {
+    this.#context = context;
   }
 
-  /** The key of that id; undefined when the issuer has none, or says nothing. */
+  /** The key with that id; undefined if the issuer has none, or does not respond. */
   async find(metadataUrl: string, kid: string): Promise<IssuerKey | undefined> {
     const known = this.#sets.get(metadataUrl);
-    const age = known ? this.#asking.wall.monotonicNow() - known.at : lifetimeMs;
-    const found = age < lifetimeMs ? keyIn(await known?.keys, kid) : undefined;
+    const age = known ? this.#context.wall.monotonicNow() - known.at : lifetimeMs;
+    const found = age < lifetimeMs ? findKey(await known?.keys, kid) : undefined;
     if (found || age < pauseMs) return found;
-    return keyIn(await this.#renewed(metadataUrl), kid);
+    return findKey(await this.#renewKeys(metadataUrl), kid);
   }
 
-  async #renewed(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
-    const set = { at: this.#asking.wall.monotonicNow(), keys: this.#ask(metadataUrl) };
+  async #renewKeys(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
+    const set = { at: this.#context.wall.monotonicNow(), keys: this.#fetchKeys(metadataUrl) };
     this.#sets.set(metadataUrl, set);
     const keys = await set.keys;
-    // A failed fetch is repeated by the next caller.
+    // The next caller repeats a failed request.
     if (!keys && this.#sets.get(metadataUrl) === set) this.#sets.delete(metadataUrl);
     return keys;
   }
 
-  async #ask(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
-    const { jwks_uri: keysUrl } = (await this.#document(metadataUrl)) ?? {};
-    const set = typeof keysUrl === "string" ? await this.#document(keysUrl) : undefined;
+  async #fetchKeys(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
+    const { jwks_uri: keysUrl } = (await this.#parseDocument(metadataUrl)) ?? {};
+    const set = typeof keysUrl === "string" ? await this.#parseDocument(keysUrl) : undefined;
     return Array.isArray(set?.keys) ? set.keys.filter(isKey) : undefined;
   }
 
-  async #document(text: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  async #parseDocument(text: string): Promise<Readonly<Record<string, unknown>> | undefined> {
     if (!URL.canParse(text) || !/^https?:/i.test(text)) return undefined;
     const url = new URL(text);
     const reply = await requestCluster(
-      this.#asking,
+      this.#context,
       { url: url.origin },
       {
         method: "GET",
@@ -58,14 +58,14 @@ export class IssuerKeys {
         rawHeaders: ["accept", "application/json"],
         body: Buffer.alloc(0),
         remoteAddress: "127.0.0.1",
-        origin: this.#asking.settings.publicUrl,
+        origin: this.#context.settings.publicUrl,
       },
     );
     return reply.kind === "answered" && reply.status === 200 ? reply.body : undefined;
   }
 }
 
-const keyIn = (keys: readonly IssuerKey[] | undefined, kid: string): IssuerKey | undefined =>
+const findKey = (keys: readonly IssuerKey[] | undefined, kid: string): IssuerKey | undefined =>
   keys?.find((key) => key.kid === kid);
 
 const isKey = (value: unknown): value is IssuerKey =>

@@ -18,7 +18,7 @@ export const mailerHandlers = {
   },
 } satisfies RouterHandlers;
 
-/** An inbound e-mail that was taken and kept from everybody (DECISIONS.md, R27). */
+/** An inbound e-mail that was accepted and not delivered (DECISIONS.md, R27). */
 const BlackholeMail = z.strictObject({
   id: z.int(),
   /** Virtual milliseconds. */
@@ -36,28 +36,28 @@ export const blackholeMails = rows<BlackholeMail>({
   indexes: {},
 });
 
-/** Anyone may send mail here, so only the newest is stored: this many, and this many bytes in base64. */
+/** Anyone may send mail here, so only the newest is stored, up to this number and this many bytes in base64. */
 export const blackholeLimits = { count: 1_000, bytes: 16 * 1024 * 1024 } as const;
 
-const weight = ({ body_base64, content_type }: BlackholeMail): number =>
+const measureMail = ({ body_base64, content_type }: BlackholeMail): number =>
   body_base64.length + (content_type?.length ?? 0);
 
-/** Keeps a mail, and drops the oldest that are too many with it. The newest stays, however large. */
+/** Stores a mail, and drops the oldest ones over the limits. The newest stays, however large it is. */
 async function keepMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): Promise<void> {
   const row = { id: tx.next("blackhole_mail"), ...mail };
   tx.put(blackholeMails, row);
-  const kept = await tx.list(blackholeMails);
-  let count = kept.length;
-  let bytes = kept.reduce((sum, each) => sum + weight(each), 0);
-  for (const oldest of kept) {
+  const mails = await tx.list(blackholeMails);
+  let count = mails.length;
+  let bytes = mails.reduce((sum, each) => sum + measureMail(each), 0);
+  for (const oldest of mails) {
     if (count === 1 || (count <= blackholeLimits.count && bytes <= blackholeLimits.bytes)) break;
     tx.delete(blackholeMails, oldest.id);
     count -= 1;
-    bytes -= weight(oldest);
+    bytes -= measureMail(oldest);
   }
 }
 
-/** `{cluster_id}_{workspace_id}`, either of which may hold underscores (DECISIONS.md, P6). */
+/** `{cluster_id}_{workspace_id}`, both of which may contain underscores (DECISIONS.md, P6). */
 const customerId = /^.+_.+$/s;
 
 export const billingHandlers = {
@@ -73,8 +73,8 @@ export const billingHandlers = {
 } satisfies RouterHandlers;
 
 /**
- * Verifies a signature that must be fresh by the virtual clock. Real senders sign with wall-clock time, so one that
- * only the wall clock finds fresh holds too, with a finding, unless `--strict=signatures` (DECISIONS.md, P24).
+ * Verifies a signature that must be fresh by the virtual clock. Real senders use the wall clock, so one that is only
+ * fresh by the wall clock is also accepted, with a finding, unless `--strict=signatures` is set (DECISIONS.md, P24).
  */
 export function verifyFresh<V extends { readonly ok: true } | { readonly ok: false; readonly reason: string }>(
   { clock, wall, settings, finding }: Pick<RouterCall, "clock" | "wall" | "settings" | "finding">,

@@ -10,7 +10,7 @@ import { redeemDeviceCode } from "./token.ts";
 const lifetimeSeconds = 900;
 const intervalSeconds = 5;
 
-/** No vowels, so no words; nothing that looks like something else (RFC 8628, 6.1). */
+/** No vowels, so that there are no words, and no ambiguous characters (RFC 8628, 6.1). */
 const userCodeAlphabet = "BCDFGHJKLMNPQRSTVWXZ";
 
 const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, call) => {
@@ -43,7 +43,7 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
     expires_in: lifetimeSeconds,
     interval: intervalSeconds,
   };
-  // RFC 8628, 3.2: a holder of the device code gets the tokens.
+  // The holder of the device code gets the tokens (RFC 8628, 3.2).
   return reply(200, codes, noStoreHeaders);
 };
 
@@ -62,7 +62,7 @@ const createOAuthClient: RouterHandler<"device-grant.create-client"> = async ({ 
   if (body.client_name.length > maxNameLength) return fail("client-name-too-long");
   const client = { client_id: `cli_${ids.token(12)}`, client_name: body.client_name };
   await store.transaction("device-grant.create-client", async (tx) => {
-    // The oldest may be in use: none is dropped.
+    // The oldest may be in use, so none is dropped.
     if ((await tx.count(oauthClients)) >= maxUnauthenticatedRows) return fail("too-many-clients");
     return tx.put(oauthClients, { ...client, client_secret: null, redirect_uris: [] });
   });

@@ -14,13 +14,13 @@ export const DeviceGrant = z.strictObject({
   cluster_id: z.string().nullable(),
   /** Virtual milliseconds. */
   expires_at: storedDeadline(z.int()),
-  /** Seconds; grows by 5 for good with each early poll. */
+  /** Seconds. It grows permanently by 5 with each early poll. */
   interval: z.int(),
   /** Virtual and wall-clock milliseconds. */
   last_poll: z.strictObject({ at: storedTime(z.int()), wall_at: storedTime(z.int()) }).nullable(),
-  /** The cluster is being asked for the tokens. */
+  /** The cluster is issuing the tokens. */
   claimed: z.boolean(),
-  /** The tokens were handed out. */
+  /** The tokens were returned. */
   redeemed: z.boolean(),
 });
 export type DeviceGrant = z.infer<typeof DeviceGrant>;
@@ -36,30 +36,30 @@ export const deviceGrants = rows<DeviceGrant, "user_code" | "expires_at" | "clai
   },
 });
 
-/** The grant of a user code, however a person typed it. */
+/** The grant with a user code, in whatever form a person typed it. */
 export async function findGrantByUserCode(view: View, userCode: string): Promise<DeviceGrant | undefined> {
-  const [found] = await view.list(deviceGrants, { by: "user_code", equals: userCodeKey(userCode), limit: 1 });
+  const [found] = await view.list(deviceGrants, { by: "user_code", equals: toUserCodeKey(userCode), limit: 1 });
   return found;
 }
 
 /** A person's decision about a user code, or the cluster's for them. */
-export interface Decision {
+export interface GrantDecision {
   readonly status: DeviceGrant["status"];
   readonly cluster_id: string;
 }
 
-/** Why a user code cannot be decided on: `bound`: only another cluster may. */
+/** Why a user code cannot be decided on. `bound`: only another cluster may. */
 export type UndecidableReason = "unknown" | "expired" | "decided" | "bound";
 
 /**
  * Decides about a user code, and maps it to the cluster that does. PENDING binds a pending grant to a cluster, which
- * alone decides from then on; the same decision by the same cluster again changes nothing (DECISIONS.md, R30).
+ * alone can decide after that. Repeating a decision changes nothing (DECISIONS.md, R30).
  */
 export async function decideGrant(
   tx: Transaction,
   now: number,
   userCode: string,
-  { status, cluster_id }: Decision,
+  { status, cluster_id }: GrantDecision,
 ): Promise<DeviceGrant | UndecidableReason> {
   const grant = await findGrantByUserCode(tx, userCode);
   if (!grant) return "unknown";
@@ -74,7 +74,7 @@ export async function decideGrant(
   return decided;
 }
 
-/** Removes the grants of user codes, of those that are bound to the cluster (DECISIONS.md, R10). */
+/** Removes the grants with these user codes that are bound to the cluster (DECISIONS.md, R10). */
 export async function removeGrants(tx: Transaction, cluster: string, userCodes: readonly string[]): Promise<void> {
   for (const code of userCodes) {
     const grant = await findGrantByUserCode(tx, code);
@@ -82,15 +82,15 @@ export async function removeGrants(tx: Transaction, cluster: string, userCodes: 
   }
 }
 
-/** How long an expired grant still says that it has expired, instead of being unknown. */
-const keptMs = 24 * 60 * 60 * 1_000;
+/** How long an expired grant is reported as expired instead of unknown. */
+const retentionMs = 24 * 60 * 60 * 1_000;
 
-/** Virtual time may stand still, and nothing expires: at most this many grants are stored. */
+/** Virtual time may stand still, so that nothing expires. At most this many grants are stored. */
 export const maxGrants = 100_000;
 
-/** Drops what expired long ago, and the oldest of more than anyone needs. */
+/** Drops grants that expired long ago, and the oldest ones over the limit. */
 export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
-  const expired = await tx.list(deviceGrants, { by: "expires_at", to: now - keptMs });
+  const expired = await tx.list(deviceGrants, { by: "expires_at", to: now - retentionMs });
   const excess = (await tx.count(deviceGrants)) - expired.length - maxGrants;
   const oldest = excess > 0 ? await tx.list(deviceGrants, { limit: excess }) : [];
   for (const old of [...expired, ...oldest.filter(({ claimed }) => !claimed)]) {
@@ -100,13 +100,13 @@ export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
 }
 
 /**
- * A user code as the table user_codes stores it: people type it in any case and with or without punctuation (RFC 8628,
+ * A user code as a key of the table user_codes: people type it in any case and with or without punctuation (RFC 8628,
  * 6.1; DECISIONS.md, R30).
  */
-export const userCodeKey = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g, "");
+export const toUserCodeKey = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g, "");
 
-/** A user code as a device shows it: `WDJB-MJHT`. */
+/** A user code in the format for devices: `WDJB-MJHT`. */
 export function formatUserCode(code: string): string {
-  const key = userCodeKey(code);
+  const key = toUserCodeKey(code);
   return `${key.slice(0, 4)}-${key.slice(4)}`;
 }

@@ -13,7 +13,7 @@ import { type DeviceGrant, deviceGrants } from "./rows.ts";
 
 type Tokens = z.infer<typeof TokenResponse>;
 type PollError = Extract<PollResult, { kind: "refused" }>["code"];
-type Answer = { readonly tokens: Tokens } | { readonly refused: PollError | "token-cluster-down" };
+type TokenOutcome = { readonly tokens: Tokens } | { readonly refused: PollError | "token-cluster-down" };
 
 export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ body }, call) => {
   const client = await call.store.read((view) => view.get(oauthClients, body.client_id));
@@ -23,7 +23,7 @@ export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ bod
   return reply(200, tokens, noStoreHeaders);
 };
 
-/** A token endpoint of OAuth wants the secret (RFC 6749, 3.2.1), for which AccessTokenGetRequest has no field. */
+/** An OAuth token endpoint requires the secret (RFC 6749, 3.2.1), for which AccessTokenGetRequest has no field. */
 async function noteUnproven({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
   const sent = parseForm(request) ?? new Map(Object.entries(parseJsonObject(request.body) ?? {}));
   const client_secret = sent.get("client_secret") ?? undefined;
@@ -33,9 +33,9 @@ async function noteUnproven({ request, store, finding }: RouterCall, client_id: 
 }
 
 /**
- * Hands out the tokens of a device grant, or rejects. At the first poll after AUTHORIZED `request` is forwarded to the
- * cluster, outside any transaction; meanwhile the grant is claimed. A cluster that is down leaves the code as good as
- * it was (DECISIONS.md, R30).
+ * Returns the tokens of a device grant, or rejects. The first poll after AUTHORIZED is forwarded to the cluster,
+ * outside of transactions, while the grant is claimed. If the cluster is down, the code stays valid (DECISIONS.md,
+ * R30).
  */
 export async function issueDeviceTokens(
   call: RouterCall<PollError | "token-cluster-down">,
@@ -46,7 +46,7 @@ export async function issueDeviceTokens(
   const polled = await poll(call, deviceCode, clientId);
   if (polled.kind === "refused") return call.fail(polled.code);
 
-  const answer = await tokensFor(call, polled.grant, request);
+  const answer = await requestTokens(call, polled.grant, request);
   await call.store.transaction("device-grant.poll: end of the claim", async (tx) => {
     // The state may have been replaced in the meantime.
     const row = await tx.get(deviceGrants, deviceCode);
@@ -67,14 +67,14 @@ function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<P
   });
 }
 
-async function tokensFor(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<Answer> {
+async function requestTokens(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<TokenOutcome> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { refused: "token-cluster-down" };
-  const own = withTarget(await withOwnCredentials(call, cluster), request.target);
-  return answerFrom(call, cluster.id, await requestCluster(call, cluster, own));
+  const clusterRequest = withTarget(await withOwnCredentials(call, cluster), request.target);
+  return answerFrom(call, cluster.id, await requestCluster(call, cluster, clusterRequest));
 }
 
-/** Errors that the cluster itself may return; all its other rejections mean that the code is invalid. */
+/** Errors that the cluster itself may return. All its other rejections mean that the code is invalid. */
 const refusals = lookupTable<PollError>({
   authorization_pending: "authorization-pending",
   slow_down: "authorization-pending",
@@ -82,9 +82,9 @@ const refusals = lookupTable<PollError>({
   expired_token: "expired-token",
 });
 
-function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResponse): Answer {
+function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResponse): TokenOutcome {
   if (reply.kind === "answered" && reply.status === 200) {
-    const { tokens, dropped } = tokensIn(reply.body ?? {});
+    const { tokens, dropped } = readTokens(reply.body ?? {});
     const names = dropped.join(", ");
     if (dropped.length > 0)
       finding("token-response", `members of ${cluster} that do not conform to RFC 6749, 5.1: ${names}`);
@@ -101,10 +101,10 @@ function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResp
 }
 
 /**
- * The tokens in a response. Members that do not fit are dropped: the cluster has issued the tokens, and will not do so
+ * The tokens in a response. Invalid fields are dropped, because the cluster has issued the tokens and will not do so
  * again. Some clients always read `scope`, which a cluster may omit (RFC 6749, 5.1; DECISIONS.md, R30).
  */
-function tokensIn(body: Readonly<Record<string, unknown>>) {
+function readTokens(body: Readonly<Record<string, unknown>>) {
   const issues = TokenResponse.safeParse({ scope: "", ...body }).error?.issues ?? [];
   const dropped = [...new Set(issues.map(({ path }) => String(path[0])))];
   const rest = Object.entries(body).filter(([name]) => !dropped.includes(name));
@@ -114,7 +114,7 @@ function tokensIn(body: Readonly<Record<string, unknown>>) {
 /** Seconds that an early poll adds to the interval (RFC 8628, 3.5). */
 const slowDownBy = 5;
 
-interface Now {
+interface PollTime {
   /** Virtual milliseconds. */
   readonly at: number;
   /** Wall-clock milliseconds. */
@@ -134,10 +134,10 @@ type PollResult =
   | { readonly kind: "authorized"; readonly grant: DeviceGrant };
 
 /**
- * Checks a poll in the order of DECISIONS.md, P2: unknown code, wrong client, expired, early, denied, pending,
+ * Checks a poll in this order (DECISIONS.md, P2): unknown code, wrong client, expired, early, denied, pending,
  * authorized. A poll during a request to the cluster has to wait.
  */
-export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: Now): PollResult {
+export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: PollTime): PollResult {
   if (!grant || grant.client_id !== clientId || grant.redeemed) return { kind: "refused", code: "invalid-grant" };
   if (grant.expires_at <= now.at) return { kind: "refused", code: "expired-token" };
 
@@ -153,10 +153,10 @@ export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now:
 }
 
 /**
- * Whether less than the interval has passed since the last poll, on the clock that went further: clients sleep in
+ * Whether the interval has not yet passed since the last poll, by the clock that advanced more: clients sleep in
  * wall-clock time, while virtual time may stand still (DECISIONS.md, P3).
  */
-function isEarly({ last_poll, interval }: DeviceGrant, { at, wall_at }: Now): boolean {
+function isEarly({ last_poll, interval }: DeviceGrant, { at, wall_at }: PollTime): boolean {
   if (!last_poll) return false;
   const elapsedMs = Math.max(at - last_poll.at, wall_at - last_poll.wall_at);
   const intervalMs = interval * 1_000;

@@ -2,41 +2,41 @@ import { reply } from "../../http/reply.ts";
 import type { Mapping } from "../../store/port.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
-import { removeGrants, userCodeKey } from "../device/rows.ts";
+import { removeGrants, toUserCodeKey } from "../device/rows.ts";
 import { requireCluster } from "../resolve/identifiers.ts";
 import { mappingTables as tables } from "./tables.ts";
 
-interface Bulk<Body> {
+interface BulkRequest<Body> {
   readonly body: Body & { readonly cluster_id: string };
 }
 type BulkCall = RouterCall<"unknown-cluster" | "foreign-cluster-key">;
 
-/** Maps a list in one transaction; the last writer wins and learns how many it took over (DECISIONS.md, R9). */
-const maps =
+/** Maps a list in one transaction. The last writer wins, and gets the number of moved keys (DECISIONS.md, R9). */
+const createMapHandler =
   <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
-  async ({ body }: Bulk<Body>, call: BulkCall) => {
+  async ({ body }: BulkRequest<Body>, call: BulkCall) => {
     const cluster = requireCluster(call, body.cluster_id);
     const { moved } = await call.store.transaction(`map ${table.name}`, (tx) => tx.map(table, cluster.id, list(body)));
     if (moved > 0) call.finding("mapping-moved", `${moved} of ${table.name} belonged to another cluster`);
     return reply(200, true, { "x-svc-moved": String(moved) });
   };
 
-/** Removes those of a list that belong to the cluster; the others are ignored (DECISIONS.md, R10). */
-const unmaps =
+/** Removes the listed keys that belong to the cluster, and ignores the others (DECISIONS.md, R10). */
+const createUnmapHandler =
   <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
-  async ({ body }: Bulk<Body>, call: BulkCall) => {
+  async ({ body }: BulkRequest<Body>, call: BulkCall) => {
     const cluster = requireCluster(call, body.cluster_id);
     await call.store.transaction(`unmap ${table.name}`, (tx) => tx.unmap(table, cluster.id, list(body)));
     return true;
   };
 
-const emails = (body: { readonly email_hash_list: string[] }) => body.email_hash_list;
-const clients = (body: { readonly client_ids: string[] }) => body.client_ids;
-const tokens = (body: { readonly tokens: string[] }) => body.tokens;
-const teams = (body: { readonly chat_a_team_id_list: string[] }) => body.chat_a_team_id_list;
+const listEmails = (body: { readonly email_hash_list: string[] }) => body.email_hash_list;
+const listClients = (body: { readonly client_ids: string[] }) => body.client_ids;
+const listTokens = (body: { readonly tokens: string[] }) => body.tokens;
+const listTeams = (body: { readonly chat_a_team_id_list: string[] }) => body.chat_a_team_id_list;
 
-/** Keys of the table external_integrations: an external id means something only together with its type. */
-const integrationKeys = (body: { readonly external_id_list: string[]; readonly integration_type: string }) =>
+/** Keys of the table external_integrations: an external id is only meaningful with its type. */
+const listIntegrationKeys = (body: { readonly external_id_list: string[]; readonly integration_type: string }) =>
   body.external_id_list.map((id) => `${body.integration_type}:${id}`);
 
 export const mappingTableHandlers = {
@@ -44,30 +44,30 @@ export const mappingTableHandlers = {
     const cluster_id = await store.read((view) => view.lookup(tables.cluster_emails, email_hash));
     return { email_hash, cluster_id: cluster_id ?? fail("no-email-mapping") };
   },
-  "cluster-emails.map": maps(tables.cluster_emails, emails),
-  "cluster-emails.unmap": unmaps(tables.cluster_emails, emails),
+  "cluster-emails.map": createMapHandler(tables.cluster_emails, listEmails),
+  "cluster-emails.unmap": createUnmapHandler(tables.cluster_emails, listEmails),
 
   "cluster-clients.show": async ({ params: { client_id } }, { store, fail }) => {
     const cluster_id = await store.read((view) => view.lookup(tables.cluster_clients, client_id));
     return { client_id, cluster_id: cluster_id ?? fail("no-client-mapping") };
   },
-  "cluster-clients.map": maps(tables.cluster_clients, clients),
-  "cluster-clients.unmap": unmaps(tables.cluster_clients, clients),
+  "cluster-clients.map": createMapHandler(tables.cluster_clients, listClients),
+  "cluster-clients.unmap": createUnmapHandler(tables.cluster_clients, listClients),
 
-  "invite-tokens.map-creator": maps(tables.creator_tokens, tokens),
-  "invite-tokens.unmap-creator": unmaps(tables.creator_tokens, tokens),
-  "invite-tokens.map-counterparty": maps(tables.counterparty_tokens, tokens),
-  "invite-tokens.unmap-counterparty": unmaps(tables.counterparty_tokens, tokens),
+  "invite-tokens.map-creator": createMapHandler(tables.creator_tokens, listTokens),
+  "invite-tokens.unmap-creator": createUnmapHandler(tables.creator_tokens, listTokens),
+  "invite-tokens.map-counterparty": createMapHandler(tables.counterparty_tokens, listTokens),
+  "invite-tokens.unmap-counterparty": createUnmapHandler(tables.counterparty_tokens, listTokens),
 
-  "chat-a-teams.map": maps(tables.chat_a_teams, teams),
-  "chat-a-teams.unmap": unmaps(tables.chat_a_teams, teams),
+  "chat-a-teams.map": createMapHandler(tables.chat_a_teams, listTeams),
+  "chat-a-teams.unmap": createUnmapHandler(tables.chat_a_teams, listTeams),
 
-  "external-integrations.map": maps(tables.external_integrations, integrationKeys),
-  "external-integrations.unmap": unmaps(tables.external_integrations, integrationKeys),
+  "external-integrations.map": createMapHandler(tables.external_integrations, listIntegrationKeys),
+  "external-integrations.unmap": createUnmapHandler(tables.external_integrations, listIntegrationKeys),
 } satisfies RouterHandlers;
 
-/** ClusterInfoDomain; a bare origin is printed with its slash (DECISIONS.md, R37). */
-const infoOf = ({ id, label, url }: Cluster) => ({
+/** ClusterInfoDomain. A bare origin gets a slash (DECISIONS.md, R37). */
+const toClusterInfo = ({ id, label, url }: Cluster) => ({
   cluster_id: id,
   cluster_label: label,
   cluster_url: new URL(url).href,
@@ -82,17 +82,17 @@ const deleteWorkspaceData: RouterHandler<"clusters.delete-workspace-data"> = asy
   await call.store.transaction("clusters.delete-workspace-data", async (tx) => {
     tx.unmap(tables.cluster_emails, id, body.email_hash_list ?? []);
     tx.unmap(tables.chat_a_teams, id, body.chat_a_team_id_list ?? []);
-    tx.unmap(tables.external_integrations, id, (body.external_integrations ?? []).flatMap(integrationKeys));
+    tx.unmap(tables.external_integrations, id, (body.external_integrations ?? []).flatMap(listIntegrationKeys));
     tx.unmap(tables.cluster_clients, id, body.client_ids ?? []);
     tx.unmap(tables.creator_tokens, id, body.creator_tokens ?? []);
     tx.unmap(tables.counterparty_tokens, id, body.cp_tokens ?? []);
-    tx.unmap(tables.user_codes, id, (body.user_codes ?? []).map(userCodeKey));
+    tx.unmap(tables.user_codes, id, (body.user_codes ?? []).map(toUserCodeKey));
     await removeGrants(tx, id, body.user_codes ?? []);
   });
   return true;
 };
 
 export const clusterHandlers = {
-  "clusters.list": (_, { clusters }) => clusters.map(infoOf),
+  "clusters.list": (_, { clusters }) => clusters.map(toClusterInfo),
   "clusters.delete-workspace-data": deleteWorkspaceData,
 } satisfies RouterHandlers;

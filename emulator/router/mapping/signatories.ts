@@ -2,16 +2,18 @@ import * as z from "zod";
 import { rows, type Transaction } from "../../store/port.ts";
 import type { RouterHandlers } from "../context.ts";
 
-type New = Pick<SignatoryMapping, "signatory_hash" | "cluster"> & { readonly uuid?: string | null | undefined };
+type SignatoryInput = Pick<SignatoryMapping, "signatory_hash" | "cluster"> & {
+  readonly uuid?: string | null | undefined;
+};
 
 export const signatoryHandlers = {
   "signatories.add": async ({ body }, { clusters, store, fail }) => {
-    const given: readonly New[] = Array.isArray(body) ? body : [body];
+    const given: readonly SignatoryInput[] = Array.isArray(body) ? body : [body];
     for (const { cluster } of given) {
       if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
     }
     return store.transaction("signatories.add", async (tx) => {
-      // The newest one has the highest id; that of a newest one that was removed is given again.
+      // The newest one has the highest id, which is reused if that one is removed.
       const [newest] = await tx.list(signatories, { reverse: true, limit: 1 });
       let last = newest?.id ?? 0;
       const stored: SignatoryMapping[] = [];
@@ -25,15 +27,19 @@ export const signatoryHandlers = {
   },
 } satisfies RouterHandlers;
 
-async function addOnce(tx: Transaction, { signatory_hash, cluster, uuid }: New, id: number): Promise<SignatoryMapping> {
-  const known = await tx.get(signatories, signatoryKey(cluster, signatory_hash));
+async function addOnce(
+  tx: Transaction,
+  { signatory_hash, cluster, uuid }: SignatoryInput,
+  id: number,
+): Promise<SignatoryMapping> {
+  const known = await tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
   if (known) return known;
   const row = { id, uuid: uuid ?? null, cluster, signatory_hash };
   tx.put(signatories, row);
   return row;
 }
 
-/** A contract signatory, and a cluster that one of the contracts lives on (DECISIONS.md, R33). */
+/** A contract signatory, and a cluster with one of their contracts (DECISIONS.md, R33). */
 export const SignatoryMapping = z.strictObject({
   id: z.int(),
   uuid: z.string().nullable(),
@@ -45,9 +51,9 @@ export type SignatoryMapping = z.infer<typeof SignatoryMapping>;
 export const signatories = rows<SignatoryMapping, "hash", string>({
   name: "signatories",
   schema: SignatoryMapping,
-  // The same hash and cluster again is the same row. A line break cannot be in a cluster id.
-  key: (row) => signatoryKey(row.cluster, row.signatory_hash),
+  // The same hash and cluster are the same row. A cluster id contains no line break.
+  key: (row) => buildSignatoryKey(row.cluster, row.signatory_hash),
   indexes: { hash: (row) => row.signatory_hash },
 });
 
-export const signatoryKey = (cluster: string, hash: string): string => `${cluster}\n${hash}`;
+export const buildSignatoryKey = (cluster: string, hash: string): string => `${cluster}\n${hash}`;

@@ -1,6 +1,6 @@
 import { mapping } from "../../store/port.ts";
 
-/** The routing data: tables from an identifier to the cluster that owns it (the specification, Mapping tables). */
+/** The routing data: tables that map an identifier to the cluster that owns it (specification, Mapping tables). */
 export const mappingTables = {
   /** By e-mail hash (DECISIONS.md, R11). */
   cluster_emails: mapping("cluster_emails"),

@@ -4,8 +4,8 @@ import type { IsOriginAllowed } from "../../http/sending/send.ts";
 import { oauthClients } from "../../world/client-credentials.ts";
 import type { RouterContext } from "../context.ts";
 
-/** Endpoints that the routing service itself has (the specification, OpenID Connect; DECISIONS.md, R35 and P4). */
-const own = {
+/** Endpoints of the routing service itself (specification, OpenID Connect; DECISIONS.md, R35 and P4). */
+const endpointPaths = {
   authorization_endpoint: "/api/v1/oauth/authorize/",
   token_endpoint: "/api/v1/oauth/token/",
   userinfo_endpoint: "/api/v1/oauth/userinfo/",
@@ -14,30 +14,30 @@ const own = {
   device_authorization_endpoint: "/router/v1/oauth2.0/device/code/",
 };
 
-/** RFC 8628, 3.4. The router redeems device codes itself, whatever grants the cluster knows. */
+/** The router redeems device codes itself, whatever grants the cluster supports (RFC 8628, 3.4). */
 export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** The meaning of a configuration that names no grants (RFC 8414, 2). */
+/** The default if a configuration names no grants (RFC 8414, 2). */
 const defaultGrants = ["authorization_code", "implicit"];
 
 /**
- * A cluster's OpenID configuration with the router's URLs: its issuer, its own endpoints, and every other endpoint of
- * the cluster, which the catch-all reaches. Scopes, response types and algorithms stay the cluster's.
+ * A cluster's OpenID configuration with the router's URLs: its issuer, its own endpoints, and the cluster's other
+ * endpoints by way of the catch-all. Scopes, response types and algorithms stay the cluster's.
  */
 export function createDiscoveryDocument(
   configuration: Readonly<Record<string, unknown>>,
   clusterUrl: string,
   publicUrl: string,
 ): { readonly issuer: string } & Record<string, unknown> {
-  const { issuer: theirs, grant_types_supported: grants, ...rest } = configuration;
-  const bases = [clusterUrl, ...(typeof theirs === "string" ? [theirs.replace(/\/$/, "")] : [])];
-  const moved = Object.entries(rest).map(([name, value]) => [name, movedTo(publicUrl, name, value, bases)]);
-  const ours = Object.entries(own).map(([name, path]) => [name, `${publicUrl}${path}`]);
+  const { issuer: clusterIssuer, grant_types_supported: grants, ...rest } = configuration;
+  const bases = [clusterUrl, ...(typeof clusterIssuer === "string" ? [clusterIssuer.replace(/\/$/, "")] : [])];
+  const moved = Object.entries(rest).map(([name, value]) => [name, rebaseUrls(publicUrl, name, value, bases)]);
+  const endpoints = Object.entries(endpointPaths).map(([name, path]) => [name, `${publicUrl}${path}`]);
   const allGrants = [...new Set([...(Array.isArray(grants) ? grants : defaultGrants), deviceGrantType])];
-  return { issuer: publicUrl, ...Object.fromEntries([...moved, ...ours]), grant_types_supported: allGrants };
+  return { issuer: publicUrl, ...Object.fromEntries([...moved, ...endpoints]), grant_types_supported: allGrants };
 }
 
-/** The members that OAuth itself defines (RFC 8414, 2; RFC 8628, 4; RFC 9207, 3); the others are OpenID's. */
+/** The fields that OAuth defines (RFC 8414, 2; RFC 8628, 4; RFC 9207, 3). The others belong to OpenID. */
 const ofOAuth: ReadonlySet<string> = new Set([
   ...["issuer", "jwks_uri", "service_documentation", "ui_locales_supported", "op_policy_uri", "op_tos_uri"],
   ...["authorization_endpoint", "registration_endpoint", "device_authorization_endpoint"],
@@ -50,17 +50,17 @@ const ofOAuth: ReadonlySet<string> = new Set([
   ]),
 ]);
 
-/** Whether the metadata of an OAuth server is there: the path of the issuer is appended (RFC 8414, 3.1). */
+/** Whether the path is that of OAuth server metadata, to which the path of the issuer is appended (RFC 8414, 3.1). */
 export function isServerMetadata(path: string, issuer: string): boolean {
   const wellKnown = "/.well-known/oauth-authorization-server";
   return path === wellKnown || path === wellKnown + trimTrailing(new URL(issuer).pathname, "/");
 }
 
-/** The metadata of an OAuth server in an OpenID configuration. */
+/** The OAuth server metadata in an OpenID configuration. */
 export const createAuthorizationServerMetadata = (configuration: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(configuration).filter(([name]) => ofOAuth.has(name)));
 
-function movedTo(publicUrl: string, name: string, value: unknown, bases: readonly string[]): unknown {
+function rebaseUrls(publicUrl: string, name: string, value: unknown, bases: readonly string[]): unknown {
   if (typeof value !== "string" || !/_(endpoint|uri)$/.test(name)) return value;
   const base = bases.find((one) => value === one || value.startsWith(`${one}/`));
   return base === undefined ? value : `${publicUrl}${value.slice(base.length)}`;
@@ -70,7 +70,7 @@ const paths: ReadonlySet<string> = new Set(
   [showDiscovery, showJwks, exchangeToken, showUserinfo].map(({ path }) => path),
 );
 
-/** An OAuth client that runs in a browser lives at the origin of a redirect URI that it registered (DECISIONS.md, R35). */
+/** An OAuth client in a browser runs at the origin of a redirect URI that it registered (DECISIONS.md, R35). */
 export const allowsBrowserApp =
   ({ store, settings }: Pick<RouterContext, "store" | "settings">): IsOriginAllowed =>
   (path, origin) =>

@@ -1,9 +1,13 @@
 import { redeemDeviceCode } from "../../../src/api/router/device-grant.ts";
 import { showDiscovery } from "../../../src/api/router/oidc.ts";
-import { clusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import { withTarget } from "../../http/outgoing/forward.ts";
 import { noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
-import { authenticateClient, basicChallenge, duplicateClientAuthMessage } from "../../world/client-credentials.ts";
+import {
+  authenticateClient,
+  createBasicChallenge,
+  duplicateClientAuthMessage,
+} from "../../world/client-credentials.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { issueDeviceTokens } from "../device/token.ts";
@@ -15,23 +19,25 @@ import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrant
 
 const deviceTokenPath = redeemDeviceCode.path;
 
-/** A call for which the router asks clusters itself; one that is late counts as one that is down. */
-type AskingCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
+/** A call for which the router itself requests clusters. One that times out counts as down. */
+type IdentityCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
 const fresh = { "cache-control": "no-store" };
 
-/** Clients wait for keys before they answer anyone: a cluster that hangs must not block them (DECISIONS.md, R35). */
+/**
+ * Clients wait for keys before they respond to anyone, so a cluster that hangs must not block them (DECISIONS.md, R35).
+ */
 const identityTimeoutMs = 2_000;
 
-/** An emulated cluster never hangs, but makes its first key when it is asked for it. */
-const identityTimeoutOf = ({ settings }: AskingCall, { external }: Cluster): number =>
+/** An emulated cluster never hangs, but creates its first key on request. */
+const getIdentityTimeout = ({ settings }: IdentityCall, { external }: Cluster): number =>
   external ? Math.min(identityTimeoutMs, settings.upstreamTimeoutMs) : settings.upstreamTimeoutMs;
 
-/** Asks every cluster again; keys of a cluster that is down are omitted (DECISIONS.md, P5). */
+/** Requests the keys of every cluster each time, without those of clusters that are down (DECISIONS.md, P5). */
 const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   refuseLoop(call);
   const request = await withOwnCredentials(call, "several");
-  const ask = (cluster: Cluster) => requestCluster(call, cluster, request, identityTimeoutOf(call, cluster));
+  const ask = (cluster: Cluster) => requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
   const answers = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await ask(cluster) })));
   const answered = answers.flatMap(({ cluster, reply }) => {
     const keys = reply.kind === "answered" && reply.status === 200 ? reply.body?.keys : undefined;
@@ -39,21 +45,21 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
     return Array.isArray(keys) ? [keys] : [];
   });
   if (answered.length === 0) return call.fail("no-cluster-reachable");
-  return reply(200, { keys: publicKeys(answered.flat()) }, fresh);
+  return reply(200, { keys: filterPublicKeys(answered.flat()) }, fresh);
 };
 
-const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, await configurationOf(call), fresh);
+const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, await fetchConfiguration(call), fresh);
 
 /** Metadata for an OAuth client without OpenID Connect (RFC 8414; DECISIONS.md, R35). */
-export const authorizationServer = async (call: AskingCall): Promise<Passthrough> =>
-  createRouterResponse(createAuthorizationServerMetadata(await configurationOf(call)), fresh);
+export const forwardServerMetadata = async (call: IdentityCall): Promise<Passthrough> =>
+  createRouterResponse(createAuthorizationServerMetadata(await fetchConfiguration(call)), fresh);
 
-/** The configuration of the first cluster, in the order of the seed, that gives one (DECISIONS.md, R35). */
-async function configurationOf(call: AskingCall) {
+/** The configuration of the first cluster in seed order that returns one (DECISIONS.md, R35). */
+async function fetchConfiguration(call: IdentityCall) {
   refuseLoop(call);
   const request = withTarget(await withOwnCredentials(call, "several"), showDiscovery.path);
   for (const cluster of call.clusters) {
-    const found = await requestCluster(call, cluster, request, identityTimeoutOf(call, cluster));
+    const found = await requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
     if (found.kind === "answered" && found.status === 200 && found.body) {
       return createDiscoveryDocument(found.body, cluster.url, call.settings.publicUrl);
     }
@@ -62,11 +68,11 @@ async function configurationOf(call: AskingCall) {
   return call.fail("no-cluster-reachable");
 }
 
-function refuseLoop({ forwarder, request, fail }: AskingCall): void {
+function refuseLoop({ forwarder, request, fail }: IdentityCall): void {
   if (forwarder.isOwn(request)) fail("forwarding-loop");
 }
 
-/** Which parameter of a token request carries the prefix of its cluster. */
+/** The parameter of a token request that has the prefix of its cluster. */
 const prefixed = { authorization_code: "code", refresh_token: "refresh_token" } as const;
 
 const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
@@ -83,15 +89,15 @@ const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
 type TokenCall = Parameters<RouterHandler<"oidc.token">>;
 
 /**
- * The specification redeems device codes elsewhere, but standard clients know no other token endpoint than that of
- * discovery (RFC 8628, 3.4; DECISIONS.md, R30). The cluster is asked where it expects to be.
+ * The specification redeems device codes elsewhere, but standard clients only use the token endpoint of discovery (RFC
+ * 8628, 3.4; DECISIONS.md, R30). The path at the cluster is the usual one.
  */
 async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[1]): Promise<Passthrough> {
   const { request, store } = call;
   const client = await store.read((view) => authenticateClient(view, request, body));
   if (client === "unnamed") return call.fail("invalid-request", { reason: "client_id is missing" });
   if (client === "twice") return call.fail("invalid-request", { reason: duplicateClientAuthMessage });
-  if (client === "unproven") return call.fail("unproven-client", basicChallenge(request));
+  if (client === "unproven") return call.fail("unproven-client", createBasicChallenge(request));
   const { device_code } = body;
   if (device_code === undefined) return call.fail("invalid-request", { reason: "device_code is missing" });
   call.finding("device-code-elsewhere", `the specification redeems device codes at ${deviceTokenPath}`);
@@ -99,12 +105,12 @@ async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[
   return createRouterResponse(tokens, noStoreHeaders);
 }
 
-/** The token is decoded, not verified: that is the cluster's business (DECISIONS.md, R36). */
+/** The token is decoded but not verified, which is up to the cluster (DECISIONS.md, R36). */
 const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
   const [, token = call.fail("no-access-token")] =
     /^bearer\s+(\S.*)$/i.exec(call.request.headers.authorization ?? "") ?? [];
   const prefix = findClusterByPrefix(call.clusters, token)?.id;
-  const claim = clusterClaim(prefix === undefined ? token : token.slice(prefix.length + 1));
+  const claim = readClusterClaim(prefix === undefined ? token : token.slice(prefix.length + 1));
   const owner = call.clusters.find(({ id }) => id === claim) ?? call.fail("invalid-token");
   return forwardToOne(call, owner);
 };
@@ -119,11 +125,11 @@ export const oidcHandlers = {
 /** A JSON Web Key of some kind. */
 type Jwk = { readonly kty: string } & Readonly<Record<string, unknown>>;
 
-/** Members of private keys (RFC 7518, 6). Clients reject a key set that holds one. */
+/** Fields of private keys (RFC 7518, 6). Clients reject a key set with one of them. */
 const secret = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/** The public keys of several sets; the same key once, since two of one id are ambiguous to every client. */
-function publicKeys(keys: readonly unknown[]): Jwk[] {
+/** The public keys of several sets without duplicates, because clients cannot handle two with one id. */
+function filterPublicKeys(keys: readonly unknown[]): Jwk[] {
   const found = new Map<string, Jwk>();
   for (const key of keys) {
     if (!isJwk(key) || key.kty === "oct") continue;

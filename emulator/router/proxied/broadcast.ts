@@ -2,7 +2,7 @@ import { timedOut } from "../../../src/base/timing.ts";
 import type { ForwardResult } from "../../http/outgoing/forward.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { CallToAll } from "../context.ts";
+import type { BroadcastCall } from "../context.ts";
 import { withOwnCredentials } from "./credentials.ts";
 
 /** Result of the request to one cluster. */
@@ -12,12 +12,12 @@ interface ClusterResult {
 }
 
 /**
- * Sends the whole request to several clusters at once and aborts none while the caller waits. Returns the first status
- * below 400 that comes in time; else the lowest status, ties in seed order. On a manual clock or under --deterministic
- * all are awaited, and seed order decides between successes too (DECISIONS.md, R13).
+ * Sends the whole request to several clusters at once, and aborts none while the caller waits. Returns the first status
+ * below 400 that comes in time; otherwise the lowest status, ties in seed order. On a manual clock or with
+ * --deterministic all are awaited, and seed order also decides between successes (DECISIONS.md, R13).
  */
 export async function broadcast(
-  call: CallToAll,
+  call: BroadcastCall,
   clusters: readonly Cluster[],
   timeoutMs: number,
 ): Promise<Passthrough> {
@@ -31,7 +31,7 @@ export async function broadcast(
     return { cluster, sent };
   });
 
-  const early = call.inSeedOrder() ? undefined : await firstSuccess(results);
+  const early = call.isInSeedOrder() ? undefined : await findFirstSuccess(results);
   const chosen = early ?? pickBest(await Promise.all(results));
   for (const other of results) {
     void other.then((one) => one.cluster !== chosen?.cluster && drop(call, one, "not the first"));
@@ -44,13 +44,13 @@ type AnsweredResult = ClusterResult & { readonly sent: Extract<ForwardResult, { 
 const isAnswered = (one: ClusterResult): one is AnsweredResult => one.sent !== timedOut && one.sent.kind === "answered";
 const isSuccess = (one: ClusterResult): one is AnsweredResult => isAnswered(one) && one.sent.answer.status < 400;
 
-/** Whichever success comes first; undefined when none comes. */
-const firstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
+/** The first success; undefined if there is none. */
+const findFirstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
   Promise.any(results.map((one) => one.then((done) => (isSuccess(done) ? done : Promise.reject())))).catch(
     () => undefined,
   );
 
-/** The best of all outcomes in seed order: a success, the lowest status, a cluster that is late, nothing. */
+/** The best of all outcomes in seed order: a success, the lowest status, a timeout, nothing. */
 function pickBest(all: readonly ClusterResult[]): ClusterResult | undefined {
   const answered = all.filter(isAnswered);
   return (
@@ -62,7 +62,7 @@ function pickBest(all: readonly ClusterResult[]): ClusterResult | undefined {
 }
 
 /** Reads an unused response to its end, and logs it. */
-function drop({ finding }: CallToAll, { cluster, sent }: ClusterResult, why: string): void {
+function drop({ finding }: BroadcastCall, { cluster, sent }: ClusterResult, why: string): void {
   if (sent === timedOut) return;
   if (sent.kind === "unreachable") {
     finding("cluster-unreachable", `${cluster.id}: ${sent.reason}`);
@@ -77,13 +77,13 @@ async function runOut(body: Passthrough["body"]): Promise<void> {
   try {
     for await (const _ of body);
   } catch {
-    // It broke off; it is no longer awaited.
+    // It was aborted and is no longer awaited.
   }
 }
 
 /**
- * A browser that shows the response does so in an origin of its own, with scripts and forms: on the router's the page
- * of a back end that we do not run could read the console's session (DECISIONS.md, E13).
+ * A browser shows the response in a separate origin, with scripts and forms. In the router's origin, the page of an
+ * external back end could read the console's session (DECISIONS.md, E13).
  */
 const apart = [
   "content-security-policy",
@@ -94,15 +94,15 @@ const apart = [
 const json = /^application\/json\s*(?:;\s*charset\s*=\s*"?[\w-]+"?\s*)?$/i;
 
 /**
- * The response of a cluster as it is forwarded: unchanged, but a page of an external cluster gets an origin of its own.
+ * The response of a cluster for forwarding, unchanged except that a page of an external cluster gets a separate origin.
  */
 export function sandboxExternalPage({ external }: Pick<Cluster, "external">, answer: Passthrough): Passthrough {
   if (!external || isJson(answer.rawHeaders)) return answer;
-  // One more policy: browsers apply it and those of the cluster.
+  // An additional policy: browsers apply it together with the cluster's.
   return new Passthrough(answer.status, [...answer.rawHeaders, ...apart], answer.body);
 }
 
-/** Of several content types browsers choose by rules of their own. */
+/** Browsers choose between several content types by their own rules. */
 function isJson(rawHeaders: readonly string[]): boolean {
   const types = rawHeaders.filter((_, i, all) => i % 2 === 1 && all[i - 1]!.toLowerCase() === "content-type");
   return types.length === 1 && json.test(types[0]!);

@@ -1,18 +1,21 @@
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
-import { bearerToken } from "../../../src/schemes/http-authorization.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
+import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import { type ForwardableRequest, withoutHeaders } from "../../http/outgoing/forward.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { RouterCall } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 
-type Sender = Pick<RouterCall, "request" | "store" | "clusters" | "hideControlTokens" | "finding">;
+type CredentialContext = Pick<RouterCall, "request" | "store" | "clusters" | "hideControlTokens" | "finding">;
 
 /**
- * The request as one cluster may see it, or as several may: without keys of other clusters, without the API key of a
- * workspace of another cluster, and without tokens of the control plane. Of several none is known to own a credential
- * (DECISIONS.md, R14).
+ * The request for one cluster or for several: without keys of other clusters, without the API key of a workspace of
+ * another cluster, and without tokens of the control plane. If it goes to several, no credential is known to belong to
+ * one of them (DECISIONS.md, R14).
  */
-export async function withOwnCredentials(call: Sender, to: Cluster | "several"): Promise<ForwardableRequest> {
+export async function withOwnCredentials(
+  call: CredentialContext,
+  to: Cluster | "several",
+): Promise<ForwardableRequest> {
   const { request } = call;
   const { authorization, "client-id": clientId, "client-secret": clientSecret } = request.headers;
   const key = request.headers["x-cluster-key"];
@@ -27,22 +30,25 @@ export async function withOwnCredentials(call: Sender, to: Cluster | "several"):
   return withoutHeaders(request, omitted);
 }
 
-const isKeyOf = (key: string, to: Cluster | "several"): boolean => to !== "several" && constantTimeEqual(key, to.key);
+const isKeyOf = (key: string, to: Cluster | "several"): boolean =>
+  to !== "several" && isEqualInConstantTime(key, to.key);
 
-/** A client that is mapped to no cluster may be of the one that the request names otherwise. */
-async function mayHaveClient({ store }: Sender, clientId = "", to: Cluster | "several"): Promise<boolean> {
+/** A client without a mapping may belong to the cluster that the request names in another way. */
+async function mayHaveClient({ store }: CredentialContext, clientId = "", to: Cluster | "several"): Promise<boolean> {
   if (to === "several") return false;
   const owner = await store.read((view) => view.lookup(mappingTables.cluster_clients, clientId));
   return owner === undefined || owner === to.id;
 }
 
-/** Team operations of chat_a take the key of a cluster as a bearer token, so it may come so elsewhere. */
+/**
+ * Team operations of chat_a accept the key of a cluster as a bearer token, so it may appear there in other requests.
+ */
 function mayHaveAuthorization(
-  { clusters, hideControlTokens }: Sender,
+  { clusters, hideControlTokens }: CredentialContext,
   authorization: string,
   to: Cluster | "several",
 ): boolean {
   if (hideControlTokens(authorization) !== authorization) return false;
-  const token = bearerToken(authorization) ?? "";
-  return isKeyOf(token, to) || !clusters.some(({ key }) => constantTimeEqual(token, key));
+  const token = parseBearerToken(authorization) ?? "";
+  return isKeyOf(token, to) || !clusters.some(({ key }) => isEqualInConstantTime(token, key));
 }

@@ -1,13 +1,11 @@
 import { timedOut } from "../../../src/base/timing.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
-import type { CallToAll, CallToOne, ForwardCall } from "../context.ts";
+import type { BroadcastCall, ForwardCall, SingleClusterCall } from "../context.ts";
 import { broadcast, sandboxExternalPage } from "./broadcast.ts";
 import { withOwnCredentials } from "./credentials.ts";
 
-/**
- * Sends the unchanged request to its owners, or to all of `others` if it has none, and returns the response to forward.
- */
+/** Sends the unchanged request to its owners, or to all of `others` if it has none. Returns the response to forward. */
 export function forwardTo(
   call: ForwardCall,
   owners: readonly Cluster[],
@@ -18,9 +16,9 @@ export function forwardTo(
   return forwardToAll(call, owner ? owners : others, timeoutMs);
 }
 
-/** Sends the unchanged request to all of these, and returns the response to forward (DECISIONS.md, R13). */
+/** Sends the unchanged request to all of these. Returns the response to forward (DECISIONS.md, R13). */
 export function forwardToAll(
-  call: CallToAll,
+  call: BroadcastCall,
   clusters: readonly Cluster[],
   timeoutMs: number = call.settings.upstreamTimeoutMs,
 ): Promise<Passthrough> {
@@ -28,9 +26,9 @@ export function forwardToAll(
   return broadcast(call, clusters, timeoutMs);
 }
 
-/** Sends the unchanged request to this cluster, and returns the response to forward (DECISIONS.md, R12). */
+/** Sends the unchanged request to this cluster. Returns the response to forward (DECISIONS.md, R12). */
 export async function forwardToOne(
-  call: CallToOne,
+  call: SingleClusterCall,
   cluster: Cluster,
   timeoutMs: number = call.settings.upstreamTimeoutMs,
 ): Promise<Passthrough> {
@@ -47,7 +45,7 @@ export async function forwardToOne(
   return sandboxExternalPage(cluster, sent.answer);
 }
 
-/** A response of the router itself, where a cluster's is declared. */
+/** The router's own response instead of a cluster's. */
 export const createRouterResponse = (body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>
   new Passthrough(
     200,

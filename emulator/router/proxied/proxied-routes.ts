@@ -1,54 +1,54 @@
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { parseRequestTarget } from "../../http/routing/path.ts";
-import { invitationKindOf } from "../../world/workspaces.ts";
+import { findInvitationKind } from "../../world/workspaces.ts";
 import type { ForwardCall, RouterHandlers } from "../context.ts";
 import { isServerMetadata } from "../oidc/discovery.ts";
-import { authorizationServer } from "../oidc/oidc.ts";
-import { type Identifier, identifiersOf, listInviteTokenIdentifiers } from "../resolve/identifiers.ts";
+import { forwardServerMetadata } from "../oidc/oidc.ts";
+import { findIdentifiers, type Identifier, listInviteTokenIdentifiers } from "../resolve/identifiers.ts";
 import { findOwners } from "../resolve/resolve.ts";
 import { forwardTo, forwardToAll } from "./forward.ts";
 
-/** Reaches the owner of the first mapped identifier, else all clusters (DECISIONS.md, R34). */
-const proxy = async (call: ForwardCall, ...identifiers: readonly Identifier[]) =>
+/** Reaches the owner of the first mapped identifier, otherwise all clusters (DECISIONS.md, R34). */
+const forwardToOwner = async (call: ForwardCall, ...identifiers: readonly Identifier[]) =>
   forwardTo(call, await findOwners(call, identifiers));
 
-/** An invite's table follows from its kind; of an unknown kind both are asked, the creator's first. */
+/** The kind of an invite determines its table. For an unknown kind both are searched, the creator's first. */
 function inviteOf({ email_type, token }: { readonly email_type: string; readonly token: string }): Identifier[] {
-  const kind = invitationKindOf(email_type);
+  const kind = findInvitationKind(email_type);
   return kind ? [{ table: `${kind}_tokens`, key: token }] : [...listInviteTokenIdentifiers(token)];
 }
 
-/** A state that begins with `{cluster_id}_` was made by that cluster (DECISIONS.md, R26 and R34). */
-const stateOf = ({ state = "" }: { readonly state?: string | undefined }): Identifier => ({
+/** A state that starts with `{cluster_id}_` was issued by that cluster (DECISIONS.md, R26 and R34). */
+const toStateIdentifier = ({ state = "" }: { readonly state?: string | undefined }): Identifier => ({
   table: "prefix",
   key: state,
 });
 
 export const proxiedHandlers = {
-  "proxied.contract-invite": ({ params }, call) => proxy(call, ...inviteOf(params)),
-  "proxied.contract-invite-v3": ({ params }, call) => proxy(call, ...inviteOf(params)),
-  "proxied.invite-info": ({ query }, call) => proxy(call, ...listInviteTokenIdentifiers(query.token)),
-  "proxied.user-invite": ({ params }, call) => proxy(call, ...listInviteTokenIdentifiers(params.token)),
-  "proxied.oauth-login": (_, call) => proxy(call, ...identifiersOf(call.request)),
-  "proxied.oauth-callback": ({ query }, call) => proxy(call, stateOf(query)),
-  "proxied.oauth-signup": (_, call) => proxy(call, ...identifiersOf(call.request)),
-  "proxied.oauth-signup-callback": ({ query }, call) => proxy(call, stateOf(query)),
-  "proxied.login-v2": ({ body }, call) => proxy(call, { table: "cluster_emails", key: emailHash(body.email) }),
+  "proxied.contract-invite": ({ params }, call) => forwardToOwner(call, ...inviteOf(params)),
+  "proxied.contract-invite-v3": ({ params }, call) => forwardToOwner(call, ...inviteOf(params)),
+  "proxied.invite-info": ({ query }, call) => forwardToOwner(call, ...listInviteTokenIdentifiers(query.token)),
+  "proxied.user-invite": ({ params }, call) => forwardToOwner(call, ...listInviteTokenIdentifiers(params.token)),
+  "proxied.oauth-login": (_, call) => forwardToOwner(call, ...findIdentifiers(call.request)),
+  "proxied.oauth-callback": ({ query }, call) => forwardToOwner(call, toStateIdentifier(query)),
+  "proxied.oauth-signup": (_, call) => forwardToOwner(call, ...findIdentifiers(call.request)),
+  "proxied.oauth-signup-callback": ({ query }, call) => forwardToOwner(call, toStateIdentifier(query)),
+  "proxied.login-v2": ({ body }, call) => forwardToOwner(call, { table: "cluster_emails", key: hashEmail(body.email) }),
   "proxied.captcha-config": (_, call) => forwardToAll(call, call.clusters),
   "mailer.webhook": ({ body: { Metadata } }, call) =>
-    proxy(
+    forwardToOwner(
       call,
       { table: "cluster", key: Metadata.cluster_id ?? "" },
       { table: "cluster_emails", key: Metadata.email_hash ?? "" },
     ),
-  "external-oauth.redirect": ({ query }, call) => proxy(call, stateOf(query)),
+  "external-oauth.redirect": ({ query }, call) => forwardToOwner(call, toStateIdentifier(query)),
 } satisfies RouterHandlers;
 
 export const catchAllHandlers = {
   "catch-all": async (_, call) => {
     const { method, target } = call.request;
-    // The specification does not name it, and no cluster knows the router's URLs.
+    // The specification does not have it, and clusters do not know the router's URLs.
     const isOwn = method === "GET" && isServerMetadata(parseRequestTarget(target).path, call.settings.publicUrl);
-    return isOwn ? authorizationServer(call) : forwardTo(call, await findOwners(call, identifiersOf(call.request)));
+    return isOwn ? forwardServerMetadata(call) : forwardTo(call, await findOwners(call, findIdentifiers(call.request)));
   },
 } satisfies RouterHandlers;

@@ -7,13 +7,13 @@ import { Passthrough } from "../../http/reply.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { Settings } from "../../world/settings.ts";
 
-/** A cluster's response to a request of the router's own; `body` is undefined if `whole` is not a JSON object. */
+/** A cluster's response to a request of the router itself; `body` is undefined if it is not a JSON object. */
 export type ClusterResponse =
   | {
       readonly kind: "answered";
       readonly status: number;
       readonly body: Readonly<Record<string, unknown>> | undefined;
-      readonly whole: Passthrough;
+      readonly passthrough: Passthrough;
     }
   | Exclude<SendRequestResult, { kind: "answered" }>;
 
@@ -22,25 +22,25 @@ export interface ClusterRequestContext {
   readonly forwarder: Forwarder;
   readonly wall: WallClock;
   readonly settings: Pick<Settings, "upstreamTimeoutMs" | "publicUrl">;
-  /** Signal of the caller: no request is sent once they have left. */
+  /** Signal of the client: no request is sent after it has disconnected. */
   readonly request?: Pick<ReceivedRequest, "onDisconnect">;
 }
 
-/** More than any response of an identity route needs; the rest of a longer one is not read. */
+/** More than any response of an identity route needs. The rest of a longer one is not read. */
 const maxAnswerBytes = 1024 * 1024;
 
-/** Asks one cluster, in the time that a forwarded request may take, or `timeoutMs`. */
+/** Sends a request to one cluster, with the timeout of forwarded requests, or `timeoutMs`. */
 export async function requestCluster(
-  { forwarder, settings, request: asking }: ClusterRequestContext,
+  { forwarder, settings, request: clientRequest }: ClusterRequestContext,
   { url }: Pick<Cluster, "url">,
   request: ForwardableRequest,
   timeoutMs: number = settings.upstreamTimeoutMs,
 ): Promise<ClusterResponse> {
-  const whenGone = asking && ((tell: () => void) => asking.onDisconnect(tell));
-  const options = { forwarder, timeoutMs, maxBytes: maxAnswerBytes, whenGone };
-  // The response is read here, so it must not be compressed for the caller.
+  const onDisconnect = clientRequest && ((listener: () => void) => clientRequest.onDisconnect(listener));
+  const options = { forwarder, timeoutMs, maxBytes: maxAnswerBytes, whenGone: onDisconnect };
+  // The response is read here, so it must not be compressed for the client.
   const result = await sendRequest(options, url, withoutHeaders(request, ["accept-encoding"]));
   if (result.kind !== "answered") return result;
   const { kind, status, rawHeaders, body } = result;
-  return { kind, status, body: parseJsonObject(body), whole: new Passthrough(status, rawHeaders, body) };
+  return { kind, status, body: parseJsonObject(body), passthrough: new Passthrough(status, rawHeaders, body) };
 }

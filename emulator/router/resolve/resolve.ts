@@ -6,8 +6,8 @@ import { mappingTables } from "../mapping/tables.ts";
 import { findClusterByPrefix, type Identifier } from "./identifiers.ts";
 
 /**
- * The clusters that own the first identifier which any known cluster owns; none, when no identifier is mapped. Only a
- * signatory can be known to several (DECISIONS.md, R14).
+ * The clusters that own the first identifier with a known owner; none if no identifier is mapped. Only a signatory can
+ * belong to several (DECISIONS.md, R14).
  */
 export function findOwners(
   { store, clusters }: Pick<RouterContext, "store" | "clusters">,
@@ -22,7 +22,7 @@ export function findOwners(
   });
 }
 
-/** Every cluster that owns any of the identifiers, with the identifier by which it does. */
+/** Every cluster that owns any of the identifiers, with that identifier. */
 export function findOwnersByTable<Known extends Identifier>(
   { store, clusters }: Pick<RouterContext, "store" | "clusters">,
   identifiers: readonly Known[],
@@ -38,11 +38,15 @@ export function findOwnersByTable<Known extends Identifier>(
 
 async function lookup(view: View, clusters: readonly Cluster[], { table, key }: Identifier): Promise<Cluster[]> {
   if (table === "prefix") return [findClusterByPrefix(clusters, key)].filter((found) => found !== undefined);
-  const ids = await idsOf(view, table, key);
+  const ids = await findClusterIds(view, table, key);
   return clusters.filter(({ id }) => ids.includes(id));
 }
 
-async function idsOf(view: View, table: Exclude<Identifier["table"], "prefix">, key: string): Promise<string[]> {
+async function findClusterIds(
+  view: View,
+  table: Exclude<Identifier["table"], "prefix">,
+  key: string,
+): Promise<string[]> {
   if (table === "cluster") return [key];
   if (table === "signatories") {
     return (await view.list(signatories, { by: "hash", equals: key })).map(({ cluster }) => cluster);

@@ -1,6 +1,6 @@
 import type { InputOf } from "../../../src/api/operation.ts";
 import type * as declared from "../../../src/api/router/trial.ts";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { ForwardableRequest } from "../../http/outgoing/forward.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Cluster } from "../../world/clusters.ts";
@@ -12,8 +12,8 @@ import { createRouterResponse } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
 import { findSignupByToken, isEmailTaken, type TrialAnswers, type TrialSignup, trialSignups } from "./signups.ts";
 
-type Form = InputOf<typeof declared.completeTrialSignup>["body"];
-type Refusals =
+type SignupForm = InputOf<typeof declared.completeTrialSignup>["body"];
+type RejectionCode =
   | "unknown-signup-token"
   | "unknown-cluster-location"
   | "account-exists"
@@ -21,21 +21,21 @@ type Refusals =
   | "cluster-timeout";
 
 /**
- * Completes a signup: its cluster creates the workspace, the router maps its identifiers. The signup is claimed during
- * the request to the cluster, and valid again if that fails; rejections of the cluster are forwarded (DECISIONS.md,
- * R24, E4).
+ * Completes a signup: its cluster creates the workspace, and the router maps its identifiers. The signup is claimed
+ * during the request to the cluster, and valid again if that fails. Rejections of the cluster are forwarded
+ * (DECISIONS.md, R24, E4).
  */
 export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ body }, call) => {
   const { store } = call;
   const { signup, cluster } = await claim(call, body);
-  const asked = cluster.external ? call.request : requestOf(call, cluster, signup, body);
-  const answer = await answerOf(call, cluster, asked).catch(async (error: unknown) => {
+  const completionRequest = cluster.external ? call.request : requestOf(call, cluster, signup, body);
+  const answer = await answerOf(call, cluster, completionRequest).catch(async (error: unknown) => {
     await endClaim(store, signup, async () => null);
     throw error;
   });
   if (answer.status >= 300) {
     await endClaim(store, signup, async () => null);
-    return sandboxExternalPage(cluster, answer.whole);
+    return sandboxExternalPage(cluster, answer.passthrough);
   }
   const { workspace_id, client_id, creator_tokens } = CreatedWorkspace.parse(answer.body ?? {});
   const isMapped = await endClaim(
@@ -45,11 +45,11 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
       // The address may have been mapped during the request to the cluster.
       if (await isEmailTaken(tx, call, signup)) return null;
       if (client_id !== null) tx.map(mappingTables.cluster_clients, cluster.id, [client_id]);
-      tx.map(mappingTables.cluster_emails, cluster.id, [emailHash(signup.email)]);
+      tx.map(mappingTables.cluster_emails, cluster.id, [hashEmail(signup.email)]);
       tx.map(mappingTables.creator_tokens, cluster.id, creator_tokens);
       return { cluster_id: cluster.id, workspace_id };
     },
-    answersIn(body),
+    readAnswers(body),
   );
   if (!isMapped) {
     call.finding("workspace-not-mapped", `${cluster.id} created workspace ${workspace_id} without a pending signup`);
@@ -59,8 +59,8 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
 };
 
 /**
- * Reports whether the signup has its workspace now. Nothing happens when the state was replaced while the cluster was
- * asked: the signup is not of this state.
+ * Stores whether the signup has its workspace. Nothing happens if the state was replaced during the request to the
+ * cluster, because the signup belongs to the old state.
  */
 const endClaim = (
   store: RouterCall["store"],
@@ -77,40 +77,41 @@ const endClaim = (
   });
 
 const claim = (
-  call: RouterCall<Refusals>,
-  { token, cluster_location }: Form,
+  call: RouterCall<RejectionCode>,
+  { token, cluster_location }: SignupForm,
 ): Promise<{ readonly signup: TrialSignup; readonly cluster: Cluster }> =>
   call.store.transaction("trial.complete", async (tx) => {
     const { clusters, fail } = call;
     const signup = await findSignupByToken(tx, token);
-    // A signup that another caller is completing will be used in a moment.
+    // Another request is completing the signup, which will be used soon.
     if (!signup || signup.workspace || signup.claimed) return fail("unknown-signup-token");
     const cluster =
-      clusterAt(clusters, cluster_location) ?? fail("unknown-cluster-location", { location: cluster_location ?? "" });
+      findClusterAt(clusters, cluster_location) ??
+      fail("unknown-cluster-location", { location: cluster_location ?? "" });
     if (await isEmailTaken(tx, call, signup)) fail("account-exists");
     tx.put(trialSignups, { ...signup, claimed: true });
     return { signup, cluster };
   });
 
-/** By id, then by label, which is the name of the region; the first one by default. */
-const clusterAt = (clusters: readonly Cluster[], location: string | null | undefined): Cluster | undefined =>
+/** By id, then by label, which is the name of the region. The default is the first one. */
+const findClusterAt = (clusters: readonly Cluster[], location: string | null | undefined): Cluster | undefined =>
   location === undefined || location === null
     ? clusters[0]
     : (clusters.find(({ id }) => id === location) ?? clusters.find(({ label }) => label === location));
 
-const answersIn = ({ token: _, ...body }: Form): TrialAnswers => ({
+const readAnswers = ({ token: _, ...body }: SignupForm): TrialAnswers => ({
   ...body,
   last_name: body.last_name ?? null,
   cluster_location: body.cluster_location ?? null,
   invited_users: body.invited_users ?? [],
 });
 
-/** Request to an emulated cluster; an external one gets the unchanged request. */
+/** Request to an emulated cluster. An external one gets the unchanged request. */
 function requestOf(
   { request }: RouterCall,
   cluster: Cluster,
   { token, email }: TrialSignup,
-  body: Form,
+  body: SignupForm,
 ): ForwardableRequest {
   const { remoteAddress, origin, headers } = request;
   const caller = headers["x-forwarded-for"];
@@ -139,7 +140,7 @@ function requestOf(
 }
 
 async function answerOf(
-  call: RouterCall<Refusals>,
+  call: RouterCall<RejectionCode>,
   cluster: Cluster,
   request: ForwardableRequest,
 ): Promise<Extract<ClusterResponse, { kind: "answered" }>> {

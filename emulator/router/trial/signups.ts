@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { dictionary } from "../../../src/api/shapes.ts";
-import { addressKey, emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail, toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { rows, type View } from "../../store/port.ts";
 import type { RouterContext } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
@@ -18,7 +18,7 @@ const TrialAnswers = z.strictObject({
 });
 export type TrialAnswers = z.infer<typeof TrialAnswers>;
 
-/** A trial signup, pending until its workspace exists (DECISIONS.md, R23 to R25). */
+/** A trial signup, which is pending until its workspace exists (DECISIONS.md, R23 to R25). */
 const TrialSignup = z.strictObject({
   id: z.int(),
   token: z.string(),
@@ -41,12 +41,12 @@ export const trialSignups = rows<TrialSignup, "token" | "email" | "claimed">({
   numbers: { trial_signup: (row) => row.id },
   indexes: {
     token: (row) => row.token,
-    email: (row) => addressKey(row.email),
+    email: (row) => toAddressKey(row.email),
     claimed: (row) => (row.claimed ? 1 : undefined),
   },
 });
 
-/** The states of OAuth signups under way: each is good for one callback. */
+/** The states of pending OAuth signups. Each is valid for one callback. */
 export const trialStates = rows<{ readonly state: string; readonly provider: "ProviderA" | "ProviderB" | "ProviderC" }>(
   {
     name: "trial_states",
@@ -57,20 +57,20 @@ export const trialStates = rows<{ readonly state: string; readonly provider: "Pr
 );
 
 export async function findSignupByEmail(view: View, email: string): Promise<TrialSignup | undefined> {
-  const [found] = await view.list(trialSignups, { by: "email", equals: addressKey(email), limit: 1 });
+  const [found] = await view.list(trialSignups, { by: "email", equals: toAddressKey(email), limit: 1 });
   return found;
 }
 
 /**
- * Whether an address has its place already: completing its signup would move a person to another cluster
- * (DECISIONS.md, R23).
+ * Whether an address is already mapped: completing its signup would move a person to another cluster (DECISIONS.md,
+ * R23).
  */
 export const isEmailTaken = async (
   view: View,
   { hasAccount }: Pick<RouterContext, "hasAccount">,
   signup: { readonly email: string; readonly token?: string | undefined },
 ): Promise<boolean> =>
-  (await view.lookup(mappingTables.cluster_emails, emailHash(signup.email))) !== undefined ||
+  (await view.lookup(mappingTables.cluster_emails, hashEmail(signup.email))) !== undefined ||
   (await hasAccount(view, signup));
 
 export async function findSignupByToken(view: View, token: string): Promise<TrialSignup | undefined> {

@@ -1,10 +1,10 @@
 import type { Fail } from "../../../src/api/failures.ts";
-import { constantTimeEqual } from "../../../src/base/hmac.ts";
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import type { Transaction } from "../../store/port.ts";
 import { evictOldest } from "../../store/retention.ts";
 import { readApps } from "../../world/apps.ts";
 import { evictOldestTrials, sendEmail } from "../../world/emails.ts";
-import { authorizationUrl, redeemProviderCode } from "../../world/provider.ts";
+import { buildAuthorizationUrl, redeemProviderCode } from "../../world/provider.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { completeTrialSignup } from "./completion.ts";
 import { findSignupByEmail, isEmailTaken, type TrialSignup, trialSignups, trialStates } from "./signups.ts";
@@ -12,49 +12,54 @@ import { findSignupByEmail, isEmailTaken, type TrialSignup, trialSignups, trialS
 const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => {
   await checkCaptcha(call, body.captcha);
   return call.store.transaction("trial.signup", async (tx) =>
-    toShownSignup(await pending(tx, call, { email: body.email, oauth_provider: null, account_details: null })),
+    toShownSignup(
+      await findPendingSignup(tx, call, { email: body.email, oauth_provider: null, account_details: null }),
+    ),
   );
 };
 
-/** Callers on the test list pass with anything but `fail`; all others need the seed's word (DECISIONS.md, R23). */
+/**
+ * Addresses on the test list pass with any answer except `fail`. All others need the seed's permission (DECISIONS.md,
+ * R23).
+ */
 async function checkCaptcha(call: RouterCall<"captcha-failed">, given: string): Promise<void> {
   const { captcha } = await call.store.read(readApps);
   const { headers, remoteAddress } = call.request;
   const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
   const passes = captcha.test_addresses.includes(caller)
     ? given !== "" && given !== "fail"
-    : constantTimeEqual(given, captcha.captcha_token);
+    : isEqualInConstantTime(given, captcha.captcha_token);
   if (!passes) call.fail("captcha-failed");
 }
 
-type NewSignup = Pick<TrialSignup, "email" | "oauth_provider" | "account_details">;
+type SignupInput = Pick<TrialSignup, "email" | "oauth_provider" | "account_details">;
 
-/** The pending signup of an address, made now if it has none. */
-async function pending(
+/** The pending signup of an address, created if it has none. */
+async function findPendingSignup(
   tx: Transaction,
-  world: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
-  signup: NewSignup,
+  context: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
+  signup: SignupInput,
 ): Promise<TrialSignup> {
   const known = await findSignupByEmail(tx, signup.email);
-  if (known?.workspace || (await isEmailTaken(tx, world, known ?? signup))) world.fail("account-exists");
+  if (known?.workspace || (await isEmailTaken(tx, context, known ?? signup))) context.fail("account-exists");
   const made = known
-    ? // A user who comes back from a provider is better identified than before.
+    ? // A user who returns from a provider is identified more reliably than before.
       { ...known, ...(signup.oauth_provider && signup), email: known.email }
     : {
         id: tx.next("trial_signup"),
-        token: `trl_${world.ids.token(24)}`,
+        token: `trl_${context.ids.token(24)}`,
         ...signup,
         claimed: false,
         workspace: null,
         answers: null,
       };
   tx.put(trialSignups, made);
-  if (!known && !signup.oauth_provider) await sendTrialEmail(tx, world.clock.now(), made);
+  if (!known && !signup.oauth_provider) await sendTrialEmail(tx, context.clock.now(), made);
   await evictOldest(tx, trialSignups, { stays: ({ claimed }) => claimed });
   return made;
 }
 
-/** A user who signs up by e-mail continues with the token in it; no page of the emulator asks for it. */
+/** A user who signs up by e-mail continues with the token in it. No page of the emulator requires it. */
 async function sendTrialEmail(tx: Transaction, at: number, { email, token }: TrialSignup): Promise<void> {
   sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: at });
   await evictOldestTrials(tx);
@@ -76,7 +81,7 @@ const startTrialOAuth: RouterHandler<"trial.oauth"> = async ({ query }, { store,
     tx.put(trialStates, { state, provider });
     return evictOldest(tx, trialStates);
   });
-  return { authorization_url: authorizationUrl(settings.publicUrl, { flow: "trial", provider, state }), state };
+  return { authorization_url: buildAuthorizationUrl(settings.publicUrl, { flow: "trial", provider, state }), state };
 };
 
 const finishTrialOAuth: RouterHandler<"trial.oauth-callback"> = ({ query }, call) =>
@@ -86,7 +91,7 @@ const finishTrialOAuth: RouterHandler<"trial.oauth-callback"> = ({ query }, call
       (await redeemProviderCode(tx, provider, query.code)) ?? call.fail("unknown-provider-code");
     tx.delete(trialStates, state);
     const account_details = { provider, email, name };
-    return toShownSignup(await pending(tx, call, { email, oauth_provider: provider, account_details }));
+    return toShownSignup(await findPendingSignup(tx, call, { email, oauth_provider: provider, account_details }));
   });
 
 export const trialHandlers = {

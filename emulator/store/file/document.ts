@@ -199,7 +199,7 @@ const beginningOfAny = /^\s*\{\s*"svc_state":/;
 /** The beginning of an exported document: it lacks the journal fields of a state file. */
 const beginning = /^\s*\{\s*"svc_state":\s*\d+,\s*"written_by":/;
 
-/** How a snapshot begins (document-head.ts). */
+/** How a snapshot begins. */
 const beginningOfSnapshot = /^\s*\{\s*"svc_state":\s*\d+,\s*"snapshot":\s*\{/;
 
 /** Whether a file holds an exported state, by its first bytes; false if it cannot be read. */

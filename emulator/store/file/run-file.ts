@@ -27,8 +27,9 @@ export class StateLockedError extends Error {
   }
 }
 
-function wordsFor(path: string, { holder: { pid, machine, since }, content, life }: LockConflict): string {
-  const url = typeof content.router_url === "string" ? content.router_url : undefined;
+function wordsFor(path: string, { holder, life }: LockConflict): string {
+  const { pid, machine, since } = holder;
+  const url = typeof holder.router_url === "string" ? holder.router_url : undefined;
   if (life === "elsewhere") {
     const at = [machine && `on ${machine}`, `pid ${pid}`, url, since && `since ${since}`].filter(Boolean).join(", ");
     return (
@@ -52,9 +53,9 @@ function stateBeside(path: string): string {
 
 export interface ClaimedRunFile {
   /** Adds the addresses of the clusters, which are known only once the state is open. */
-  tell(more: Pick<RunFile, "clusters"> & Partial<Pick<RunFile, "token">>): Promise<void>;
+  update(more: Pick<RunFile, "clusters"> & Partial<Pick<RunFile, "token">>): Promise<void>;
   /** Whether they are still held; removed ones are written again. */
-  keep(): Promise<boolean>;
+  ensureHeld(): Promise<boolean>;
   release(): Promise<void>;
 }
 
@@ -102,11 +103,11 @@ export async function claimRunFile({ paths, run, wall }: Claim): Promise<Claimed
     throw error;
   }
   return {
-    async tell(more) {
-      for (const lock of locks) await lock.tell({ ...run, ...more });
+    async update(more) {
+      for (const lock of locks) await lock.update({ ...run, ...more });
     },
-    async keep() {
-      for (const lock of locks) if (!(await lock.keep())) return false;
+    async ensureHeld() {
+      for (const lock of locks) if (!(await lock.ensureHeld())) return false;
       return true;
     },
     release,

@@ -80,12 +80,6 @@ export class RowTable {
     return entry;
   }
 
-  /** The same by the text of a key, as a journal writes it. */
-  deleteByKeyString(text: string): void {
-    const [any] = this.#entries.keys();
-    this.delete(typeof any === "number" ? Number(text) : text);
-  }
-
   /** Takes out the row of that key, as if it had not been put. */
   remove(row: object): void {
     this.delete(this.#keyOf(row));

@@ -6,7 +6,7 @@ import { checkMigrations } from "./versions.ts";
 
 /**
  * One change of a transaction, with absolute values: a list of them, applied again to a state that already holds some
- * of it, ends in the same state. A line of the journal holds such a list (`journal-changes.ts`).
+ * of it, ends in the same state. A line of the journal holds such a list.
  */
 export type Change =
   | readonly ["put", collection: string, row: object]
@@ -14,6 +14,28 @@ export type Change =
   | readonly ["map", collection: string, cluster: string, identifiers: readonly string[]]
   | readonly ["unmap", collection: string, cluster: string, identifiers: readonly string[]]
   | readonly ["next", sequence: string, last: number];
+
+/** The changes of a line of the journal; undefined if it holds anything else. Their rows are not validated. */
+export const parseChanges = (line: unknown): readonly Change[] | undefined =>
+  Array.isArray(line) && line.every(isChange) ? line : undefined;
+
+function isChange(part: unknown): part is Change {
+  if (!Array.isArray(part) || typeof part[1] !== "string") return false;
+  const [kind, , third, fourth] = part;
+  switch (kind) {
+    case "put":
+      return part.length === 3 && typeof third === "object" && third !== null && !Array.isArray(third);
+    case "delete":
+      return part.length === 3 && (isText(third) || Number.isSafeInteger(third));
+    case "map":
+    case "unmap":
+      return part.length === 4 && isText(third) && Array.isArray(fourth) && fourth.every(isText);
+    default:
+      return kind === "next" && part.length === 3 && Number.isSafeInteger(third) && third >= 0;
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
 
 /** Everything the store holds, in memory. */
 export class State {
@@ -49,7 +71,7 @@ export class State {
         (this.rows.get(change[1]) ?? createUndeclaredError(change[1])).put(change[2]);
         return;
       case "delete":
-        (this.rows.get(change[1]) ?? createUndeclaredError(change[1])).deleteByKeyString(String(change[2]));
+        (this.rows.get(change[1]) ?? createUndeclaredError(change[1])).delete(change[2]);
         return;
       case "map":
         (this.mappings.get(change[1]) ?? createUndeclaredError(change[1])).map(change[2], change[3]);

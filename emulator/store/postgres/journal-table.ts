@@ -3,8 +3,7 @@ import { svcVersion } from "../../../src/base/version.ts";
 import type { DiskFile } from "../../../src/files/disk.ts";
 import { type LogPosition, type ParsedLine, parseLine, startPosition } from "../../../src/files/log-line.ts";
 import { applyChecked } from "../file/journal/journal-reader.ts";
-import { parseJournalChanges } from "../live/journal-changes.ts";
-import type { State } from "../live/state.ts";
+import { parseChanges, type State } from "../live/state.ts";
 import type { Upgrade } from "../live/versions.ts";
 import { StateFormatError, StoreChangedError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
@@ -173,7 +172,7 @@ export class JournalLines {
     const { lines, isDamaged } = linesOf(group, this.position);
     for (const { number, checksum, json } of lines) {
       if (number > this.last) return;
-      const changes = parseJournalChanges((JSON.parse(json) as { readonly changes?: unknown }).changes);
+      const changes = parseChanges((JSON.parse(json) as { readonly changes?: unknown }).changes);
       if (!changes) this.#refuse();
       applyChecked(state, changes, upgrade, isTrusted);
       this.position = { number, checksum };

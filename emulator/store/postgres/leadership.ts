@@ -14,7 +14,7 @@ import type { Database, Sql } from "./database.ts";
  * ends; and it raises `beat` all the time. Another process begins when the lock is free and the beat stands still for
  * longer than one takes (a leader whose connection was cut continues), or when the beat stands still for the whole
  * lease: the leader was stopped, or its network was. As long as a previous lease may still be running, the new leader
- * answers no requests (`whenAlone`), for until then the previous leader may do so (DECISIONS.md, E18).
+ * answers no requests, because until then the previous leader may do so (DECISIONS.md, E18).
  *
  * A copy of a database still names the leader of the original. So the leader writes down which database it leads, by
  * which a restored dump is recognized at once; and a process counts as the leader only after its beat was seen to move,

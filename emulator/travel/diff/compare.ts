@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSecretName, redactText } from "../../../src/api/secrets.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { nextTurn } from "../../../src/base/timing.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
 import type { AnyRows, Collection, ConsistentContents, Mapping, Store } from "../../store/port.ts";
 
-/** A row that exists in one state alone, or differs between both. */
+/** A row that only exists in one state, or differs between the two. */
 export interface RowDifference {
   readonly collection: AnyRows;
   readonly key: string;
@@ -15,7 +15,7 @@ export interface RowDifference {
 
 export type DiffRow = Readonly<Record<string, unknown>>;
 
-/** How many identifiers of a table are there in one state alone, or belong to another cluster. */
+/** How many identifiers of a table only exist in one state, or are mapped to another cluster. */
 export interface MappingDifference {
   readonly table: string;
   readonly added: number;
@@ -35,31 +35,31 @@ export interface StateDifferences {
   readonly sequences: readonly SequenceDifference[];
 }
 
-/** After this many identifiers others have their turn. */
-const atATime = 10_000;
+/** Yields to other work after this many identifiers. */
+const maxBatchRows = 10_000;
 
 /**
- * Differences of `after`, which may be written to meanwhile: it is read as it is when this begins. `before` does not
- * change. Collections in the given order, rows in that of their insertion, deleted ones last.
+ * Differences of `after`, which is read as it is at the start even if it is written to. `before` does not change.
+ * Collections are in the given order, rows in insertion order, deleted ones last.
  */
 export async function compare(
   before: Store,
   after: Store,
   collections: readonly Collection[],
 ): Promise<StateDifferences> {
-  const [there, here] = [await before.contents(), await after.contents()];
+  const [oldContents, newContents] = [await before.contents(), await after.contents()];
   try {
     const rows: RowDifference[] = [];
     const mappings: MappingDifference[] = [];
     for (const one of collections) {
-      if (one.kind === "rows") rows.push(...compareRows(one, there, here));
-      else mappings.push(await mappingChange(one, before, here));
+      if (one.kind === "rows") rows.push(...compareRows(one, oldContents, newContents));
+      else mappings.push(await compareMapping(one, before, newContents));
     }
-    const names = [...new Set([...there.sequences.keys(), ...here.sequences.keys()])].sort();
+    const names = [...new Set([...oldContents.sequences.keys(), ...newContents.sequences.keys()])].sort();
     const sequences = names.map((name) => ({
       name,
-      from: there.sequences.get(name) ?? 0,
-      to: here.sequences.get(name) ?? 0,
+      from: oldContents.sequences.get(name) ?? 0,
+      to: newContents.sequences.get(name) ?? 0,
     }));
     return {
       rows,
@@ -67,17 +67,21 @@ export async function compare(
       sequences: sequences.filter(({ from, to }) => from !== to),
     };
   } finally {
-    there.end();
-    here.end();
+    oldContents.end();
+    newContents.end();
   }
 }
 
-function compareRows(collection: AnyRows, there: ConsistentContents, here: ConsistentContents): RowDifference[] {
-  const keyOf = (row: DiffRow) => String(collection.key(row as never));
-  const left = new Map([...rowsOf(there, collection)].map((row) => [keyOf(row), row]));
+function compareRows(
+  collection: AnyRows,
+  oldContents: ConsistentContents,
+  newContents: ConsistentContents,
+): RowDifference[] {
+  const toKey = (row: DiffRow) => String(collection.key(row as never));
+  const left = new Map([...listRows(oldContents, collection)].map((row) => [toKey(row), row]));
   const changes: RowDifference[] = [];
-  for (const after of rowsOf(here, collection)) {
-    const key = keyOf(after);
+  for (const after of listRows(newContents, collection)) {
+    const key = toKey(after);
     const before = left.get(key);
     left.delete(key);
     if (before === undefined || !isSame(before, after)) changes.push({ collection, key, before, after });
@@ -86,17 +90,21 @@ function compareRows(collection: AnyRows, there: ConsistentContents, here: Consi
   return changes;
 }
 
-function* rowsOf({ rows }: ConsistentContents, { name }: AnyRows): Generator<DiffRow, void> {
+function* listRows({ rows }: ConsistentContents, { name }: AnyRows): Generator<DiffRow, void> {
   for (const slice of rows.get(name) ?? []) yield* slice as readonly DiffRow[];
 }
 
-/** As documents show them: an undefined member is absent. */
+/** As in JSON: an undefined field is missing. */
 const isSame = (a: DiffRow, b: DiffRow): boolean =>
   a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 
-async function mappingChange(table: Mapping, before: Store, here: ConsistentContents): Promise<MappingDifference> {
+async function compareMapping(
+  table: Mapping,
+  before: Store,
+  newContents: ConsistentContents,
+): Promise<MappingDifference> {
   let [added, moved, common] = [0, 0, 0];
-  const entries = here.mappings.get(table.name) ?? [];
+  const entries = newContents.mappings.get(table.name) ?? [];
   let some: (readonly [string, string])[] = [];
   const look = async () => {
     await before.read(async (view) => {
@@ -112,24 +120,24 @@ async function mappingChange(table: Mapping, before: Store, here: ConsistentCont
   };
   for (const entry of entries) {
     some.push(entry);
-    if (some.length === atATime) await look();
+    if (some.length === maxBatchRows) await look();
   }
   if (some.length > 0) await look();
   const size = await before.read((view) => view.size(table));
   return { table: table.name, added, removed: size - common - moved, moved };
 }
 
-/** A field, by its path (`signatories[0].action`), and its values before and after. */
+/** A field by its path (`signatories[0].action`), and its values before and after. */
 export interface FieldChange {
   readonly field: string;
   readonly from?: unknown;
   readonly to?: unknown;
 }
 
-/** Longer strings are cut: the state itself has them whole. */
-const longest = 200;
+/** Longer strings are cut. The state has the full ones. */
+const maxShownLength = 200;
 
-/** Fields that are called like secrets and hold none, by collection. */
+/** Fields with names like secrets that are not secret, by collection. */
 const harmless: ReadonlySet<string> = new Set([
   "entities address.state",
   "invitations state",
@@ -138,28 +146,32 @@ const harmless: ReadonlySet<string> = new Set([
   "workspaces jurisdictions.iso_code",
 ]);
 
-/** The fields in which two rows differ, without secrets; of a row that is new or gone, all that are plain values. */
-export function fieldChanges({ collection, before, after }: Pick<RowDifference, "before" | "after" | "collection">) {
-  const shown = (field: string, value: unknown) => shownIn(collection.name, field, value);
-  if (before && after) return [...differences(before, after, "", shown)];
+/** The fields in which two rows differ, without secrets. For a new or deleted row, all plain values. */
+export function listFieldChanges({
+  collection,
+  before,
+  after,
+}: Pick<RowDifference, "before" | "after" | "collection">) {
+  const presentField = (field: string, value: unknown) => presentValue(collection.name, field, value);
+  if (before && after) return [...findDifferences(before, after, "", presentField)];
   const row = after ?? before ?? {};
   const plain = Object.entries(row).filter(([, value]) => value !== null && typeof value !== "object");
-  return plain.map(([field, value]): FieldChange => ({ field, [after ? "to" : "from"]: shown(field, value) }));
+  return plain.map(([field, value]): FieldChange => ({ field, [after ? "to" : "from"]: presentField(field, value) }));
 }
 
 type ValuePresenter = (path: string, value: unknown) => unknown;
 
-function* differences(
+function* findDifferences(
   before: unknown,
   after: unknown,
   path: string,
   shown: ValuePresenter,
 ): Generator<FieldChange, void> {
-  const [from, to] = [membersOf(before, after), membersOf(after, before)];
+  const [from, to] = [toMembers(before, after), toMembers(after, before)];
   if (from && to && Array.isArray(from) === Array.isArray(to)) {
     for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {
       const inner = Array.isArray(to) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`;
-      yield* differences(from[name as keyof object], to[name as keyof object], inner, shown);
+      yield* findDifferences(from[name as keyof object], to[name as keyof object], inner, shown);
     }
   } else if (before !== after) {
     yield {
@@ -172,8 +184,8 @@ function* differences(
 
 const isInner = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** If the other side has no object, each of its members is new, or gone. */
-function membersOf(value: unknown, other: unknown): object | undefined {
+/** If the other side is not an object, each field is new or deleted. */
+function toMembers(value: unknown, other: unknown): object | undefined {
   if (isInner(value)) return value;
   const isNothing = value === null || value === undefined;
   return isNothing && isInner(other) && !Array.isArray(other) && Object.keys(other).length > 0 ? {} : undefined;
@@ -183,15 +195,14 @@ function membersOf(value: unknown, other: unknown): object | undefined {
 const times = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
 
 /**
- * The part of a value that may be shown: secrets are recognized by their name, by the names around them, or by their
- * looks.
+ * The part of a value that may be shown. Secrets are recognized by their names, the names around them, or their format.
  */
-function shownIn(collection: string, path: string, value: unknown): unknown {
+function presentValue(collection: string, path: string, value: unknown): unknown {
   if (isInner(value)) return cut(redactTokens(redactText(JSON.stringify(value))));
-  if (typeof value === "number") return times.test(path) && value > 1e11 ? isoMillis(value) : value;
+  if (typeof value === "number") return times.test(path) && value > 1e11 ? toIsoMillis(value) : value;
   if (typeof value !== "string") return value;
   if (isSecretName(path) && !harmless.has(`${collection} ${path.replace(/\[\d+\]/g, "")}`)) return "[redacted]";
   return cut(/^https?:/.test(value) ? redactReceiverUrl(value) : redactTokens(redactText(value)));
 }
 
-const cut = (text: string): string => (text.length <= longest ? text : `${text.slice(0, longest)}…`);
+const cut = (text: string): string => (text.length <= maxShownLength ? text : `${text.slice(0, maxShownLength)}…`);

@@ -1,9 +1,9 @@
 import { isSecretName } from "../../../src/api/secrets.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import type { ScheduledEntry } from "../../clock/schedule.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
-import { type Contract, compositeId, contracts } from "../../cluster/contracts/rows.ts";
+import { type Contract, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
 import type { Invitation } from "../../cluster/invitations/invite.ts";
 import type { StoredFaults } from "../../faults/faults.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
@@ -14,14 +14,14 @@ import type { Email } from "../../world/emails.ts";
 import {
   type DiffRow,
   type FieldChange,
-  fieldChanges,
+  listFieldChanges,
   type MappingDifference,
   type RowDifference,
   type SequenceDifference,
   type StateDifferences,
 } from "./compare.ts";
 
-/** One difference, in words first. */
+/** One difference, description first. */
 export interface DiffItem {
   readonly what: string;
   readonly collection: string;
@@ -35,27 +35,27 @@ export interface DiffReport {
   readonly items: readonly DiffItem[];
 }
 
-/** The most wanted ones come first; the rest in the order of the collections. */
+/** The most relevant ones come first, the rest in the order of the collections. */
 const first = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
 const placeOf = ({ collection }: DiffItem): number =>
   first.includes(collection) ? first.indexOf(collection) : first.length;
 
-/** Differences in the form of the API; `does` describes an entry of the schedule. */
+/** Differences in the format of the API; `does` describes a scheduled entry. */
 export function describeDiff(
   changes: StateDifferences,
   before: StoredFaults,
   after: StoredFaults,
-  does: Does,
+  does: JobDescriber,
 ): DiffReport {
   const rows = changes.rows.filter(isDifference);
   const items = [
-    ...rows.map((change) => diffRow(change, changes.rows, does)),
-    ...changes.mappings.map(diffMapping),
-    ...diffFaults(before, after),
+    ...rows.map((change) => describeRowDiff(change, changes.rows, does)),
+    ...changes.mappings.map(describeMappingDiff),
+    ...describeFaultDiff(before, after),
   ].sort((a, b) => placeOf(a) - placeOf(b));
-  // Numbers follow from rows; alone they show that a row came and went.
+  // Sequences follow from rows. They are only relevant if a row was added and removed again.
   if (items.length === 0)
-    items.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(diffSequence));
+    items.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(describeSequenceDiff));
   return { same: items.length === 0, items };
 }
 
@@ -66,39 +66,40 @@ function isDifference({ collection, before, after }: RowDifference): boolean {
   return before?.mode !== "real" || after?.mode !== "real" || before.speed !== after.speed;
 }
 
-function diffRow(change: RowDifference, all: readonly RowDifference[], does: Does): DiffItem {
+function describeRowDiff(change: RowDifference, all: readonly RowDifference[], does: JobDescriber): DiffItem {
   const { collection, key } = change;
-  const what = wordsFor(change, { contract: (id) => contractName(id, all), does });
-  const fields = fieldChanges(change);
+  const what = describeRow(change, { nameContract: (id) => getContractName(id, all), does });
+  const fields = listFieldChanges(change);
   const isSecret = fields.some(({ from, to }) => (from ?? to) === "[redacted]") && what.includes("[redacted]");
-  return { what, collection: collection.name, key: isSecret ? null : key, change: kindOf(change), fields };
+  return { what, collection: collection.name, key: isSecret ? null : key, change: getChangeKind(change), fields };
 }
 
-/** By the contract's name, if it has changed too; a bare number is that of an internal row. */
-function contractName(id: number, all: readonly RowDifference[]): string {
+/** By the contract's name, if it has changed, too. A bare number is that of an internal row. */
+function getContractName(id: number, all: readonly RowDifference[]): string {
   const found = all.find(({ collection, key }) => collection.name === contracts.name && key === String(id));
   const kind = (found?.after ?? found?.before)?.kind;
-  return compositeId({ id, kind: kind === "EXECUTED_CONTRACT" ? kind : "TEMPLATE_CONTRACT" });
+  return formatCompositeId({ id, kind: kind === "EXECUTED_CONTRACT" ? kind : "TEMPLATE_CONTRACT" });
 }
 
-function diffMapping({ table, added, removed, moved }: MappingDifference): DiffItem {
+function describeMappingDiff({ table, added, removed, moved }: MappingDifference): DiffItem {
   const what = `${table.replaceAll("_", " ")}: ${added} added, ${removed} removed, ${moved} moved to another cluster`;
   const counted = Object.entries({ added, removed, moved }).map(([field, to]) => ({ field, to }));
   return { what, collection: table, key: null, change: "changed", fields: counted };
 }
 
-function* diffFaults(before: StoredFaults, after: StoredFaults): Generator<DiffItem, void> {
+function* describeFaultDiff(before: StoredFaults, after: StoredFaults): Generator<DiffItem, void> {
   for (const id of new Set([...before.faults, ...after.faults].map((fault) => fault.id))) {
     const [old, now] = [before, after].map(({ faults }) => faults.find((fault) => fault.id === id));
     if (old && now && old.matched === now.matched && old.hit === now.hit) continue;
-    const met = old && now ? `${now.matched - old.matched} more matches, ${now.hit - old.hit} affected` : undefined;
+    const matchSummary =
+      old && now ? `${now.matched - old.matched} more matches, ${now.hit - old.hit} affected` : undefined;
     const change = !old ? "new" : !now ? "gone" : "changed";
-    const what = `fault ${id}: ${met ?? change}`;
+    const what = `fault ${id}: ${matchSummary ?? change}`;
     yield { what, collection: "faults", key: String(id), change, fields: [] };
   }
 }
 
-const diffSequence = ({ name, from, to }: SequenceDifference): DiffItem => ({
+const describeSequenceDiff = ({ name, from, to }: SequenceDifference): DiffItem => ({
   what: `sequence ${name}: ${from} → ${to}`,
   collection: "sequences",
   key: null,
@@ -106,96 +107,98 @@ const diffSequence = ({ name, from, to }: SequenceDifference): DiffItem => ({
   fields: [{ field: name, from, to }],
 });
 
-type Change = "new" | "changed" | "gone";
+type ChangeKind = "new" | "changed" | "gone";
 
-/** Describes an entry of the schedule by its kind, if that is known. */
-type Does = (kind: string) => string | undefined;
+/** Describes a scheduled entry by its kind, if it is known. */
+type JobDescriber = (kind: string) => string | undefined;
 
-interface Names {
+interface NameContext {
   /** The name of a contract, by its number. */
-  readonly contract: (id: number) => string;
-  readonly does: Does;
+  readonly nameContract: (id: number) => string;
+  readonly does: JobDescriber;
 }
 
-/** The meaning of a change, in the words of the domain. */
-function wordsFor(change: RowDifference, names: Names): string {
+/** The meaning of a change in domain terms. */
+function describeRow(change: RowDifference, names: NameContext): string {
   const { collection, key, before, after } = change;
-  const told = words[collection.name]?.(change, names);
-  if (told !== undefined) return told;
-  return `${collection.name.replaceAll("_", " ")} ${harmlessKey(key, after ?? before ?? {})}: ${describeGenerally(change)}`;
+  const description = words[collection.name]?.(change, names);
+  if (description !== undefined) return description;
+  return `${collection.name.replaceAll("_", " ")} ${redactKey(key, after ?? before ?? {})}: ${describeGenerally(change)}`;
 }
 
-const kindOf = ({ before, after }: RowDifference): Change => (!before ? "new" : !after ? "gone" : "changed");
+const getChangeKind = ({ before, after }: RowDifference): ChangeKind => (!before ? "new" : !after ? "gone" : "changed");
 
-/** New, gone, or changed in which fields. */
+/** New, deleted, or changed in which fields. */
 function describeGenerally(change: RowDifference): string {
-  const kind = kindOf(change);
+  const kind = getChangeKind(change);
   if (kind !== "changed") return kind;
-  const names = fieldChanges(change).map(({ field }) => field.split(/[.[]/)[0]!);
+  const names = listFieldChanges(change).map(({ field }) => field.split(/[.[]/)[0]!);
   return `changed (${[...new Set(names)].join(", ")})`;
 }
 
-/** Some rows go by a code or a token. */
-const harmlessKey = (key: string, row: DiffRow): string =>
+/** The keys of some rows are codes or tokens. */
+const redactKey = (key: string, row: DiffRow): string =>
   Object.entries(row).some(([name, value]) => isSecretName(name) && value === key) ? "[redacted]" : redactTokens(key);
 
 /** `DRAFT → SIGN` if a field of a row has changed; otherwise another description. */
 function describeFieldChange<R extends object>(
   change: RowDifference,
   field: keyof R & string,
-  whenNew: (row: R) => string,
+  describeNew: (row: R) => string,
 ): string {
   const [before, after] = [change.before as R | undefined, change.after as R | undefined];
-  if (!before && after) return whenNew(after);
+  if (!before && after) return describeNew(after);
   if (before && after && before[field] !== after[field]) return `${before[field]} → ${after[field]}`;
   return describeGenerally(change);
 }
 
-type Words = (change: RowDifference, names: Names) => string;
+type RowDescriber = (change: RowDifference, names: NameContext) => string;
 
-const about = (id: number | null, { contract }: Names): string => (id === null ? "" : ` of ${contract(id)}`);
-const either = <R>({ before, after }: RowDifference): R => (after ?? before) as R;
+const formatContractSuffix = (id: number | null, { nameContract }: NameContext): string =>
+  id === null ? "" : ` of ${nameContract(id)}`;
+const pickRow = <R>({ before, after }: RowDifference): R => (after ?? before) as R;
 
-const words = lookupTable<Words>({
+const words = lookupTable<RowDescriber>({
   contracts(change) {
     const moves = describeFieldChange<Contract>(change, "status", ({ status }) => `new, ${status}`);
-    return `contract ${compositeId(either<Contract>(change))}: ${moves}`;
+    return `contract ${formatCompositeId(pickRow<Contract>(change))}: ${moves}`;
   },
   webhook_events(change, names) {
-    const { id, activity, contract_id } = either<WebhookEvent>(change);
-    return `event ${id}: ${activity}${about(contract_id, names)}${change.before ? `, ${describeGenerally(change)}` : ""}`;
+    const { id, activity, contract_id } = pickRow<WebhookEvent>(change);
+    return `event ${id}: ${activity}${formatContractSuffix(contract_id, names)}${change.before ? `, ${describeGenerally(change)}` : ""}`;
   },
   webhook_deliveries(change) {
-    const row = either<Delivery>(change);
+    const row = pickRow<Delivery>(change);
     const what = describeFieldChange<Delivery>(
       change,
       "outcome",
       ({ activity, webhook_id }) => `${activity} to webhook ${webhook_id}`,
     );
-    const next = change.after && row.next_attempt_at !== null ? `, planned for ${isoMillis(row.next_attempt_at)}` : "";
+    const next =
+      change.after && row.next_attempt_at !== null ? `, planned for ${toIsoMillis(row.next_attempt_at)}` : "";
     return `delivery ${row.id}: ${what}${next}`;
   },
   webhook_attempts(change) {
-    const { delivery_id, number, status, error, at } = either<Attempt>(change);
-    const answer = `${status ?? error?.code} at ${isoMillis(at)}`;
+    const { delivery_id, number, status, error, at } = pickRow<Attempt>(change);
+    const answer = `${status ?? error?.code} at ${toIsoMillis(at)}`;
     return `attempt ${number} of delivery ${delivery_id}: ${change.after ? answer : "removed"}`;
   },
   schedule(change, { does }) {
-    const { kind, ref, due } = either<ScheduledEntry>(change);
+    const { kind, ref, due } = pickRow<ScheduledEntry>(change);
     const what = kind === "deliver" ? `next attempt of delivery ${ref}` : `${does(kind) ?? kind} (${kind} ${ref})`;
     if (!change.after) return `schedule: ${what} removed`;
-    return `schedule: ${what} is ${change.before ? "rescheduled to" : "due at"} ${isoMillis(due)}`;
+    return `schedule: ${what} is ${change.before ? "rescheduled to" : "due at"} ${toIsoMillis(due)}`;
   },
   invitations(change, names) {
-    const { email, contract_id } = either<Invitation>(change);
-    return `invitation of ${email}${about(contract_id, names)}: ${describeFieldChange<Invitation>(change, "state", ({ state }) => `new, ${state}`)}`;
+    const { email, contract_id } = pickRow<Invitation>(change);
+    return `invitation of ${email}${formatContractSuffix(contract_id, names)}: ${describeFieldChange<Invitation>(change, "state", ({ state }) => `new, ${state}`)}`;
   },
   emails(change, names) {
-    const { id, recipient, purpose, contract_id } = either<Email>(change);
-    return `e-mail ${id} to ${recipient}, ${purpose}${about(contract_id, names)}: ${describeGenerally(change)}`;
+    const { id, recipient, purpose, contract_id } = pickRow<Email>(change);
+    return `e-mail ${id} to ${recipient}, ${purpose}${formatContractSuffix(contract_id, names)}: ${describeGenerally(change)}`;
   },
   webhook_subscriptions(change) {
-    const { id, url } = either<Subscription>(change);
+    const { id, url } = pickRow<Subscription>(change);
     return `webhook ${id}: ${describeFieldChange<Subscription>(change, "status", ({ status }) => `new, ${status}, to ${redactReceiverUrl(url)}`)}`;
   },
 });

@@ -3,7 +3,7 @@ import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { oneOf, timestamp } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
-import { pageOf, paging } from "./shapes.ts";
+import { defineContractPage, paging } from "./shapes.ts";
 
 const params = z.object({ composite_id: z.string().describe("Composite id of the contract, such as T-12") });
 const Person = z.strictObject({ id: z.int(), name: z.string(), email: z.string() });
@@ -128,7 +128,7 @@ export const listComments = operation({
   path: "/api/v2.1/public/contracts/{contract_id}/comments/",
   auth: "api-key",
   request: { params: commentsParams, query: z.object(paging) },
-  responses: { 200: json(pageOf(Comment)) },
+  responses: { 200: json(defineContractPage(Comment)) },
   failures: ["not-found"],
   cli: { command: "contracts comments list", rows: "results", columns: ["id", { name: "comment", cut: 1 }] },
   basis: "public",

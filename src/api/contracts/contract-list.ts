@@ -2,11 +2,10 @@ import * as z from "zod";
 import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { ListedContract, NumberedContract, pageOf, paging } from "./shapes.ts";
+import { defineContractPage, ListedContract, NumberedContract, paging } from "./shapes.ts";
 
 /**
- * Fields that the list filters by (DECISIONS.md, F18). `order`: they also take [$gt], [$gte], [$lt] and
- * [$lte].
+ * Fields that the list filters by (DECISIONS.md, F18). Fields with `order` also accept [$gt], [$gte], [$lt] and [$lte].
  */
 export const contractFilters = {
   approvals_pending: "text",
@@ -72,7 +71,7 @@ export const listContracts = operation({
     }),
   },
   responses: {
-    200: json(pageOf(ListedContract)),
+    200: json(defineContractPage(ListedContract)),
   },
   failures: [],
   cli: {
@@ -95,7 +94,7 @@ export const listContractsV1 = operation({
   path: "/api/v1/public/contracts/",
   auth: "api-key",
   request: { query: z.object(paging) },
-  responses: { 200: json(pageOf(NumberedContract)) },
+  responses: { 200: json(defineContractPage(NumberedContract)) },
   failures: [],
   cli: { command: "contracts list-v1", rows: "results", columns },
   basis: assumed("Path and rows are public, the page around them is not: that of version 2.1 (DECISIONS.md, C28)."),

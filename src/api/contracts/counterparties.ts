@@ -3,11 +3,11 @@ import { assumed } from "../basis.ts";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { dictionary, email } from "../shapes.ts";
-import { pageOf, paging } from "./shapes.ts";
+import { defineContractPage, paging } from "./shapes.ts";
 
 const optionalText = z.string().nullable().optional();
 
-/** An address as a request gives it; used by the address operations too. */
+/** An address in a request; the address operations use it too. */
 export const AddressRequest = z.object({
   line_one: z.string().min(1).describe("Street and number"),
   city_name: z.string().min(1).describe("City"),
@@ -59,7 +59,7 @@ export const listCounterparties = operation({
       filter__client_email_address: z.string().optional().describe("E-mail address of a contact"),
     }),
   },
-  responses: { 200: json(pageOf(CounterpartyRecord)) },
+  responses: { 200: json(defineContractPage(CounterpartyRecord)) },
   failures: [],
   cli: {
     command: "contracts counterparties list",
@@ -75,11 +75,11 @@ export const listCounterparties = operation({
   ],
 });
 
-/** For readers: the handler rejects in the words of the framework, field by field. */
-const goingTogether = {
+/** For readers of the schema only: the handler reports each invalid field in the framework's wording. */
+const contactDependency = {
   dependentRequired: { contact_name: ["contact_email"], contact_email: ["contact_name"] },
   if: { properties: { is_individual: { const: true } } },
-  // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so, and nothing awaits a schema.
+  // biome-ignore lint/suspicious/noThenProperty: JSON Schema uses this name, and nothing awaits a schema.
   then: { required: ["contact_name", "contact_email"] },
   else: { required: ["organization_name"] },
 };
@@ -105,7 +105,7 @@ export const createCounterparty = operation({
           primary_address: AddressRequest.nullable().optional(),
           custom_fields: customFields.optional(),
         })
-        .meta(goingTogether),
+        .meta(contactDependency),
     ),
   },
   responses: { 201: json(CounterpartyRecord) },

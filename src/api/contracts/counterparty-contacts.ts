@@ -4,7 +4,7 @@ import { empty, json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { email } from "../shapes.ts";
 import { Address, AddressRequest, counterpartyParams } from "./counterparties.ts";
-import { pageOf, paging } from "./shapes.ts";
+import { defineContractPage, paging } from "./shapes.ts";
 
 const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
 
@@ -29,7 +29,7 @@ export const listContacts = operation({
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts",
   auth: "api-key",
   request: { params: counterpartyParams, query: z.object(paging) },
-  responses: { 200: json(pageOf(Contact)) },
+  responses: { 200: json(defineContractPage(Contact)) },
   failures: ["not-found"],
   cli: {
     command: "contracts contacts list",
@@ -131,7 +131,7 @@ export const deleteContact = operation({
   examples: [{ title: "Delete a contact", params: { counter_party_id: 1, contact_id: 1 } }],
 });
 
-const ours = assumed(
+const basis = assumed(
   "Its activities are specified, but no route that causes them is public. The routes follow those of contacts (DECISIONS.md, C29).",
 );
 
@@ -143,14 +143,14 @@ export const listAddresses = operation({
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/addresses/",
   auth: "api-key",
   request: { params: counterpartyParams, query: z.object(paging) },
-  responses: { 200: json(pageOf(Address)) },
+  responses: { 200: json(defineContractPage(Address)) },
   failures: ["not-found"],
   cli: {
     command: "contracts addresses list",
     rows: "results",
     columns: ["id", "line_one", "city_name", "country_name"],
   },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "List the addresses of a counterparty", params: { counter_party_id: 1 } }],
 });
 
@@ -166,7 +166,7 @@ export const createAddress = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_ADDRESS_CREATED"],
   cli: { command: "contracts addresses create" },
-  basis: ours,
+  basis: basis,
   examples: [
     {
       title: "Add an office",
@@ -200,7 +200,7 @@ export const updateAddress = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_ADDRESS_UPDATED"],
   cli: { command: "contracts addresses update" },
-  basis: ours,
+  basis: basis,
   examples: [
     { title: "Change the street", params: { counter_party_id: 1, address_id: 1 }, body: { line_one: "3 High Street" } },
   ],

@@ -10,7 +10,9 @@ const invalidFields: Failure<unknown> = {
 };
 
 const stateRule = assumed("No operation declares 402 or 409. A rejection by status is 400 (DECISIONS.md, C22).");
-const ownCode = assumed("The code is not public; shape and status follow the other domain errors (DECISIONS.md, C1).");
+const assumedCode = assumed(
+  "The code is not public; shape and status follow the other domain errors (DECISIONS.md, C1).",
+);
 
 /** Shape B', without status_code and message (DECISIONS.md, F4, F5). */
 const shortDomain = ({ when, code, says }: { when: string; code: string; says: string }): Failure<void> => ({
@@ -21,7 +23,7 @@ const shortDomain = ({ when, code, says }: { when: string; code: string; says: s
   body: () => ({ detail: says, code }),
 });
 
-// The specification, Errors: these three messages are exact; the code is public (DECISIONS.md, F5).
+// These three messages are exact (specification, Errors). The code is public (DECISIONS.md, F5).
 const code = "SVC_PUBLIC_00039";
 
 const intakeFailures = {
@@ -101,21 +103,21 @@ export const contractFailures = {
   "not-a-signatory": domain({
     status: 400,
     when: "the address does not belong to a signatory of the contract",
-    basis: ownCode,
+    basis: assumedCode,
     code: "SVC_ASSUMED_107",
-    says: ({ email, turn }: NotTheirs) => `${email} is not a signatory of this contract.${whose(turn)}`,
+    says: ({ email, turn }: TurnFailureData) => `${email} is not a signatory of this contract.${describeTurn(turn)}`,
   }),
   "already-signed": domain({
     status: 400,
     when: "the signatory has already signed",
-    basis: ownCode,
+    basis: assumedCode,
     code: "SVC_ASSUMED_108",
-    says: ({ email, turn }: NotTheirs) => `${email} has already signed this contract.${whose(turn)}`,
+    says: ({ email, turn }: TurnFailureData) => `${email} has already signed this contract.${describeTurn(turn)}`,
   }),
   "not-their-turn": domain({
     status: 400,
     when: "another signatory must sign first",
-    basis: ownCode,
+    basis: assumedCode,
     code: "SVC_ASSUMED_109",
     says: ({ email, first }: { email: string; first: string }) => `${first} signs before ${email}.`,
   }),
@@ -129,21 +131,21 @@ export const contractFailures = {
   "creator-slot-empty": domain({
     status: 400,
     when: "the template requires a signatory of the creator, and neither payload nor template names one",
-    basis: ownCode,
+    basis: assumedCode,
     code: "SVC_ASSUMED_111",
     says: "The template needs a signatory of the creator's side.",
   }),
   "intake-form-closed": domain({
     status: 400,
     when: "the status, a signature or the workflow does not allow changes of the answers",
-    basis: ownCode,
+    basis: assumedCode,
     code: "SVC_ASSUMED_112",
     says: ({ reason }: { reason: string }) => `The intake form cannot be changed: ${reason}.`,
   }),
   "contract-data-closed": domain({
     status: 400,
     when: "the contract is not a template contract in DRAFT or REDLINING",
-    basis: ownCode,
+    basis: assumedCode,
     code: "SVC_ASSUMED_113",
     says: "Contract data can be changed on template contracts in DRAFT or REDLINING only.",
   }),
@@ -186,18 +188,18 @@ export const contractFailures = {
   "no-document": domain({
     status: 400,
     when: "the contract has no document of that format",
-    basis: ownCode,
+    basis: assumedCode,
     code: "SVC_ASSUMED_114",
     says: ({ format }: { format: string }) => `This contract has no ${format} document.`,
   }),
   "not-a-contact": domain({
     status: 400,
     when: "no counterparty of the contract has a contact with that address",
-    basis: ownCode,
+    basis: assumedCode,
     code: "SVC_ASSUMED_115",
     says: ({ email }: { email: string }) => `${email} is not a contact of a counterparty of this contract.`,
   }),
-  // DECISIONS.md, F5: business_user and process_metrics say it with a capital F and without a full stop.
+  // business_user and process_metrics write it with a capital F and without a full stop (DECISIONS.md, F5).
   "contract-not-found": detail({
     status: 404,
     when: "the contract is unknown, or belongs to another workspace",
@@ -206,13 +208,13 @@ export const contractFailures = {
   }),
 };
 
-interface NotTheirs {
+interface TurnFailureData {
   readonly email: string;
-  /** The addresses of those whose turn it is, for actions of a person. */
+  /** For actions of a person: the addresses of those whose turn it is. */
   readonly turn?: readonly string[];
 }
 
-const whose = (turn: readonly string[] = []): string => {
+const describeTurn = (turn: readonly string[] = []): string => {
   const others = turn.slice(0, -1).join(", ");
   return turn.length === 0 ? "" : ` It is the turn of ${others === "" ? "" : `${others} and `}${turn.at(-1)}.`;
 };

@@ -8,7 +8,7 @@ import { compositeIdParam, contractIdParam, OrgUser } from "./shapes.ts";
 export const Priority = z.enum(["LOW", "MEDIUM", "HIGH"]);
 export const IntakeStatus = z.enum(["DRAFT", "PENDING", "IN_PROGRESS", "BLOCKED", "COMPLETED", "DISCARDED"]);
 
-/** A row of `assignees` as a request sends it. */
+/** A row of `assignees` in a request. */
 export const Assignee = z.object({
   entity_id: z.string().describe("Id of the user"),
   entity_type: z.enum(["ORG_USER"]),
@@ -121,7 +121,7 @@ export const createIntake = operation({
 
 const list = (what: string) => z.string().describe(`Show only these ${what}, separated by commas (escaped: \\,)`);
 
-/** For readers: another key has a rejection of its own. */
+/** For readers of the schema only: an unknown key is rejected with a different error. */
 const sortKey = z.string().meta({ pattern: "^[-+ ]?(?:created_at|priority|status|title)$" });
 
 export const listIntakes = operation({

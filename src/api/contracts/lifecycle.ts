@@ -1,7 +1,7 @@
 import type { Activity } from "../activities.ts";
 import type { FailureCode } from "../failures.ts";
 
-/** Triggers of a contract, with the words of a rejection: "A contract in status VOIDED cannot be <words>." */
+/** Triggers of a contract, with the verb of a rejection: "A contract in status VOIDED cannot be <verb>." */
 export const triggers = {
   "create-from-template": "created",
   "upload-for-review": "created",
@@ -27,13 +27,13 @@ export const triggers = {
 } as const;
 export type Trigger = keyof typeof triggers;
 
-/** The activity one virtual minute after e-mails of a kind went out, for each of them (DECISIONS.md, C11, R27). */
+/** The activity one virtual minute after an e-mail of a kind is sent, for each e-mail (DECISIONS.md, C11, R27). */
 export const emailDeliveryActivities = {
   signing: ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"],
   redlining: ["MAILER_EMAIL_EVENT", "REDLINING_EMAIL_DELIVERED"],
 } as const satisfies Record<string, readonly Activity[]>;
 
-/** Chooses among the moves of one trigger: the first whose condition holds is taken. */
+/** Selects one of the moves of a trigger: the first whose condition holds. */
 export const conditions = {
   "template-asks-for-review": "the template requires a review by the counterparty first",
   "internal-review-open": "an internal review is open",
@@ -44,7 +44,7 @@ export const conditions = {
 } as const;
 export type Condition = keyof typeof conditions;
 
-/** Without which a move is rejected, and with which failure. */
+/** A condition without which a move is rejected, and the failure in that case. */
 export const requirements = {
   "has-signatories": "no-signatories",
   "reviews-complete": "review-open",
@@ -60,17 +60,20 @@ export interface Move {
   readonly from: readonly (ContractStatus | "(new)")[];
   readonly when?: Condition;
   readonly requires?: readonly Requirement[];
-  /** `=` stays where it is; `held` returns to the state before the hold. */
+  /** `=` keeps the status; `held` returns to the status before the hold. */
   readonly to: ContractStatus | "=" | "held" | "(deleted)";
-  /** A notification is sent to each signatory whose turn has come by the transition: to none, to one, or to several. */
+  /** A notification is sent to each signatory whose turn begins with the transition. */
   readonly emits: readonly Activity[];
-  /** E-mails that go out. One virtual minute later their provider reports each as delivered, unless the contract has left the state by then. */
+  /**
+   * E-mails that the move sends. One virtual minute later the provider reports each as delivered, unless the contract
+   * has changed state by then.
+   */
   readonly sends?: "signing" | "redlining";
-  /** The service does it by itself. */
+  /** The service applies the move by itself. */
   readonly by?: "SYSTEM";
 }
 
-/** A move that is forbidden in words of its own, which public material gives. */
+/** A move that is rejected with its own message, which public material documents. */
 export interface ForbiddenMove {
   readonly trigger: Trigger;
   readonly from: readonly ContractStatus[];
@@ -82,7 +85,9 @@ const editable = ["DRAFT", "REDLINING"] as const;
 const all = [...open, "ON_HOLD", "EXECUTED", "VOIDED"] as const;
 const invitation = ["CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"] as const;
 
-/** The whole lifecycle of a contract (DECISIONS.md, F9, C8, C9, C11, C22). What is in no row is forbidden. */
+/**
+ * The whole lifecycle of a contract (DECISIONS.md, F9, C8, C9, C11, C22). Every move that is not listed is forbidden.
+ */
 export const lifecycle = [
   { trigger: "create-from-template", from: ["(new)"], to: "DRAFT", emits: ["CONTRACT_CREATED"] },
   {
@@ -198,32 +203,32 @@ export const lifecycle = [
 
 type RowOf<T extends Trigger> = Extract<(typeof lifecycle)[number], { readonly trigger: T }>;
 type RequirementOf<Row> = Row extends { readonly requires: readonly (infer R extends Requirement)[] } ? R : never;
-type OwnRefusalOf<Row> = Row extends { readonly refusedAs: infer Code extends FailureCode } ? Code : never;
+type OwnRejectionCode<Row> = Row extends { readonly refusedAs: infer Code extends FailureCode } ? Code : never;
 
-type Unconditional<Row> = Row extends { readonly when: Condition } ? never : Row;
-type FromOf<Row> = Row extends { readonly from: readonly (infer From)[] } ? From : never;
-/** Only where some status is in no row of the trigger; a contract that is deleted is not found at all. */
-type ForbiddenBy<Row> = [Exclude<ContractStatus, FromOf<Unconditional<Row>>>] extends [never]
+type UnconditionalRow<Row> = Row extends { readonly when: Condition } ? never : Row;
+type SourceStatus<Row> = Row extends { readonly from: readonly (infer From)[] } ? From : never;
+/** Only if no row of the trigger covers some status. A deleted contract is not found at all. */
+type ForbiddenCode<Row> = [Exclude<ContractStatus, SourceStatus<UnconditionalRow<Row>>>] extends [never]
   ? never
   : "forbidden-move";
 
 /** The failures of a trigger: an operation that applies it must declare them. */
-export type RefusalOf<T extends Trigger> =
-  | ForbiddenBy<RowOf<T>>
+export type RejectionCode<T extends Trigger> =
+  | ForbiddenCode<RowOf<T>>
   | (typeof requirements)[RequirementOf<RowOf<T>>]
-  | OwnRefusalOf<RowOf<T>>;
+  | OwnRejectionCode<RowOf<T>>;
 
 const rows: readonly (Move | ForbiddenMove)[] = lifecycle;
 
 /**
- * All activities that these triggers can cause, in order: at once, and those of the e-mails. Metrics change whenever
- * the status does, and with each signature (DECISIONS.md, C23).
+ * All activities that these triggers can cause, in order: first the immediate ones, then those of the e-mails. Metrics
+ * change with the status and with each signature (DECISIONS.md, C23).
  */
 export function activitiesCausedBy(...triggers: readonly Trigger[]): readonly Activity[] {
   const moves = triggers.flatMap((trigger) =>
     rows.flatMap((row) => (row.trigger === trigger && "emits" in row ? [row] : [])),
   );
-  const told = moves.flatMap(({ trigger, from, to, emits, sends }): Activity[] => {
+  const activities = moves.flatMap(({ trigger, from, to, emits, sends }): Activity[] => {
     const changes = !from.includes("(new)") && ((to !== "=" && to !== "(deleted)") || trigger === "sign");
     return [
       ...emits,
@@ -231,7 +236,7 @@ export function activitiesCausedBy(...triggers: readonly Trigger[]): readonly Ac
       ...(sends ? emailDeliveryActivities[sends] : []),
     ];
   });
-  return [...new Set(told)];
+  return [...new Set(activities)];
 }
 
 /** DECISIONS.md, F9, C22. */

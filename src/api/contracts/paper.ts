@@ -14,7 +14,7 @@ import {
   PocDetails,
 } from "./shapes.ts";
 
-/** Fields of both routes: DECISIONS.md, F15. */
+/** Fields of both routes (DECISIONS.md, F15). */
 const paper = {
   contract_name: z.string().min(1).describe("Name of the contract"),
   contract_type_id: z.int().describe("A contract type that supports this route"),
@@ -129,21 +129,21 @@ export const uploadForSignature = operation({
   ],
 });
 
-/** A number, or its digits as a string: systems that keep ids as a string send them so. */
+/** A number, or its digits as a string, because some systems store ids as strings. */
 export const Identifier = z.union([
   z.int(),
   z.string().regex(/^\d+$/, { error: "Input should be a valid integer, unable to parse string as an integer" }),
 ]);
 
-/** One of two spellings must be there; the first is missed, also where other fields are wrong, too. */
-function either<Name extends string>(name: Name, other: Name) {
+/** One of two spellings is required. The first is reported as missing, together with other invalid fields. */
+function requireOneOf<Name extends string>(name: Name, other: Name) {
   const isThere = (body: { readonly [Key in Name]?: unknown }) => body[name] !== undefined || body[other] !== undefined;
   const when = ({ value }: { readonly value: unknown }) => isObject(value);
   const refusal = { path: [name], error: "Field required", when };
   return [isThere, refusal] as const;
 }
 
-/** Both spellings of the fields (DECISIONS.md, C8): the specification's name wins where both are sent. */
+/** Both spellings of the fields (DECISIONS.md, C8). The specification's name wins if both are sent. */
 export const ImportExecutedRequest = z
   .object({
     contract_name: z.string().min(1).describe("Name of the contract"),
@@ -162,10 +162,11 @@ export const ImportExecutedRequest = z
     organization_entity_id: Identifier.optional().describe("Alias of creator_organization_entity_id"),
     counterparty_details: z.array(CounterPartyDetails).nullish().describe("Other spelling of the counterparty_ fields"),
   })
-  .refine(...either("file_base64", "file_content"))
-  .refine(...either("creator_organization_entity_id", "organization_entity_id"))
+  .refine(...requireOneOf("file_base64", "file_content"))
+  .refine(...requireOneOf("creator_organization_entity_id", "organization_entity_id"))
   .meta({
-    // For readers: either spelling will do, and the handler misses the specification's.
+    // For readers of the schema only: either spelling is accepted, and the handler reports the specification's as
+    // missing.
     allOf: [anyOf("file_base64", "file_content"), anyOf("creator_organization_entity_id", "organization_entity_id")],
   });
 

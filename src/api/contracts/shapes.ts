@@ -9,13 +9,13 @@ export const ContractStatus = z.enum(contractStatuses);
 /** Permissions on a contract (DECISIONS.md, F22). */
 export const contractPermissions = ["CONTRACT.READ", "CONTRACT.SUGGEST", "CONTRACT.EDIT", "CONTRACT.SIGN"] as const;
 
-/** Path parameter of the routes that take `T-12` or `H-12`. */
+/** Path parameter of the routes that accept `T-12` or `H-12`. */
 export const compositeIdParam = z.string().describe("Composite id of the contract: T-12 or H-12");
 
-/** Path parameter of the routes that take the plain number. */
+/** Path parameter of the routes that accept the plain number. */
 export const contractIdParam = z.int().describe("Number of the contract, without T- or H-");
 
-/** On the routes that can be restricted to what the acting user may see (DECISIONS.md, F2). */
+/** For routes that can be restricted to what the acting user may see (DECISIONS.md, F2). */
 export const userScoping = z.object({
   "enforce-user-scoping": z
     .string()
@@ -23,7 +23,7 @@ export const userScoping = z.object({
     .describe("true: only a contract that the acting user is involved in (assumed)"),
 });
 
-/** Metadata of an external system, as requests give it and answers repeat it (DECISIONS.md, C13). */
+/** Metadata of an external system, in requests and responses (DECISIONS.md, C13). */
 export const ExternalMetadataOut = z.strictObject({
   id: z.string().optional(),
   integration_name: z.string().optional(),
@@ -46,7 +46,7 @@ const record = {
   reference_id: z.string(),
 };
 
-/** Response of creation from a template and of the look-up by external metadata: DECISIONS.md, F10. */
+/** Response of creation from a template and of the look-up by external metadata (DECISIONS.md, F10). */
 export const CreatedContract = z.strictObject({
   ...record,
   contract_id: z.int().describe("Number of the contract, for paths that require it"),
@@ -68,24 +68,27 @@ export const NumberedContract = z.strictObject({
   created_by: z.string().describe("E-mail address of the creator"),
 });
 
-/** For readers: handlers decode the text, and reject what is none; a pattern would walk megabytes twice. */
+/**
+ * For readers of the schema only: handlers decode the string and reject invalid base64. A pattern would scan megabytes
+ * twice.
+ */
 const breaks = "[\\r\\n]*";
 const digit = `[A-Za-z0-9+/]${breaks}`;
 const end = `(?:${digit}){2}=${breaks}=${breaks}|(?:${digit}){3}=${breaks}`;
 const pattern = `^${breaks}(?:(?:${digit}){4})*(?:${end})?$`;
 
-/** A string that holds bytes in base64. A command line may name a file in its place. */
+/** A string of bytes in base64. On the command line, a file can be named instead. */
 export const base64 = <Text extends z.ZodType>(text: Text, description: string): Text =>
   text.meta({ description, contentEncoding: "base64", pattern });
 
-/** The same where no handler decodes it. */
+/** The same, for strings that no handler decodes. */
 export const checkedBase64 = (text: z.ZodString, description: string): z.ZodString =>
   base64(
     text.refine((given) => decodeFileBase64(given) !== undefined, { error: "Input should be valid base64" }),
     description,
   );
 
-/** The smallest PDF that readers open, one empty page, in base64: examples that hold it are accepted as they stand. */
+/** The smallest PDF that readers open, one empty page, in base64. Examples with it are accepted unchanged. */
 export const examplePdf = [
   "JVBERi0xLjQKMSAwIG9iago8PCAvVHlwZSAvQ2F0YWxvZyAvUGFnZXMgMiAwIFIgPj4KZW5kb2JqCjIgMCBvYmoKPDwgL1R5cGUg",
   "L1BhZ2VzIC9LaWRzIFszIDAgUl0gL0NvdW50IDEgPj4KZW5kb2JqCjMgMCBvYmoKPDwgL1R5cGUgL1BhZ2UgL1BhcmVudCAyIDAg",
@@ -94,7 +97,7 @@ export const examplePdf = [
   "MSAwIFIgPj4Kc3RhcnR4cmVmCjE4NgolJUVPRgo=",
 ].join("");
 
-/** Note on a field for a step of the real service that the emulator lacks. */
+/** Note on a field for a step of the real service that the emulator does not have. */
 export const noEffectNote = "no effect in the emulator";
 
 /** Query of a paged list (DECISIONS.md, F6). */
@@ -104,7 +107,7 @@ export const paging = {
 };
 
 /** A page of rows (DECISIONS.md, F18). */
-export const pageOf = <Row extends z.ZodType>(row: Row) =>
+export const defineContractPage = <Row extends z.ZodType>(row: Row) =>
   z.strictObject({ page: z.int(), limit: z.int(), total_results: z.int(), results: z.array(row) });
 
 /** Contacts of the other side. */
@@ -155,7 +158,7 @@ export const SignatoryDetails = z.object({
   note: z.string().nullish(),
 });
 
-/** Metadata of the upstream system; `id` is the key of later look-ups. */
+/** Metadata of the upstream system; `id` is the key for later look-ups. */
 export const ExternalMetadataIn = z.object({
   id: z.string().min(1).optional().describe("The upstream system's record id"),
   integration_name: z.string().optional(),
@@ -171,7 +174,7 @@ export const counterpartyActivities = [
   "COUNTER_PARTY_ADDRESS_CREATED",
 ] as const;
 
-/** A user of the workspace, as bodies name one (DECISIONS.md, F8, F13, F20). */
+/** A user of the workspace in request and response bodies (DECISIONS.md, F8, F13, F20). */
 export const OrgUser = z.strictObject({
   id: z.int(),
   name: z.string(),

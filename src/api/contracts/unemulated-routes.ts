@@ -1,17 +1,17 @@
 const [v1, v21] = ["/api/v1/public", "/api/v2.1/public"];
 const contract = `${v21}/contracts/{contract_id}`;
 
-/** A public route of the service that cannot be built: its subject, and its undocumented parts. */
+/** A public route of the service that cannot be emulated: its subject, and what is undocumented. */
 interface NotEmulated {
-  /** `*`: whatever follows. Undefined if the path is not public either. */
+  /** `*` matches any rest of the path. Undefined if the path is not public either. */
   readonly path?: string;
   readonly about: string;
   readonly missing: string;
 }
 
 /**
- * The emulator answers these 501: 404 would say that the service does not have them (DECISIONS.md, F23). Of two that fit
- * the first counts.
+ * The emulator answers these with 501, because 404 would claim that the service does not have them (DECISIONS.md, F23).
+ * If two match, the first applies.
  */
 export const unemulatedRoutes = [
   {
@@ -98,7 +98,7 @@ export const unemulatedRoutes = [
   { path: `${v1}/obligations/types/`, about: "kinds of obligations", missing: "the fields of a kind" },
 ] as const satisfies readonly NotEmulated[];
 
-/** Further features of the service at undocumented paths: a request for one cannot be distinguished from a mistake. */
+/** Other features of the service, at undocumented paths: a request for one cannot be distinguished from a mistake. */
 export const unemulatedFeatures = [
   {
     about: "clickwrap: recording and looking up consent",
@@ -117,10 +117,10 @@ export const unemulatedFeatures = [
   { about: "templates in version 1", missing: "the paths, and the differences from version 2.1" },
 ] as const satisfies readonly NotEmulated[];
 
-/** The route of a path that the service has and the emulator has not; undefined for any other path. */
+/** The route of a path that the service has and the emulator does not; undefined for any other path. */
 export function findUnemulatedRoute(path: string): NotEmulated | undefined {
   const given = path.split("/");
-  // The slash at the end may be omitted.
+  // The trailing slash is optional.
   if (given.at(-1) === "") given.pop();
   return routes.find(({ names, isPrefix }) => {
     const isLong = isPrefix ? given.length >= names.length : given.length === names.length;

@@ -4,7 +4,7 @@ import { emailPurposes, mailerEventNames } from "../emulator/deliveries.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 import { ContractStatus } from "./shapes.ts";
 
-/** A person as payloads name one; the service itself is SYSTEM, without an address. */
+/** A person in a payload. The service itself is SYSTEM, without an address. */
 export const WebhookPerson = z.object({ name: z.string(), email: z.string().optional() });
 
 export const WebhookCounterparty = z.object({
@@ -22,7 +22,7 @@ export const WebhookEntity = z.object({
   type: z.string(),
 });
 
-/** The contract in a payload, in the order of the wire (DECISIONS.md, F21). */
+/** The contract in a payload, with its fields in wire order (DECISIONS.md, F21). */
 export const ContractFacts = z.object({
   contract_id: z.int().describe("Number of the contract, without T- or H-"),
   contract_title: z.string(),
@@ -66,8 +66,8 @@ const keyPointer = z.object({
 });
 
 /**
- * The further keys of `activity_data`. Those of e-mails, sending and notifications are public (DECISIONS.md,
- * F21); those of comments, counterparties and key pointers are ours, and absent where an activity is fired by hand.
+ * The other keys of `activity_data`. Those of e-mails, sending and notifications are public (DECISIONS.md, F21). Those
+ * of comments, counterparties and key pointers are assumed, and missing if the activity is triggered by hand.
  */
 const furtherData: Readonly<Partial<Record<Activity, z.ZodObject>>> = {
   CONTRACT_SENT_TO_COUNTERPARTY: z.object({
@@ -90,21 +90,21 @@ const furtherData: Readonly<Partial<Record<Activity, z.ZodObject>>> = {
   COUNTER_PARTY_ADDRESS_UPDATED: addressOf,
 };
 
-const dataOf = (activity: Activity): z.ZodObject =>
+const getActivityData = (activity: Activity): z.ZodObject =>
   furtherData[activity] ?? (activity.includes("_EMAIL_") ? emailEvent : z.object({}));
 
-const payloadOf = (activity: Activity): z.ZodObject =>
+const buildPayloadSchema = (activity: Activity): z.ZodObject =>
   z.looseObject({
     activity: z.literal(activity),
-    activity_data: z.looseObject({ performed_by: WebhookPerson, timestamp, ...dataOf(activity).shape }),
-    // A counterparty may have no contract yet, an e-mail may be about none (DECISIONS.md, C17).
+    activity_data: z.looseObject({ performed_by: WebhookPerson, timestamp, ...getActivityData(activity).shape }),
+    // A counterparty may not have a contract yet, and an e-mail may not be about one (DECISIONS.md, C17).
     ...(activity.startsWith("COUNTER_PARTY_") || activity === "MAILER_EMAIL_EVENT"
       ? ContractFacts.partial()
       : ContractFacts
     ).shape,
   });
 
-/** The body that a receiver gets, for each of the activities. */
+/** The body that a receiver gets, for each activity. */
 export const webhookPayloads: ReadonlyMap<Activity, z.ZodObject> = new Map(
-  activities.map((activity) => [activity, payloadOf(activity)]),
+  activities.map((activity) => [activity, buildPayloadSchema(activity)]),
 );

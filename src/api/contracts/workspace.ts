@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { contracts } from "../services.ts";
-import { Attribute, pageOf, paging } from "./shapes.ts";
+import { Attribute, defineContractPage, paging } from "./shapes.ts";
 
 const RoleRecord = z.strictObject({ id: z.int(), name: z.string(), description: z.string().optional() });
 
@@ -21,7 +21,7 @@ export const listUsers = operation({
   },
   responses: {
     200: json(
-      pageOf(
+      defineContractPage(
         z.strictObject({
           id: z.int(),
           email: z.string(),

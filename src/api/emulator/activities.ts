@@ -58,7 +58,7 @@ export const fireActivity = operation({
       }),
     ),
   },
-  longestMs: receiversMs,
+  maxDurationMs: receiversMs,
   failures: ["no-such-contract", "no-such-webhook", "no-contract-yet", "no-such-field", "field-is-there"],
   emits: activities,
   cli: { by: "webhooks trigger" },

@@ -95,8 +95,8 @@ export const advanceClock = operation({
   auth: "control-token",
   request: { body: json(Target) },
   responses: { 200: json(Advanced) },
-  // It stops after two minutes (emulator/clock/runner.ts).
-  longestMs: 130_000,
+  // The advance stops after two minutes (emulator/clock/runner.ts).
+  maxDurationMs: 130_000,
   failures: ["not-ahead", "too-far-ahead", "advance-under-way", "delivery-under-way"],
   cli: { command: "emulator clock advance", rows: "ran", columns: ["at", "kind", "ref", "outcome"] },
   basis: controlPlaneBasis,

@@ -12,7 +12,7 @@ import { Fault } from "./faults.ts";
 import { LoggedRequest } from "./requests.ts";
 import { Snapshot } from "./snapshots.ts";
 
-const ours = assumed("The console is part of the emulator.");
+const basis = assumed("The console is part of the emulator.");
 
 export const makeSessionCode = operation({
   id: "sessions.code",
@@ -36,7 +36,7 @@ export const makeSessionCode = operation({
   },
   failures: [],
   cli: { by: "emulator open" },
-  basis: ours,
+  basis: basis,
   examples: [],
 });
 
@@ -63,7 +63,7 @@ export const beginSession = operation({
   },
   failures: ["session-code-refused"],
   cli: { command: "emulator console session" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Exchange a code for a session", body: { code: "c0de" } }],
 });
 
@@ -81,7 +81,7 @@ export const endSession = operation({
   responses: { 204: empty() },
   failures: [],
   cli: { command: "emulator console sign-out" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Sign out every browser" }],
 });
 
@@ -98,7 +98,7 @@ export const showConsolePage = operation({
   responses: { 200: html() },
   failures: [],
   cli: { command: "emulator console page" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Save the page" }],
 });
 
@@ -114,14 +114,14 @@ export const showConsoleAsset = operation({
   responses: { 200: bytes("application/octet-stream") },
   failures: ["no-such-asset"],
   cli: { command: "emulator console asset" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Get the script of the page", params: { name: "icon-5XJ2K7QD.svg" } }],
 });
 
 const id = z.string().describe("Value for `after`: identifies the run of the emulator and counts up");
 const at = timestamp.describe("Virtual time");
-/** References of objects: request:12, T-1, delivery:3. */
-const ref = (of: string) => z.string().describe(of);
+/** References to objects: request:12, T-1, delivery:3. */
+const describeReference = (of: string) => z.string().describe(of);
 
 const ContractEvent = z.strictObject({
   contract_id: z.int(),
@@ -156,20 +156,26 @@ const EmulatorEvent = z.discriminatedUnion("event", [
     .strictObject({ id, at, event: z.literal("state"), ref: noContract })
     .describe("The state was replaced by a restore, an import or a reset: reload all state"),
   z
-    .strictObject({ id, at, event: z.literal("request"), ref: ref("request:12"), request: LoggedRequest })
+    .strictObject({ id, at, event: z.literal("request"), ref: describeReference("request:12"), request: LoggedRequest })
     .describe("A request was handled; requests that only read from the control plane are not reported"),
   z
     .strictObject({
       id,
       at,
       event: z.literal("delivery"),
-      ref: ref("delivery:3"),
+      ref: describeReference("delivery:3"),
       delivery: z.strictObject(deliveryEventFields),
     })
     .describe("A delivery is new, was attempted, or changed otherwise"),
-  z.strictObject({ id, at, event: z.literal("contract"), ref: ref("T-1"), contract: ContractEvent }),
-  z.strictObject({ id, at, event: z.literal("email"), ref: ref("email:4"), email: Email }),
-  z.strictObject({ id, at, event: z.literal("device"), ref: ref("device:WDJB-MJHT"), device: DeviceEvent }),
+  z.strictObject({ id, at, event: z.literal("contract"), ref: describeReference("T-1"), contract: ContractEvent }),
+  z.strictObject({ id, at, event: z.literal("email"), ref: describeReference("email:4"), email: Email }),
+  z.strictObject({
+    id,
+    at,
+    event: z.literal("device"),
+    ref: describeReference("device:WDJB-MJHT"),
+    device: DeviceEvent,
+  }),
   z
     .strictObject({ id, at, event: z.literal("clock"), ref: noContract, clock: Clock })
     .describe("The time, the mode of the clock or the next due entry changed"),

@@ -5,7 +5,7 @@ import { ContractStatus, contractPermissions } from "../contracts/shapes.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, email, timestamp } from "../shapes.ts";
-import { pageOf, pageQuery } from "./shapes.ts";
+import { defineItemPage, pageQuery } from "./shapes.ts";
 
 const actionBasis = assumed(
   "Actions of people in the application have no public route. The control plane is part of the emulator.",
@@ -13,7 +13,7 @@ const actionBasis = assumed(
 
 const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 
-/** The performer, and their note. */
+/** The user who acts, and their note. */
 const Act = z
   .object({
     email: email
@@ -23,7 +23,7 @@ const Act = z
   })
   .default({});
 
-/** The contract as it is after something was done to it. */
+/** The contract after an action. */
 export const MovedContract = z.strictObject({
   contract_id: z.int(),
   composite_id: z.string(),
@@ -170,7 +170,7 @@ export const listControlContracts = operation({
   },
   responses: {
     200: json(
-      pageOf(
+      defineItemPage(
         z.strictObject({
           ...MovedContract.shape,
           cluster_id: z.string(),

@@ -5,9 +5,9 @@ import { deliveryOutcomes } from "../delivery-outcomes.ts";
 import { events, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
-import { contractFilter, pageOf, pageQuery, receiversMs } from "./shapes.ts";
+import { contractFilter, defineItemPage, pageQuery, receiversMs } from "./shapes.ts";
 
-const ours = assumed("The real service shows its webhook log in its application only.");
+const basis = assumed("The real service shows its webhook log in its application only.");
 
 /** Id of a delivery. */
 export const DeliveryOutcome = z
@@ -52,10 +52,10 @@ const delivery = {
   created_at: timestamp,
 };
 
-/** A delivery as lists show it. */
+/** A delivery in lists. */
 export const ListedDelivery = z.strictObject({ ...delivery, attempts: z.array(z.strictObject(attempt)) });
 
-const Deliveries = pageOf(ListedDelivery);
+const Deliveries = defineItemPage(ListedDelivery);
 
 const WholeDelivery = z.strictObject({
   ...delivery,
@@ -87,7 +87,7 @@ export const deliveryEventFields = {
   attempt: z.strictObject(attempt).nullable().describe("Attempt of this request; null without one, see outcome"),
 };
 
-/** Result of one attempt, or of the end of a delivery without one. */
+/** Result of one attempt, or of a delivery that ends without one. */
 const DeliveryEvent = z.strictObject({
   ...deliveryEventFields,
   at: timestamp.describe("Virtual time at which the attempt was made or skipped"),
@@ -113,11 +113,11 @@ export const listDeliveries = operation({
   cli: {
     command: "emulator deliveries",
     rows: "items",
-    // Before when it would come: unless the webhook is active then, that is skipped.
+    // The time of the next attempt. It is skipped unless the webhook is active then.
     columns: [
       "id",
       "webhook_id",
-      // Nearly all begin alike.
+      // Nearly all start with the same text.
       { name: "activity", cut: 1, least: 12, omits: "start" },
       "composite_id",
       { name: "standing", purpose: true },
@@ -125,7 +125,7 @@ export const listDeliveries = operation({
       "next_attempt_at",
     ],
   },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "List undelivered deliveries", query: { outcome: "skipped_disabled" } }],
 });
 
@@ -140,7 +140,7 @@ export const watchDeliveries = operation({
   responses: { 200: events(DeliveryEvent) },
   failures: [],
   cli: { by: "webhooks deliveries" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Follow one webhook", query: { webhook: 1 } }],
 });
 
@@ -155,7 +155,7 @@ export const showDelivery = operation({
   responses: { 200: json(WholeDelivery) },
   failures: ["no-such-delivery"],
   cli: { command: "emulator deliveries show" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Show request and responses of a delivery", params: { id: 1 } }],
 });
 
@@ -194,7 +194,7 @@ export const recordDelivery = operation({
   responses: { 201: json(WholeDelivery) },
   failures: ["no-such-webhook"],
   cli: { command: "emulator record-delivery" },
-  basis: ours,
+  basis: basis,
   examples: [
     {
       title: "Record an event that a receiver rejected",
@@ -220,10 +220,10 @@ export const resendDelivery = operation({
   auth: "control-token",
   request: { params },
   responses: { 200: json(WholeDelivery) },
-  longestMs: receiversMs,
+  maxDurationMs: receiversMs,
   failures: ["no-such-delivery", "subscription-deleted"],
   cli: { command: "emulator deliveries resend" },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Resend a skipped delivery", params: { id: 1 } }],
 });
 
@@ -231,7 +231,7 @@ export const resendDelivery = operation({
 export const emailPurposes = ["signing", "redlining", "invitation", "trial"] as const;
 export type EmailPurpose = (typeof emailPurposes)[number];
 
-/** Reports of the e-mail provider, by RecordType, and their meaning for an e-mail (DECISIONS.md, R27). */
+/** Reports of the e-mail provider, by RecordType, and their effect on an e-mail (DECISIONS.md, R27). */
 export const mailerEvents = {
   Delivery: "DELIVERED",
   Open: "OPENED",

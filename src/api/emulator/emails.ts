@@ -4,9 +4,9 @@ import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 import { emailPurposes, mailerEventNames } from "./deliveries.ts";
-import { contractFilter, pageOf, pageQuery } from "./shapes.ts";
+import { contractFilter, defineItemPage, pageQuery } from "./shapes.ts";
 
-const ours = assumed("The control plane is part of the emulator (DECISIONS.md, R27).");
+const basis = assumed("The control plane is part of the emulator (DECISIONS.md, R27).");
 
 export const Email = z.strictObject({
   id: z.int(),
@@ -50,7 +50,7 @@ export const listEmails = operation({
       ...pageQuery,
     }),
   },
-  responses: { 200: json(pageOf(Email)) },
+  responses: { 200: json(defineItemPage(Email)) },
   failures: [],
   cli: {
     command: "emulator emails",
@@ -64,7 +64,7 @@ export const listEmails = operation({
       { name: "link", cut: 1, least: 32, omits: "middle", purpose: true },
     ],
   },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "List the signature requests", query: { purpose: "signing" } }],
 });
 
@@ -78,7 +78,7 @@ export const listBlackhole = operation({
   request: { query: z.object(pageQuery) },
   responses: {
     200: json(
-      pageOf(
+      defineItemPage(
         z.strictObject({
           id: z.int(),
           received_at: timestamp,
@@ -90,6 +90,6 @@ export const listBlackhole = operation({
   },
   failures: [],
   cli: { command: "emulator blackhole", rows: "items", columns: ["id", "received_at", "content_type"] },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "List the dropped e-mails" }],
 });

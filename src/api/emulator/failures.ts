@@ -243,11 +243,11 @@ const controlSignInFailures = {
 interface RewindOutOfRangeError {
   /** The missing part of the history, as words that follow "the history". */
   readonly lacks: string;
-  /** The virtual time that it reaches back to; undefined: the beginning. */
+  /** The virtual time at which it starts; undefined: at the beginning. */
   readonly reach: string | undefined;
-  /** How many steps it has, where steps are asked for. */
+  /** Its number of steps, if the request is for steps. */
   readonly steps: number | undefined;
-  /** Whether what to go back before is a cause, where one is asked for. */
+  /** Whether the target is a cause, if the request names one. */
   readonly isOfCause: boolean;
 }
 
@@ -404,7 +404,7 @@ const controlWebhookFailures = {
   }),
 };
 
-/** Failures of operations about the workspaces of teams. */
+/** Failures of operations on workspaces. */
 const controlWorkspaceFailures = {
   "workspace-there": control({
     status: 409,
@@ -495,8 +495,8 @@ export const emulatorFailures = {
     when: "the document has other clusters than the running emulator",
     basis: controlPlaneBasis,
     code: "foreign_clusters",
-    says: ({ here, there }: { here: string; there: string }) =>
-      `The state has the clusters ${there}, but this emulator runs ${here}.`,
+    says: ({ own, imported }: { own: string; imported: string }) =>
+      `The state has the clusters ${imported}, but this emulator runs ${own}.`,
     hint: "Start an emulator with a seed that has those clusters, then import.",
   }),
 };

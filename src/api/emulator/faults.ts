@@ -5,7 +5,7 @@ import { empty, json, operation, responseHeaders } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { duration } from "../shapes.ts";
 
-/** Which of the requests or attempts that match are hit; both directions. */
+/** Which of the matching requests or attempts are affected; both directions. */
 const turns = {
   nth: z.int().min(1).default(1).describe("First matching request or attempt to affect"),
   count: z.int().min(1).optional().describe("Number of matches to affect (default: until it is removed)"),
@@ -34,7 +34,7 @@ const incoming = {
   truncated: z.literal(true).optional().describe("Incoming: close the connection after half of the response"),
 };
 
-/** Faults of a webhook on its way out. */
+/** Faults of outgoing webhooks. */
 export const outgoingEffects = ["duplicate", "reorder", "delay", "drop", "tamper", "wrong_key"] as const;
 export type OutgoingEffect = (typeof outgoingEffects)[number];
 
@@ -73,14 +73,14 @@ const onlyIncoming = [
   "status",
   "truncated",
 ] as const satisfies readonly (keyof FaultFields)[];
-const withStatus = ["answer_headers", "answer_body"] as const;
+const statusFields = ["answer_headers", "answer_body"] as const;
 const effectsOfIncoming = ["latency_ms", "reset", "status", "truncated"] as const;
 const delaying: readonly OutgoingEffect[] = ["delay", "reorder"];
 const onlyOutgoing = Object.keys(outgoing) as (keyof typeof outgoing)[];
 
-/** A fault that does nothing, or asks for what its direction cannot do, is a mistake and not a fault. */
-function contradictions(given: FaultFields): string[] {
-  const foreign = given.direction === "incoming" ? onlyOutgoing : [...onlyIncoming, ...withStatus];
+/** Rejects a fault that does nothing, or that has fields of the other direction. */
+function findContradictions(given: FaultFields): string[] {
+  const foreign = given.direction === "incoming" ? onlyOutgoing : [...onlyIncoming, ...statusFields];
   const out = foreign
     .filter((name) => given[name] !== undefined)
     .map((name) => `${name} cannot be used with direction ${given.direction}`);
@@ -89,7 +89,7 @@ function contradictions(given: FaultFields): string[] {
   }
   if (given.direction === "outgoing" && given.effect === undefined) out.push("effect is required");
   if (given.direction === "incoming" && given.status === undefined) {
-    out.push(...withStatus.filter((name) => given[name] !== undefined).map((name) => `${name} requires status`));
+    out.push(...statusFields.filter((name) => given[name] !== undefined).map((name) => `${name} requires status`));
   }
   if (given.delay !== undefined && !(given.effect && delaying.includes(given.effect))) {
     out.push("delay requires the effect delay or reorder");
@@ -97,22 +97,22 @@ function contradictions(given: FaultFields): string[] {
   return out;
 }
 
-const required = (name: string) => ({ required: [name] });
-const none = (names: readonly string[]) => ({ not: { anyOf: names.map(required) } });
+const requireField = (name: string) => ({ required: [name] });
+const forbidFields = (names: readonly string[]) => ({ not: { anyOf: names.map(requireField) } });
 
-/** The same for readers of the documents. */
+/** The same rules, for readers of the documents. */
 const withoutContradictions = {
   if: { properties: { direction: { const: "incoming" } } },
   // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so, and nothing awaits a schema.
   then: {
-    ...none(onlyOutgoing),
-    anyOf: effectsOfIncoming.map(required),
-    dependentRequired: Object.fromEntries(withStatus.map((name) => [name, ["status"]])),
+    ...forbidFields(onlyOutgoing),
+    anyOf: effectsOfIncoming.map(requireField),
+    dependentRequired: Object.fromEntries(statusFields.map((name) => [name, ["status"]])),
   },
   else: {
-    ...none([...onlyIncoming, ...withStatus]),
-    ...required("effect"),
-    if: required("delay"),
+    ...forbidFields([...onlyIncoming, ...statusFields]),
+    ...requireField("effect"),
+    if: requireField("delay"),
     // biome-ignore lint/suspicious/noThenProperty: as above.
     then: { properties: { effect: { enum: delaying } } },
   },
@@ -120,11 +120,11 @@ const withoutContradictions = {
 
 const CheckedFault = matchers
   .superRefine((given, context) => {
-    for (const message of contradictions(given)) context.addIssue({ code: "custom", message, path: [] });
+    for (const message of findContradictions(given)) context.addIssue({ code: "custom", message, path: [] });
   })
   .meta(withoutContradictions);
 
-/** A scripted fault: whom it hits and what happens then. */
+/** A scripted fault: what it affects and what it does. */
 export type FaultRule = z.infer<typeof CheckedFault>;
 
 export const Fault = z.strictObject({
@@ -134,7 +134,7 @@ export const Fault = z.strictObject({
   hit: z.int().describe("Number of affected matches"),
 });
 
-/** Whom it hits, and how: of each fault most are empty, which a window has room for last. */
+/** What it affects, and how. Most columns are empty for any one fault, so narrow windows omit them first. */
 const columns = [
   "id",
   "direction",

@@ -4,7 +4,7 @@ import { form, html, json, operation, redirect } from "../operation.ts";
 import { OAuthProviderType } from "../router/proxied.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
-import { pageOf, pageQuery } from "./shapes.ts";
+import { defineItemPage, pageQuery } from "./shapes.ts";
 
 const installationBasis = assumed(
   "The start of an installation belongs to the cluster. The control plane emulates it.",
@@ -38,7 +38,7 @@ export const listInstallations = operation({
   path: "/_emulator/installations",
   auth: "control-token",
   request: { query: z.object(pageQuery) },
-  responses: { 200: json(pageOf(z.strictObject(installation))) },
+  responses: { 200: json(defineItemPage(z.strictObject(installation))) },
   failures: [],
   cli: {
     command: "emulator installations",
@@ -103,7 +103,7 @@ export const beginInstallation = operation({
 
 const providerBasis = assumed("The emulator acts as the sign-in providers (DECISIONS.md, R25).");
 
-/** Query of the page, by the authorization_url of a login, a signup or an installation. */
+/** Query of the page, as in the authorization_url of a login, a signup or an installation. */
 const fields = {
   flow: z.enum(["trial", "login", "signup", "install"]).describe("Flow that the person signs in for"),
   provider: z.string().max(100).describe("Name of the provider, or chat_a"),

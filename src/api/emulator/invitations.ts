@@ -5,9 +5,9 @@ import { OAuthProviderType } from "../router/proxied.ts";
 import { InvitedUser } from "../router/trial.ts";
 import { emulator } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
-import { pageOf, pageQuery } from "./shapes.ts";
+import { defineItemPage, pageQuery } from "./shapes.ts";
 
-const ours = assumed("People get invitations by e-mail. The control plane emulates that (DECISIONS.md, R34).");
+const basis = assumed("People get invitations by e-mail. The control plane emulates that (DECISIONS.md, R34).");
 
 const Invitation = z.strictObject({
   token: z.string(),
@@ -41,7 +41,7 @@ export const listInvitations = operation({
     }),
   },
   responses: {
-    200: json(pageOf(Invitation)),
+    200: json(defineItemPage(Invitation)),
   },
   failures: [],
   cli: {
@@ -49,7 +49,7 @@ export const listInvitations = operation({
     rows: "items",
     columns: ["token", "kind", "state", "email", "contract_id", { name: "link", cut: 1, least: 32, omits: "middle" }],
   },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "List the open invitations", query: { kind: "creator", state: "PENDING" } }],
 });
 
@@ -66,7 +66,7 @@ export const acceptInvitation = operation({
   responses: { 200: json(Invitation) },
   failures: ["no-such-invitation", "invitation-of-nobody", "invitation-to-contract", "invitation-over"],
   cli: { command: "emulator invitations accept", columns: ["token", "kind", "state", "email"] },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Accept an invitation", params: { token: "creator-4kq0Zb2mXw1s7RtY" } }],
 });
 
@@ -104,7 +104,7 @@ export const listTrials = operation({
     query: z.object(pageQuery),
   },
   responses: {
-    200: json(pageOf(Trial)),
+    200: json(defineItemPage(Trial)),
   },
   failures: [],
   cli: {

@@ -3,7 +3,7 @@ import { controlPlaneBasis } from "../basis.ts";
 import { bytes, empty, json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 
-/** A process's answer to a liveness probe. */
+/** Response to a liveness probe. */
 export const Readiness = z.strictObject({
   instance_id: z.string().describe("New at each start; distinguishes emulators on the same port"),
   public_url: z
@@ -27,7 +27,7 @@ export const Readiness = z.strictObject({
 
 export type Readiness = z.infer<typeof Readiness>;
 
-/** The process that answers, as only its own machine has any use for it. */
+/** The process that answers. Only its own machine can use it. */
 const Process = z.strictObject({
   pid: z.int(),
   run_file: z.string().nullable().describe("Path of the run file, next to the state; null in memory"),
@@ -111,7 +111,7 @@ export const showBufferUsage = operation({
   examples: [{ title: "Show dropped requests" }],
 });
 
-/** Formats of metrics: clients that do not ask for OpenMetrics get the text that everything reads. */
+/** Formats of metrics. Clients that do not ask for OpenMetrics get plain text, which every client reads. */
 export const expositionTypes = {
   plainText: "text/plain; version=0.0.4; charset=utf-8",
   openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",

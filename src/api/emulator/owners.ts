@@ -6,7 +6,7 @@ import { emulator } from "../services.ts";
 import { email } from "../shapes.ts";
 import { MovedContract } from "./contracts.ts";
 
-/** Kinds of an identifier in a look-up, in the words of the routing data. */
+/** Kinds of identifiers in a look-up, named as in the routing data. */
 export const ownerTables = [
   "cluster_emails",
   "cluster_clients",
@@ -47,7 +47,7 @@ export const removeSignatories = operation({
   examples: [{ title: "Remove one hash", body: { signatory_hashes: ["5d41402a"], cluster_id: "eu-1" } }],
 });
 
-/** The tables of which each key has one cluster. */
+/** The tables in which each key has exactly one cluster. */
 export const keyedTables = ownerTables.filter((table) => table !== "signatories");
 
 export const lookUpOwners = operation({
@@ -99,7 +99,7 @@ export const listOwners = operation({
   examples: [{ title: "Find the owner of a chat_a team", query: { identifier: "T-NORTHWIND" } }],
 });
 
-const ours = assumed("The contract API does the same with a key of the workspace. The control plane requires no key.");
+const basis = assumed("The contract API does the same with a key of the workspace. The control plane requires no key.");
 
 const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 const Act = z
@@ -111,7 +111,7 @@ const Request = z
   })
   .default({});
 
-const shared = { service: emulator, method: "POST", auth: "control-token", basis: ours } as const;
+const shared = { service: emulator, method: "POST", auth: "control-token", basis: basis } as const;
 const responses = { 200: json(MovedContract) };
 
 export const sendByControl = operation({

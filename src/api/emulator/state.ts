@@ -8,7 +8,7 @@ const State = z.looseObject({
   svc_state: z.int().describe("Version of this format"),
 });
 
-/** A string of Node holds no more than 512 MiB. */
+/** A string in Node.js holds at most 512 MiB. */
 const maxStateBytes = 500 * 1_024 * 1_024;
 
 const WorkspaceInfo = z.strictObject({
@@ -77,20 +77,20 @@ export const createWorkspace = operation({
   examples: [{ title: "Create one for a team", body: { name: "Team A" } }],
 });
 
-const routedKeys = (what: string) => z.array(z.string()).describe(what);
+const defineRoutedKeys = (what: string) => z.array(z.string()).describe(what);
 
 const WorkspaceRouting = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
   name: z.string(),
-  cluster_emails: routedKeys("Hashes of its users' addresses"),
-  cluster_clients: routedKeys("Client ID of its API key"),
-  creator_tokens: routedKeys("Invite tokens of creators"),
-  counterparty_tokens: routedKeys("Invite tokens of counterparties"),
-  chat_a_teams: routedKeys("Team ids of chat_a"),
-  external_integrations: routedKeys("External ids with their type"),
-  user_codes: routedKeys("User codes of devices that its users have approved"),
-  signatories: routedKeys("Hashes of its signatories' addresses"),
+  cluster_emails: defineRoutedKeys("Hashes of its users' addresses"),
+  cluster_clients: defineRoutedKeys("Client ID of its API key"),
+  creator_tokens: defineRoutedKeys("Invite tokens of creators"),
+  counterparty_tokens: defineRoutedKeys("Invite tokens of counterparties"),
+  chat_a_teams: defineRoutedKeys("Team ids of chat_a"),
+  external_integrations: defineRoutedKeys("External ids with their type"),
+  user_codes: defineRoutedKeys("User codes of devices that its users have approved"),
+  signatories: defineRoutedKeys("Hashes of its signatories' addresses"),
 });
 
 export const showWorkspaceRouting = operation({
@@ -159,9 +159,7 @@ export const exportState = operation({
   examples: [{ title: "Export the state" }],
 });
 
-/**
- * Whether it is a state, and of which format, its reader says: a field of it is nothing that anyone gives by itself.
- */
+/** The reader of the state checks its format, so that no field has to be declared here. */
 const Document = z.looseObject({});
 
 const Imported = z.strictObject({

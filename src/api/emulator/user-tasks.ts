@@ -4,7 +4,7 @@ import { Task, taskCategories } from "../contracts/intake.ts";
 import { json, operation } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
-import { pageOf, pageQuery } from "./shapes.ts";
+import { defineItemPage, pageQuery } from "./shapes.ts";
 
 export const listUserTasks = operation({
   id: "user-tasks.list",
@@ -18,7 +18,7 @@ export const listUserTasks = operation({
   },
   responses: {
     200: json(
-      pageOf(
+      defineItemPage(
         z.strictObject({
           ...Task.shape,
           workspace_id: z.int(),

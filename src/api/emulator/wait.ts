@@ -23,15 +23,15 @@ const Awaited = z
     timeout_ms: z.int().min(0).max(600_000).default(30_000).describe("Maximum duration on the wall clock"),
   })
   .superRefine((given, context) => {
-    const wrong = (message: string) => context.addIssue({ code: "custom", message, path: [] });
+    const addIssue = (message: string) => context.addIssue({ code: "custom", message, path: [] });
     if (!given.activity && !given.outcome && !given.contract_status) {
-      wrong("one of activity, outcome and contract_status is required");
+      addIssue("one of activity, outcome and contract_status is required");
     }
     if (given.contract_status && (given.activity || given.outcome)) {
-      wrong("contract_status cannot be used with activity or outcome");
+      addIssue("contract_status cannot be used with activity or outcome");
     }
-    if (given.contract_status && given.contract === undefined) wrong("contract_status requires contract");
-    if (given.webhook !== undefined && !given.outcome) wrong("webhook requires outcome");
+    if (given.contract_status && given.contract === undefined) addIssue("contract_status requires contract");
+    if (given.webhook !== undefined && !given.outcome) addIssue("webhook requires outcome");
   });
 
 const contractNamed = {

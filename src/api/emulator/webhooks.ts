@@ -7,7 +7,7 @@ import { timestamp } from "../shapes.ts";
 import { ListedDelivery } from "./deliveries.ts";
 import { receiversMs } from "./shapes.ts";
 
-const ours = assumed("The real service shows and switches webhooks in its application only.");
+const basis = assumed("The real service shows and switches webhooks in its application only.");
 
 const Webhook = z.strictObject({
   id: z.int(),
@@ -48,7 +48,7 @@ export const listControlWebhooks = operation({
   responses: { 200: json(z.array(Webhook)) },
   failures: [],
   cli: { command: "emulator webhooks", columns },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "List disabled webhooks" }],
 });
 
@@ -63,7 +63,7 @@ export const enableWebhook = operation({
   responses: { 200: json(Webhook) },
   failures: ["no-such-webhook"],
   cli: { command: "emulator webhooks enable", columns },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Enable a webhook after a fix", params: { id: 1 } }],
 });
 
@@ -78,7 +78,7 @@ export const disableWebhook = operation({
   responses: { 200: json(Webhook) },
   failures: ["no-such-webhook"],
   cli: { command: "emulator webhooks disable", columns },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Pause a webhook", params: { id: 1 } }],
 });
 
@@ -100,14 +100,14 @@ export const resendToWebhook = operation({
       }),
     ),
   },
-  // The last one begins within twenty seconds.
-  longestMs: receiversMs + 20_000,
+  // The last one starts within twenty seconds.
+  maxDurationMs: receiversMs + 20_000,
   failures: ["no-such-webhook"],
   cli: {
     command: "emulator webhooks resend",
     rows: "items",
     columns: ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "standing"],
   },
-  basis: ours,
+  basis: basis,
   examples: [{ title: "Resend after a fix", params: { id: 1 } }],
 });

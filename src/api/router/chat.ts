@@ -17,18 +17,18 @@ const failures = ["bad-chat-a-signature", ...forwarding] as const;
 const destinationFailures = ["unknown-destination", ...failures] as const;
 const destination = z.object({ destination: z.string().describe("Named set of clusters") });
 
-/** A message or an interaction that names a contract becomes a comment on it, at an emulated cluster. */
+/** A message or an interaction that names a contract becomes a comment on it, if the cluster is emulated. */
 const commenting = ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"] as const;
 
-const payload = (value: unknown): string => `payload=${encodeURIComponent(JSON.stringify(value))}`;
+const encodePayload = (value: unknown): string => `payload=${encodeURIComponent(JSON.stringify(value))}`;
 const button = { action_id: "approve", text: { type: "plain_text", text: "Looks good" }, value: "T-1" };
-const interaction = payload({ type: "block_actions", team: { id: "T-NORTHWIND" }, actions: [button] });
+const interaction = encodePayload({ type: "block_actions", team: { id: "T-NORTHWIND" }, actions: [button] });
 const event = {
   type: "event_callback",
   team_id: "T-NORTHWIND",
   event: { type: "app_mention", text: "What about T-1?" },
 };
-const suggestion = payload({ type: "block_suggestion", team: { id: "T-NORTHWIND" }, value: "nda" });
+const suggestion = encodePayload({ type: "block_suggestion", team: { id: "T-NORTHWIND" }, value: "nda" });
 
 export const receiveInteraction = operation({
   ...webhook,
@@ -142,7 +142,7 @@ export const receiveActivity = operation({
   summary: "Verify and forward an activity of chat_b to its cluster",
   method: "POST",
   path: "/router/v1/integrations/chat_b/webhook/messaging",
-  // The bot-framework token is checked by the handler: it is of another issuer than `bearer` means.
+  // The handler checks the bot-framework token, because `bearer` stands for a different issuer.
   auth: "none",
   request: { body: raw() },
   responses: { 200: passthrough() },

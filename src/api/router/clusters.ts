@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { json, operation } from "../operation.ts";
 import { router } from "../services.ts";
-import { ExternalServiceIntegrationType, emailHashes, identifiers } from "./mapping-tables.ts";
+import { defineIdentifiers, ExternalServiceIntegrationType, emailHashes } from "./mapping-tables.ts";
 
 export const ClusterInfoDomain = z.strictObject({
   cluster_id: z.string(),
@@ -13,18 +13,18 @@ export const ClusterInfoDomain = z.strictObject({
 });
 
 export const WorkspaceExternalIntegrationDelete = z.object({
-  external_id_list: identifiers("Ids of the integration"),
+  external_id_list: defineIdentifiers("Ids of the integration"),
   integration_type: ExternalServiceIntegrationType,
 });
 
 export const DeleteWorkspaceDataRequest = z.object({
   email_hash_list: emailHashes.optional(),
-  chat_a_team_id_list: identifiers("Team ids of chat_a").optional(),
+  chat_a_team_id_list: defineIdentifiers("Team ids of chat_a").optional(),
   external_integrations: z.array(WorkspaceExternalIntegrationDelete).optional(),
-  client_ids: identifiers("OAuth client ids").optional(),
-  creator_tokens: identifiers("Creator invite tokens").optional(),
-  cp_tokens: identifiers("Counterparty invite tokens").optional(),
-  user_codes: identifiers("User codes of device grants").optional(),
+  client_ids: defineIdentifiers("OAuth client ids").optional(),
+  creator_tokens: defineIdentifiers("Creator invite tokens").optional(),
+  cp_tokens: defineIdentifiers("Counterparty invite tokens").optional(),
+  user_codes: defineIdentifiers("User codes of device grants").optional(),
 });
 
 export const listClusters = operation({

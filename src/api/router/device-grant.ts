@@ -40,7 +40,10 @@ export const AccessTokenGetRequest = z.object({
   grant_type: OAuthGrantType.describe("Grant type"),
 });
 
-/** RFC 6749, 5.1; `scope` is always present (DECISIONS.md, R30). The cluster issues it, may add to it, and need not say how long it lasts. */
+/**
+ * RFC 6749, 5.1; `scope` is always present (DECISIONS.md, R30). The cluster issues the token. It may add fields, and
+ * may omit the lifetime.
+ */
 export const TokenResponse = z.looseObject({
   access_token: z.string(),
   token_type: z.string(),

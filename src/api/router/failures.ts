@@ -1,7 +1,7 @@
 import { assumed } from "../basis.ts";
 import { detail, type Failure, oauth } from "../failure.ts";
 
-/** One item of FastAPI's validation error, its keys in the order of the wire. */
+/** One item of FastAPI's validation error, with its keys in wire order. */
 export interface ValidationItem {
   readonly type: string;
   readonly loc: readonly (string | number)[];
@@ -303,7 +303,7 @@ export const oauthFailures = {
     basis: assumed("The transitions are not specified (DECISIONS.md, R30)."),
     says: "The device grant is bound to another cluster",
   }),
-  // Without a token there is nothing wrong with one: no error is named (RFC 6750, 3.1).
+  // A request without a token gets no error code (RFC 6750, 3.1).
   "no-access-token": detail({
     status: 401,
     when: "no access token is sent",
@@ -333,10 +333,10 @@ export const routerFailures = { ...routingFailures, ...appFailures, ...oauthFail
 /** Failures of an operation whose request goes to one cluster (DECISIONS.md, R12). */
 export const forwardingToOne = ["cluster-unreachable", "cluster-timeout", "forwarding-loop"] as const;
 
-/** Failures of one whose request goes to several at once, whichever answers (DECISIONS.md, R13). */
+/** Failures of an operation whose request goes to several clusters, whichever responds (DECISIONS.md, R13). */
 export const forwardingToAll = ["no-cluster-reachable", "cluster-timeout", "forwarding-loop"] as const;
 
-/** Failures of one whose request goes to its owner, and to all if it has none. */
+/** Failures of an operation whose request goes to the owner, or to all clusters if there is none. */
 export const forwarding = [
   "cluster-unreachable",
   "no-cluster-reachable",

@@ -7,10 +7,10 @@ import { router } from "../services.ts";
 /** Every bulk request names the cluster whose identifiers it lists. */
 export const clusterId = z.string().describe("Cluster that owns the identifiers");
 
-/** A list of identifiers; its length has no limit (DECISIONS.md, R16). */
-export const identifiers = (what: string) => z.array(z.string()).describe(what);
+/** A list of identifiers, of any length (DECISIONS.md, R16). */
+export const defineIdentifiers = (what: string) => z.array(z.string()).describe(what);
 
-/** The same of e-mail hashes. */
+/** The same for e-mail hashes. */
 export const emailHashes = z.array(expectedEmailHash).describe("E-mail hashes");
 
 const failures = ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster-key", "unknown-cluster"] as const;
@@ -26,15 +26,15 @@ const bulk = <const A extends Auth, S extends z.ZodObject>(schema: S, auth: A) =
     basis: "specified",
   }) as const;
 
-/** Maps the listed identifiers to a cluster; those of another cluster are moved to it. */
+/** Maps the listed identifiers to a cluster. Those of other clusters are moved. */
 export const mapping = <S extends z.ZodObject, const A extends Auth = "cluster-key">(schema: S, auth?: A) =>
   ({ ...bulk(schema, (auth ?? "cluster-key") as A), method: "POST" }) as const;
 
-/** Removes those of the listed identifiers that belong to the cluster; unknown ones are ignored. */
+/** Removes the listed identifiers that belong to the cluster, and ignores unknown ones. */
 export const unmapping = <S extends z.ZodObject, const A extends Auth = "cluster-key">(schema: S, auth?: A) =>
   ({ ...bulk(schema, (auth ?? "cluster-key") as A), method: "DELETE" }) as const;
 
-/** Looks one identifier up. Any known key will do. */
+/** Looks up one identifier. Any valid cluster key is accepted. */
 export const lookup = <S extends z.ZodObject>(domain: S) =>
   ({
     service: router,
@@ -50,7 +50,7 @@ export const lookupFailures = ["missing-cluster-key", "invalid-cluster-key"] as 
 export const ClusterClientDomain = z.strictObject({ client_id: z.string(), cluster_id: z.string() });
 
 export const BulkClusterClientCreateRequest = z.object({
-  client_ids: identifiers("OAuth client ids, and client-ids of API keys"),
+  client_ids: defineIdentifiers("OAuth client ids, and client-ids of API keys"),
   cluster_id: clusterId,
 });
 
@@ -137,7 +137,7 @@ export const unmapClusterEmails = operation({
 export const ExternalServiceIntegrationType = z.enum(["CHAT_B"]).describe("Service of the external ids");
 
 export const BulkClusterIntegrationRequest = z.object({
-  external_id_list: identifiers("Ids of the integration, such as the tenant ids of chat_b"),
+  external_id_list: defineIdentifiers("Ids of the integration, such as the tenant ids of chat_b"),
   cluster_id: clusterId,
   integration_type: ExternalServiceIntegrationType,
 });
@@ -167,7 +167,7 @@ export const unmapExternalIntegrations = operation({
 });
 
 export const BulkClusterChatATeamIDRequest = z.object({
-  chat_a_team_id_list: identifiers("Team ids of chat_a"),
+  chat_a_team_id_list: defineIdentifiers("Team ids of chat_a"),
   cluster_id: clusterId,
 });
 
@@ -192,7 +192,7 @@ export const unmapChatATeams = operation({
 });
 
 export const BulkClusterInviteTokenCreateRequest = z.object({
-  tokens: identifiers("Invite tokens"),
+  tokens: defineIdentifiers("Invite tokens"),
   cluster_id: clusterId,
 });
 

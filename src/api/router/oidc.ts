@@ -34,7 +34,10 @@ export const showDiscovery = operation({
   examples: [{ title: "Fetch the configuration" }],
 });
 
-/** RFC 6749, 4.1.3 and 6, and RFC 8628, 3.4; which parameters are needed depends on the grant, so a missing one is invalid_request. */
+/**
+ * RFC 6749, 4.1.3 and 6, and RFC 8628, 3.4. The grant decides which parameters are required, so a missing one is
+ * invalid_request.
+ */
 const TokenRequest = z
   .object({
     grant_type: z.string().optional().describe("Grant type: authorization_code, refresh_token, or that of a device"),

@@ -1,7 +1,7 @@
 import { assumed } from "../basis.ts";
 import type { Failure } from "../failure.ts";
 
-/** End of every error document of the storage. */
+/** The end of every error document of the storage. */
 interface Ids {
   readonly requestId: string;
   readonly hostId: string;
@@ -10,13 +10,18 @@ interface Ids {
 const xml = { "content-type": "application/xml", "access-control-allow-origin": "*" } as const;
 
 /** An error document of the S3 style with neutral names (DECISIONS.md, P17). */
-const document = (code: string, message: string, extra: Readonly<Record<string, string>>, ids: Ids): string => {
+const renderErrorDocument = (
+  code: string,
+  message: string,
+  extra: Readonly<Record<string, string>>,
+  ids: Ids,
+): string => {
   const all = { Code: code, Message: message, ...extra, RequestId: ids.requestId, HostId: ids.hostId };
-  const elements = Object.entries(all).map(([name, text]) => `<${name}>${escaped(text)}</${name}>`);
+  const elements = Object.entries(all).map(([name, text]) => `<${name}>${escapeXml(text)}</${name}>`);
   return `<?xml version="1.0" encoding="UTF-8"?>\n<Error>${elements.join("")}</Error>`;
 };
 
-const escaped = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+const escapeXml = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
 const expired: Failure<Ids & { lifetimeSeconds: number; expires: string; now: string }> = {
   status: 403,
@@ -25,7 +30,7 @@ const expired: Failure<Ids & { lifetimeSeconds: number; expires: string; now: st
   basis: "public",
   headers: () => xml,
   body: ({ lifetimeSeconds, expires, now, ...ids }) =>
-    document(
+    renderErrorDocument(
       "AccessDenied",
       "Request has expired",
       { "X-Expires": String(lifetimeSeconds), Expires: expires, ServerTime: now },
@@ -40,7 +45,7 @@ const signatureMismatch: Failure<Ids> = {
   basis: "public",
   headers: () => xml,
   body: (ids) =>
-    document(
+    renderErrorDocument(
       "SignatureDoesNotMatch",
       "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
       {},
@@ -54,7 +59,7 @@ const noSuchKey: Failure<Ids & { key: string }> = {
   when: "nothing has been uploaded yet",
   basis: "public",
   headers: () => xml,
-  body: ({ key, ...ids }) => document("NoSuchKey", "The specified key does not exist.", { Key: key }, ids),
+  body: ({ key, ...ids }) => renderErrorDocument("NoSuchKey", "The specified key does not exist.", { Key: key }, ids),
 };
 
 const entityTooLarge: Failure<Ids & { maxBytes: number }> = {
@@ -64,7 +69,7 @@ const entityTooLarge: Failure<Ids & { maxBytes: number }> = {
   basis: assumed("The limit of the emulated storage."),
   headers: () => xml,
   body: ({ maxBytes, ...ids }) =>
-    document(
+    renderErrorDocument(
       "EntityTooLarge",
       "Your proposed upload exceeds the maximum allowed size",
       { MaxSizeAllowed: String(maxBytes) },
@@ -78,7 +83,7 @@ const badDigest: Failure<Ids & { code: string; message: string }> = {
   when: "the bytes do not match Content-MD5, x-amz-checksum-… or x-amz-content-sha256",
   basis: "public",
   headers: () => xml,
-  body: ({ code, message, ...ids }) => document(code, message, {}, ids),
+  body: ({ code, message, ...ids }) => renderErrorDocument(code, message, {}, ids),
 };
 
 const invalidDigest: Failure<Ids & { code: string; message: string }> = {
@@ -87,7 +92,7 @@ const invalidDigest: Failure<Ids & { code: string; message: string }> = {
   when: "a checksum header is malformed, names an unknown algorithm, or x-amz-checksum-… is repeated",
   basis: "public",
   headers: () => xml,
-  body: ({ code, message, ...ids }) => document(code, message, {}, ids),
+  body: ({ code, message, ...ids }) => renderErrorDocument(code, message, {}, ids),
 };
 
 const incompleteBody: Failure<Ids & { message: string }> = {
@@ -96,7 +101,7 @@ const incompleteBody: Failure<Ids & { message: string }> = {
   when: "an aws-chunked body is malformed, or has another length than announced",
   basis: "public",
   headers: () => xml,
-  body: ({ message, ...ids }) => document("IncompleteBody", message, {}, ids),
+  body: ({ message, ...ids }) => renderErrorDocument("IncompleteBody", message, {}, ids),
 };
 
 const credentialsOnStorage: Failure<Ids> = {
@@ -106,7 +111,12 @@ const credentialsOnStorage: Failure<Ids> = {
   basis: assumed("The specification forbids these headers. A storage would ignore them."),
   headers: () => xml,
   body: (ids) =>
-    document("InvalidRequest", "The headers client-id and client-secret must not be sent to a signed URL.", {}, ids),
+    renderErrorDocument(
+      "InvalidRequest",
+      "The headers client-id and client-secret must not be sent to a signed URL.",
+      {},
+      ids,
+    ),
 };
 
 const storeFailed: Failure<Ids> = {
@@ -115,7 +125,7 @@ const storeFailed: Failure<Ids> = {
   when: "the state cannot be written to disk",
   basis: assumed("A service that cannot write responds that it is unavailable."),
   headers: () => xml,
-  body: (ids) => document("ServiceUnavailable", "The storage cannot write its state.", {}, ids),
+  body: (ids) => renderErrorDocument("ServiceUnavailable", "The storage cannot write its state.", {}, ids),
 };
 
 export const storageFailures = {

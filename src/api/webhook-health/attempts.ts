@@ -5,35 +5,35 @@ import type { ResultOf } from "../operation.ts";
 export type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 export type Attempt = Delivery["attempts"][number];
 
-/** 2xx alone is success (DECISIONS.md, C18). */
+/** Only 2xx is a success (DECISIONS.md, C18). */
 export const hasSucceeded = ({ status }: { readonly status: number | null }): boolean =>
   status !== null && status >= 200 && status < 300;
 
-/** Scheduled attempts, without those that a person requested. */
+/** Scheduled attempts, without the requested resends. */
 export const filterScheduled = <One extends { readonly resend: boolean }>(attempts: readonly One[]): readonly One[] =>
   attempts.filter(({ resend }) => !resend);
 
-/** `attempt 3 of 7`: the last failure ends a delivery, unless its webhook was disabled before (DECISIONS.md, C19). */
+/** `attempt 3 of 7`. The last failure ends a delivery, unless its webhook was disabled before (DECISIONS.md, C19). */
 export const formatAttemptNumber = (number: number, { max_attempts: max }: Pick<Delivery, "max_attempts">): string =>
   `attempt ${number} of ${max}`;
 
-type Numbered = Pick<Attempt, "number" | "resend">;
-type Attempted<One> = Pick<Delivery, "max_attempts"> & { readonly attempts: readonly One[] };
+type NumberedAttempt = Pick<Attempt, "number" | "resend">;
+type AttemptList<One> = Pick<Delivery, "max_attempts"> & { readonly attempts: readonly One[] };
 
-/** `attempt 3 of 7`, or `resend 1` of one that a person asked for: each is counted by itself. */
-export function formatAttemptLabel(attempt: Numbered, delivery: Attempted<Numbered>): string {
+/** `attempt 3 of 7`, or `resend 1` for a requested attempt. They are counted separately. */
+export function formatAttemptLabel(attempt: NumberedAttempt, delivery: AttemptList<NumberedAttempt>): string {
   const place = delivery.attempts.filter(
     ({ resend, number }) => resend === attempt.resend && number <= attempt.number,
   ).length;
   return attempt.resend ? `resend ${place}` : formatAttemptNumber(place, delivery);
 }
 
-/** The scripted fault behind a failed attempt: the receiver got something unintended, or nothing. */
-export const causingFaultOf = ({ fault }: Pick<Attempt, "fault">): string | undefined =>
-  fault !== null && fault.effect in blamed ? fault.effect : undefined;
+/** The scripted fault that caused an attempt to fail: the receiver got an altered request, or none. */
+export const getCausingFault = ({ fault }: Pick<Attempt, "fault">): string | undefined =>
+  fault !== null && fault.effect in blamedEffects ? fault.effect : undefined;
 
-/** Effects that may make an attempt fail; those that only come later do not. */
-const blamed = lookupTable({
+/** Effects that can make an attempt fail, without those that only delay it. */
+const blamedEffects = lookupTable({
   drop: "prevented the request",
   tamper: "changed the body after signing",
   wrong_key: "signed it with another key",
@@ -43,26 +43,26 @@ const blamed = lookupTable({
 /** Result of an attempt, in a sentence. */
 export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
-  const effect = causingFaultOf(attempt);
-  if (effect === "drop") return `A scripted fault ${blamed.drop} (drop).`;
-  const brought = status !== null ? `The receiver responded ${status}` : withoutPeriod(error?.message ?? "No response");
-  return effect === undefined ? `${brought}.` : `${brought}; a scripted fault ${blamed[effect]} (${effect}).`;
+  const effect = getCausingFault(attempt);
+  if (effect === "drop") return `A scripted fault ${blamedEffects.drop} (drop).`;
+  const brought = status !== null ? `The receiver responded ${status}` : trimPeriod(error?.message ?? "No response");
+  return effect === undefined ? `${brought}.` : `${brought}; a scripted fault ${blamedEffects[effect]} (${effect}).`;
 }
 
 /** The same in a few words: `answered 401 (fault: tamper)`, `connection refused`. */
 export function summarizeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
-  const effect = causingFaultOf(attempt);
+  const effect = getCausingFault(attempt);
   const brought = status === null ? (error?.code ?? "no response").replaceAll("_", " ") : `responded ${status}`;
   return effect === undefined ? brought : `${brought} (fault: ${effect})`;
 }
 
-/** Deviations of what was sent, in a sentence for each effect: `Attempt 1 of 7 was signed with another key`. */
+/** How the attempts were altered, one sentence for each effect: `Attempt 1 of 7 was signed with another key`. */
 export function describeAlteredAttempts(
-  delivery: Attempted<Pick<Attempt, "number" | "resend" | "fault">>,
+  delivery: AttemptList<Pick<Attempt, "number" | "resend" | "fault">>,
   attempts = delivery.attempts,
 ): readonly string[] {
-  return Object.entries(otherwise).flatMap(([effect, what]) => {
+  return Object.entries(alterations).flatMap(([effect, what]) => {
     const hit = attempts
       .filter(({ fault }) => fault?.effect === effect)
       .map((one) => formatAttemptLabel(one, delivery));
@@ -70,22 +70,22 @@ export function describeAlteredAttempts(
   });
 }
 
-const otherwise = lookupTable({
+const alterations = lookupTable({
   drop: "prevented the request: the receiver got nothing.",
   tamper: "changed the body after signing: the receiver got other bytes, which do not match the signature.",
   wrong_key: "signed it with another key: the receiver got these bytes with a signature that does not match.",
   duplicate: "sent it twice.",
 });
 
-/** Whether its bytes, or its signature, were those that are shown. */
+/** Whether its bytes and its signature are those that are shown. */
 export const wasSentUnaltered = ({ fault }: Pick<Attempt, "fault">): boolean =>
   fault === null || !["drop", "tamper", "wrong_key"].includes(fault.effect);
 
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-const withoutPeriod = (text: string): string => text.replace(/\.$/, "");
+const trimPeriod = (text: string): string => text.replace(/\.$/, "");
 
-/** Data that decide the outcome of a delivery. */
-interface Undecided {
+/** Data that determine the outcome of a delivery. */
+interface DeliveryOutcome {
   readonly outcome: string;
   /** Null: none is planned. */
   readonly next_attempt_at: string | number | null;
@@ -94,24 +94,27 @@ interface Undecided {
   readonly label?: string | undefined;
 }
 
-/** The same as rows have it: in virtual milliseconds. */
-type Due = Pick<Undecided, "outcome"> & { readonly next_attempt_at: number | null };
+/** The same as stored, in virtual milliseconds. */
+type ScheduledOutcome = Pick<DeliveryOutcome, "outcome"> & { readonly next_attempt_at: number | null };
 
-/** While its webhook is disabled or deleted, the attempt that it waits for is skipped (DECISIONS.md, C18). */
-export const isToBeSkipped = ({ next_attempt_at: next, webhook_status: status }: Undecided): boolean =>
+/** The next attempt is skipped while the webhook is disabled or deleted (DECISIONS.md, C18). */
+export const isToBeSkipped = ({ next_attempt_at: next, webhook_status: status }: DeliveryOutcome): boolean =>
   next !== null && status !== "ACTIVE";
 
-/** It did not arrive, and does not come by itself: it has to be sent again by hand. */
-export const isUndelivered = (delivery: Undecided): boolean =>
+/** Whether it did not arrive and will not be retried, so that it must be resent by hand. */
+export const isUndelivered = (delivery: DeliveryOutcome): boolean =>
   delivery.label === undefined &&
   (delivery.outcome === "failed" || delivery.outcome.startsWith("skipped_") || isToBeSkipped(delivery));
 
-/** Its last attempt failed, and the next one is still to come: neither due now nor under way. */
-export const isAwaitingRetry = ({ outcome, next_attempt_at: next }: Due, now: number): boolean =>
+/** Whether its last attempt failed and the next one is still pending, neither due nor running. */
+export const isAwaitingRetry = ({ outcome, next_attempt_at: next }: ScheduledOutcome, now: number): boolean =>
   outcome === "retrying" && next !== null && next > now;
 
-/** Status of a delivery, in words that every list and view uses. `attempts`: how many were made, resends included. */
-export function formatDeliveryStatus(delivery: Undecided, attempts: number): string {
+/**
+ * Status of a delivery, in the words that all lists and views use. `attempts`: the number of attempts, resends
+ * included.
+ */
+export function formatDeliveryStatus(delivery: DeliveryOutcome, attempts: number): string {
   if (isToBeSkipped(delivery)) return "will be skipped";
   switch (delivery.outcome) {
     case "skipped_disabled":

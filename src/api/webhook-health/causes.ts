@@ -2,9 +2,9 @@ import { matchesPathPattern } from "../../base/urls.ts";
 import type { listFaults } from "../emulator/faults.ts";
 import type { ResultOf } from "../operation.ts";
 import { describeRetrySchedule, type RetrySchedule } from "../webhook-retries.ts";
-import { type Attempt, causingFaultOf, describeAttemptOutcome } from "./attempts.ts";
+import { type Attempt, describeAttemptOutcome, getCausingFault } from "./attempts.ts";
 
-/** Something that a user may do, with the command that does it, where one does. */
+/** An action for the user, with its command if there is one. */
 export interface RemedyStep {
   readonly kind: "fault" | "allow" | "fix" | "enable" | "resend";
   readonly words: string;
@@ -13,7 +13,7 @@ export interface RemedyStep {
 
 /** Meaning of a failed attempt, and the advice. */
 export interface Cause {
-  /** A sentence; it speaks of that attempt alone, since the receiver may have been fixed by now. */
+  /** A sentence about that attempt only, because the receiver may have been fixed since. */
   readonly means: string;
   readonly steps: readonly RemedyStep[];
 }
@@ -24,17 +24,19 @@ const fix = (words: string, command?: string): RemedyStep => ({
   ...(command !== undefined && { command }),
 });
 
-/** Of an attempt that failed. After a scripted fault the receiver needs no fix. Without a schedule, none is named. */
+/**
+ * The cause of a failed attempt. After a scripted fault the receiver needs no fix. Without a schedule, none is named.
+ */
 export function diagnoseFailedAttempt(
   attempt: Pick<Attempt, "status" | "error" | "fault">,
   schedule?: RetrySchedule,
 ): Cause {
   const trouble = describeAttemptOutcome(attempt);
-  const usual = `Last attempt: ${trouble.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
-  if (causingFaultOf(attempt) !== undefined) return { means: usual, steps: [] };
+  const defaultText = `Last attempt: ${trouble.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
+  if (getCausingFault(attempt) !== undefined) return { means: defaultText, steps: [] };
   const { status, error } = attempt;
-  const known = status === null ? byError.get(error?.code ?? "") : byStatus(status, schedule);
-  return { means: usual, steps: [fix("Fix the receiver.")], ...known };
+  const known = status === null ? byError.get(error?.code ?? "") : explainStatus(status, schedule);
+  return { means: defaultText, steps: [fix("Fix the receiver.")], ...known };
 }
 
 const rejected: Cause = {
@@ -68,15 +70,15 @@ const statuses = new Map<number, Cause>([
   ],
 ]);
 
-const tooManyRequests = (schedule: RetrySchedule | undefined): Cause => ({
+const explainTooManyRequests = (schedule: RetrySchedule | undefined): Cause => ({
   means: `Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed${
     schedule === undefined ? "" : ` (${describeRetrySchedule(schedule)})`
   }.`,
   steps: [fix("Accept more concurrent requests in the receiver.")],
 });
 
-function byStatus(status: number, schedule: RetrySchedule | undefined): Partial<Cause> | undefined {
-  const known = status === 429 ? tooManyRequests(schedule) : statuses.get(status);
+function explainStatus(status: number, schedule: RetrySchedule | undefined): Partial<Cause> | undefined {
+  const known = status === 429 ? explainTooManyRequests(schedule) : statuses.get(status);
   if (known) return known;
   if (status >= 300 && status < 400)
     return {
@@ -96,14 +98,14 @@ const byError = new Map<string, Partial<Cause>>([
 
 export type Fault = ResultOf<typeof listFaults>[number];
 
-interface Receiver {
+interface FaultTarget {
   readonly id: number;
   readonly url: string;
   readonly only_for_activities: readonly string[];
 }
 
-/** The scripted faults that may act on what is sent to a webhook, of which none is used up. */
-export const findActiveFaults = ({ id, url, only_for_activities: wanted }: Receiver, faults: readonly Fault[]) =>
+/** The scripted faults that may still affect deliveries to a webhook. */
+export const findActiveFaults = ({ id, url, only_for_activities: wanted }: FaultTarget, faults: readonly Fault[]) =>
   faults.filter(
     (fault) =>
       fault.direction === "outgoing" &&
@@ -117,9 +119,9 @@ export const isUsedUp = ({ count, hit }: Fault): boolean => count !== undefined 
 
 /** `Scripted fault 1 affects its deliveries: tamper, 3 times so far.` */
 export const describeFault = ({ id, effect, hit }: Fault): string =>
-  `Scripted fault ${id} affects its deliveries: ${effect}, ${times(hit)} so far.`;
+  `Scripted fault ${id} affects its deliveries: ${effect}, ${formatTimes(hit)} so far.`;
 
-const times = (count: number): string => (count === 0 ? "never" : count === 1 ? "once" : `${count} times`);
+const formatTimes = (count: number): string => (count === 0 ? "never" : count === 1 ? "once" : `${count} times`);
 
 /** How it ends. */
 export const toFaultRemovalStep = ({ id, effect }: Fault): RemedyStep => ({

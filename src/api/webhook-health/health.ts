@@ -4,9 +4,9 @@ import type { listControlWebhooks } from "../emulator/webhooks.ts";
 import type { ResultOf } from "../operation.ts";
 import { failuresUntilDisabled, type RetrySchedule } from "../webhook-retries.ts";
 import {
-  causingFaultOf,
   type Delivery,
   describeAttemptOutcome,
+  getCausingFault,
   hasSucceeded,
   isUndelivered,
   summarizeAttemptOutcome,
@@ -32,80 +32,80 @@ export type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
 /** Data of a webhook. */
 export interface WebhookFacts extends ExplanationOptions {
-  /** Of this webhook, in any order. */
+  /** Deliveries of this webhook, in any order. */
   readonly deliveries: readonly Delivery[];
   readonly faults: readonly Fault[];
-  /** Undefined: not asked for. */
+  /** Undefined: not read. */
   readonly happened?: ActivityHistory | undefined;
 }
 
-/** Findings about the deliveries of a webhook: the command line and the console print this, and nothing else. */
+/** Findings about the deliveries of a webhook, for the command line and the console. */
 export interface WebhookHealth {
   /** Status in a word or two. */
   readonly state: { readonly tone: "good" | "warn" | "bad" | "none"; readonly words: string };
-  /** Something is wrong: svc webhooks why exits 1. */
+  /** Whether something is wrong, so that svc webhooks why exits with 1. */
   readonly failing: boolean;
-  /** Nothing was sent to it, nor skipped. */
-  readonly untouched: boolean;
-  /** Of the first attempt since the last one that arrived; null: it does not fail. */
+  /** Nothing was sent to it or skipped. */
+  readonly isUntouched: boolean;
+  /** Time of the first failed attempt since the last success; null: it does not fail. */
   readonly since: string | null;
-  /** The last attempt that failed since then; undefined: none did. */
+  /** The last attempt that failed since then; undefined: none. */
   readonly failed: DeliveryAttempt | undefined;
-  /** How many failed since then. */
+  /** Number of attempts that failed since then. */
   readonly failures: number;
   readonly deliveredAt: string | null;
   /** The attempt with which the failures began; undefined: there are none. */
   readonly first: DeliveryAttempt | undefined;
-  /** Which deliveries fail while others arrive: a sentence. */
+  /** Which deliveries fail while others succeed: a sentence. */
   readonly only: string | null;
   /** Result of the last attempt: a sentence. */
   readonly trouble: string | null;
-  /** How the receiver's answer begins. */
+  /** The start of the receiver's response. */
   readonly answer: string | null;
   /** Sentences, in order: the first failure, the last one, their common cause, and the consequences. */
   readonly why: readonly string[];
-  /** Why, in a few words. */
+  /** The reason, in a few words. */
   readonly short: string;
-  /** The user's options, in the order in which to try them. */
+  /** The options of the user, in the recommended order. */
   readonly steps: readonly RemedyStep[];
-  /** Deliveries that did not arrive and are not retried, oldest first. */
+  /** Deliveries that did not arrive and will not be retried, oldest first. */
   readonly unsent: readonly Delivery[];
 }
 
 export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHealth {
-  const { deliveries, at } = facts;
-  const streak = streakFacts(deliveries);
+  const { deliveries, formatTime } = facts;
+  const streak = summarizeStreak(deliveries);
   const unsent = deliveries
     .filter((one) => isUndelivered({ ...one, webhook_status: webhook.status }))
-    .toSorted(oldestFirst);
+    .toSorted(compareByAge);
   const { status, forbidden } = webhook;
-  const untouched =
+  const isUntouched =
     status === "ACTIVE" && forbidden === null && deliveries.every(({ outcome }) => outcome === "waiting");
   const acting = findActiveFaults(webhook, facts.faults);
-  const nothing =
-    untouched && deliveries.length === 0 ? explainNoDeliveries(webhook, facts.happened, facts) : undefined;
+  const explanation =
+    isUntouched && deliveries.length === 0 ? explainNoDeliveries(webhook, facts.happened, facts) : undefined;
   return {
     ...streak,
-    state: stateOf(webhook, streak),
-    failing: status !== "ACTIVE" || forbidden !== null || streak.failed !== undefined || untouched,
-    untouched,
+    state: describeState(webhook, streak),
+    failing: status !== "ACTIVE" || forbidden !== null || streak.failed !== undefined || isUntouched,
+    isUntouched,
     why: [
-      ...failureSentences(streak, at, webhook.retry_schedule),
+      ...describeFailures(streak, formatTime, webhook.retry_schedule),
       ...acting.map(describeFault),
-      outlookOf(webhook, streak, unsent.length, at),
-      nothing,
-      status === "DISABLED_BY_USER" ? undefined : undeliveredSentence(unsent),
+      describeOutlook(webhook, streak, unsent.length, formatTime),
+      explanation,
+      status === "DISABLED_BY_USER" ? undefined : describeUndelivered(unsent),
     ].filter((sentence) => sentence !== undefined),
-    short: shortOf(webhook, streak.failed, unsent.length, untouched),
-    steps: stepsOf(webhook, { last: streak.failed, acting, unsent: unsent.length }),
+    short: formatShortState(webhook, streak.failed, unsent.length, isUntouched),
+    steps: suggestSteps(webhook, { last: streak.failed, acting, unsent: unsent.length }),
     unsent,
   };
 }
 
-/** For a deleted webhook: the outcomes of its deliveries. */
-export function assessDeletedWebhook(deliveries: readonly Delivery[], at: WebhookFacts["at"]): WebhookHealth {
-  const streak = streakFacts(deliveries);
-  const unsent = deliveries.filter(isUndelivered).toSorted(oldestFirst);
+/** Findings about a deleted webhook: the outcomes of its deliveries. */
+export function assessDeletedWebhook(deliveries: readonly Delivery[], at: WebhookFacts["formatTime"]): WebhookHealth {
+  const streak = summarizeStreak(deliveries);
+  const unsent = deliveries.filter(isUndelivered).toSorted(compareByAge);
   const arrived = deliveries.filter(({ outcome }) => outcome === "delivered").length;
   const all = pluralize(deliveries.length, "retained delivery", "retained deliveries");
   const others = unsent.length === 0 ? "." : `; ${unsent.length} did not, and cannot be sent again.`;
@@ -113,23 +113,23 @@ export function assessDeletedWebhook(deliveries: readonly Delivery[], at: Webhoo
     ...streak,
     state: { tone: "none", words: "deleted" },
     failing: unsent.length > 0,
-    untouched: deliveries.length === 0,
-    why: [...failureSentences(streak, at), `The webhook was deleted. Of ${all}, ${arrived} arrived${others}`],
+    isUntouched: deliveries.length === 0,
+    why: [...describeFailures(streak, at), `The webhook was deleted. Of ${all}, ${arrived} arrived${others}`],
     short: unsent.length === 0 ? "deleted" : `deleted; ${unsent.length} did not arrive`,
     steps: [],
     unsent,
   };
 }
 
-const oldestFirst = (a: Delivery, b: Delivery): number => compareStrings(a.created_at, b.created_at) || a.id - b.id;
+const compareByAge = (a: Delivery, b: Delivery): number => compareStrings(a.created_at, b.created_at) || a.id - b.id;
 
 type StreakFacts = Pick<
   WebhookHealth,
   "since" | "first" | "failed" | "failures" | "only" | "deliveredAt" | "trouble" | "answer"
 >;
 
-/** Findings about the failures, whatever became of the webhook. */
-function streakFacts(deliveries: readonly Delivery[]): StreakFacts {
+/** Findings about the failures, whatever the status of the webhook. */
+function summarizeStreak(deliveries: readonly Delivery[]): StreakFacts {
   const { failed, only } = findFailureStreak(deliveries);
   const [first, last] = [failed[0], failed.at(-1)];
   const delivered = deliveries.flatMap(({ attempts }) => attempts.filter(hasSucceeded).map(({ at }) => at));
@@ -145,10 +145,10 @@ function streakFacts(deliveries: readonly Delivery[]): StreakFacts {
   };
 }
 
-/** How the failures began, how the last one went, and what they have in common. */
-function failureSentences(
+/** How the failures began, how the last one ended, and what they have in common. */
+function describeFailures(
   { first, failed, only }: StreakFacts,
-  at: WebhookFacts["at"],
+  at: WebhookFacts["formatTime"],
   schedule?: RetrySchedule,
 ): string[] {
   if (!first || !failed) return [];
@@ -161,7 +161,7 @@ function failureSentences(
   ];
 }
 
-function stateOf(
+function describeState(
   { status, forbidden, failure_count: failures }: Webhook,
   { failed, only }: StreakFacts,
 ): WebhookHealth["state"] {
@@ -173,17 +173,22 @@ function stateOf(
 }
 
 /** Consequences of its status for the next deliveries. */
-function outlookOf(webhook: Webhook, streak: StreakFacts, unsent: number, at: WebhookFacts["at"]): string | undefined {
-  const { status, failure_count: failures, disabled_at: since, disabled_by: by, forbidden } = webhook;
-  const when = since === null ? "" : ` at ${at(since)}${by === null ? "" : ` (${by})`}`;
+function describeOutlook(
+  webhook: Webhook,
+  streak: StreakFacts,
+  unsent: number,
+  at: WebhookFacts["formatTime"],
+): string | undefined {
+  const { status, failure_count: failures, disabled_at: disabledAt, disabled_by: by, forbidden } = webhook;
+  const when = disabledAt === null ? "" : ` at ${at(disabledAt)}${by === null ? "" : ` (${by})`}`;
   if (status === "DISABLED_BY_USER") return `Disabled by a user${when}. Scheduled attempts are skipped.`;
   if (status !== "ACTIVE") {
-    // The counter does not stop there, and a resend that arrives sets it to none.
+    // The counter continues after that, and a resend that arrives resets it.
     const row = `${Math.max(failures, failuresUntilDisabled)} consecutive failures`;
     return `Disabled after ${row}${when === "" ? "" : `,${when}`}. Scheduled attempts are skipped.`;
   }
   if (forbidden !== null) return `Deliveries are blocked: ${forbidden}`;
-  // Enabling it sets the counter to none.
+  // Enabling it resets the counter.
   const again = streak.failures > failures ? " since it was enabled again" : "";
   const row = failures === 1 ? "1 attempt failed" : `${failures} attempts failed in a row`;
   if (failures > 0 && streak.only === null)
@@ -194,8 +199,8 @@ function outlookOf(webhook: Webhook, streak: StreakFacts, unsent: number, at: We
 
 const ordinal = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth"][failuresUntilDisabled];
 
-/** Those that wait for an attempt are tried if the webhook is enabled before that; the others are not. */
-function undeliveredSentence(unsent: readonly Delivery[]): string | undefined {
+/** Deliveries that wait for an attempt are tried if the webhook is enabled in time. The others are not. */
+function describeUndelivered(unsent: readonly Delivery[]): string | undefined {
   if (unsent.length === 0) return undefined;
   const waiting = unsent.filter(({ next_attempt_at: next }) => next !== null).length;
   const all = `${pluralize(unsent.length, "delivery is", "deliveries are")} undelivered`;
@@ -205,29 +210,32 @@ function undeliveredSentence(unsent: readonly Delivery[]): string | undefined {
   return `${all}. Enable the webhook before the next attempt to retry ${waiting} of them.`;
 }
 
-function shortOf(
+function formatShortState(
   { status, forbidden }: Webhook,
   last: DeliveryAttempt | undefined,
   unsent: number,
-  untouched: boolean,
+  isUntouched: boolean,
 ): string {
   if (status === "ACTIVE" && forbidden !== null) return `${unsent} not sent`;
   const lost = unsent === 0 ? [] : [`${unsent} did not arrive`];
-  const why = last ? [summarizeAttemptOutcome(last.attempt)] : untouched ? ["no deliveries yet"] : [];
+  const why = last ? [summarizeAttemptOutcome(last.attempt)] : isUntouched ? ["no deliveries yet"] : [];
   return [...why, ...lost].join("; ") || (status === "ACTIVE" ? "the last one arrived" : "no delivery is lost");
 }
 
-/** Whether the emulator would send there if asked to. */
+/** Whether an option would make the emulator send there. */
 const isAllowable = (forbidden: string): boolean => forbidden.includes("--webhook-allow");
 
-interface Doing {
+interface WebhookSituation {
   readonly last: DeliveryAttempt | undefined;
   readonly acting: readonly Fault[];
   readonly unsent: number;
 }
 
-function stepsOf({ id, status, url, forbidden }: Webhook, { last, acting, unsent }: Doing): RemedyStep[] {
-  const isScripted = last !== undefined && causingFaultOf(last.attempt) !== undefined;
+function suggestSteps(
+  { id, status, url, forbidden }: Webhook,
+  { last, acting, unsent }: WebhookSituation,
+): RemedyStep[] {
+  const isScripted = last !== undefined && getCausingFault(last.attempt) !== undefined;
   const steps: RemedyStep[] = acting.map(toFaultRemovalStep);
   if (isScripted && acting.length === 0)
     steps.push({ kind: "fault", words: "The scripted fault that caused this is no longer active." });

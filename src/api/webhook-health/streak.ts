@@ -4,7 +4,7 @@ import type { ResultOf } from "../operation.ts";
 import { deliveredRetentionMs } from "../webhook-retries.ts";
 import { type Attempt, type Delivery, hasSucceeded } from "./attempts.ts";
 
-/** An attempt, and the delivery that it belongs to. */
+/** An attempt and its delivery. */
 export interface DeliveryAttempt {
   readonly delivery: Delivery;
   readonly attempt: Attempt;
@@ -13,71 +13,75 @@ export interface DeliveryAttempt {
 /** The attempts that failed since the last success, in order. */
 export interface FailureStreak {
   readonly failed: readonly DeliveryAttempt[];
-  /** Which deliveries fail while others arrive: a sentence. Undefined: all fail, or none. */
+  /** Which deliveries fail while others succeed: a sentence. Undefined: all fail, or none. */
   readonly only: string | undefined;
 }
 
-/** In the order in which they were made. */
+/** In chronological order. */
 export const compareAttemptTimes = (a: DeliveryAttempt, b: DeliveryAttempt): number =>
   compareStrings(a.attempt.at, b.attempt.at) || a.delivery.id - b.delivery.id || a.attempt.number - b.attempt.number;
 
 export const compareStrings = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * The failures that matter now: those since the last success; or, where some deliveries keep failing while others arrive,
- * the failures of those alone.
+ * The relevant failures: those since the last success, or, if some deliveries keep failing while others succeed, the
+ * failures of those only.
  */
 export function findFailureStreak(deliveries: readonly Delivery[]): FailureStreak {
   const made = deliveries.flatMap((delivery) =>
     delivery.attempts.map((attempt): DeliveryAttempt => ({ delivery, attempt })),
   );
   made.sort(compareAttemptTimes);
-  const since = made.slice(made.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
-  for (const { of, words } of features) {
-    const failing = [...groupsOf(made, of)].filter(([, own]) => keepsFailing(own, made, 2));
-    const failed = failing.flatMap(([, own]) => sinceSuccess(own)).sort(compareAttemptTimes);
-    // Where the last failures are of others, too, this is not what they have in common.
-    if (failing.length === 0 || failing.length > mostNamed || since.some((one) => !failed.includes(one))) continue;
-    return { failed, only: `${words(failing.map(([value]) => value))} Other deliveries arrive.` };
+  const sinceSuccess = made.slice(made.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
+  for (const { getValue, describe } of features) {
+    const failing = [...groupAttempts(made, getValue)].filter(([, group]) => isFailingConsistently(group, made, 2));
+    const failed = failing.flatMap(([, group]) => listAttemptsSinceSuccess(group)).sort(compareAttemptTimes);
+    // If the last failures include other deliveries, this is not what they have in common.
+    if (failing.length === 0 || failing.length > maxNamed || sinceSuccess.some((one) => !failed.includes(one)))
+      continue;
+    return { failed, only: `${describe(failing.map(([value]) => value))} Other deliveries arrive.` };
   }
-  const retried = [...groupsOf(made, ({ id, outcome }) => (outcome === "retrying" ? String(id) : undefined))];
-  const failing = retried.filter(([, own]) => keepsFailing(own, made, 1));
-  const failed = failing.flatMap(([, own]) => own).sort(compareAttemptTimes);
-  if (failing.length === 0 || failing.length > mostNamed || since.some((one) => !failed.includes(one)))
-    return { failed: since, only: undefined };
-  const names = failing.map(([, own]) => nameOf(own[0]!.delivery));
+  const retried = [...groupAttempts(made, ({ id, outcome }) => (outcome === "retrying" ? String(id) : undefined))];
+  const failing = retried.filter(([, group]) => isFailingConsistently(group, made, 1));
+  const failed = failing.flatMap(([, group]) => group).sort(compareAttemptTimes);
+  if (failing.length === 0 || failing.length > maxNamed || sinceSuccess.some((one) => !failed.includes(one)))
+    return { failed: sinceSuccess, only: undefined };
+  const names = failing.map(([, group]) => formatName(group[0]!.delivery));
   return {
     failed,
     only: `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}. Other deliveries arrive.`,
   };
 }
 
-/** This many are named. */
-const mostNamed = 3;
+/** Maximum number of names in a sentence. */
+const maxNamed = 3;
 
-interface Feature {
-  /** Properties that deliveries may have in common; undefined: this one has none. */
-  readonly of: (delivery: Delivery) => string | undefined;
-  readonly words: (values: readonly string[]) => string;
+interface SharedFeature {
+  /** A property that deliveries may have in common; undefined: this one does not have it. */
+  readonly getValue: (delivery: Delivery) => string | undefined;
+  readonly describe: (values: readonly string[]) => string;
 }
 
-const features: readonly Feature[] = [
+const features: readonly SharedFeature[] = [
   {
-    of: ({ activity }) => activity,
-    words: (names) => `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}.`,
+    getValue: ({ activity }) => activity,
+    describe: (names) => `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}.`,
   },
   {
-    of: ({ composite_id: id }) => id ?? undefined,
-    words: (ids) => `Only deliveries for ${formatNames(ids)} fail.`,
+    getValue: ({ composite_id: id }) => id ?? undefined,
+    describe: (ids) => `Only deliveries for ${formatNames(ids)} fail.`,
   },
   {
     // H-… (DECISIONS.md, F1).
-    of: ({ composite_id: id }) => (id?.startsWith("H-") ? "H" : undefined),
-    words: () => "Only deliveries for imported contracts (H-…) fail.",
+    getValue: ({ composite_id: id }) => (id?.startsWith("H-") ? "H" : undefined),
+    describe: () => "Only deliveries for imported contracts (H-…) fail.",
   },
 ];
 
-function groupsOf(made: readonly DeliveryAttempt[], of: Feature["of"]): ReadonlyMap<string, DeliveryAttempt[]> {
+function groupAttempts(
+  made: readonly DeliveryAttempt[],
+  of: SharedFeature["getValue"],
+): ReadonlyMap<string, DeliveryAttempt[]> {
   const groups = new Map<string, DeliveryAttempt[]>();
   for (const one of made) {
     const value = of(one.delivery);
@@ -89,14 +93,19 @@ function groupsOf(made: readonly DeliveryAttempt[], of: Feature["of"]): Readonly
   return groups;
 }
 
-const sinceSuccess = (own: readonly DeliveryAttempt[]): readonly DeliveryAttempt[] =>
-  own.slice(own.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
+const listAttemptsSinceSuccess = (group: readonly DeliveryAttempt[]): readonly DeliveryAttempt[] =>
+  group.slice(group.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
 
 /**
- * Whether this many deliveries of a group failed since its last success, while one of another group arrived in between.
+ * Whether this many deliveries of a group have failed since its last success, while another group had a success in
+ * between.
  */
-function keepsFailing(own: readonly DeliveryAttempt[], all: readonly DeliveryAttempt[], deliveries: number): boolean {
-  const failed = sinceSuccess(own);
+function isFailingConsistently(
+  group: readonly DeliveryAttempt[],
+  all: readonly DeliveryAttempt[],
+  deliveries: number,
+): boolean {
+  const failed = listAttemptsSinceSuccess(group);
   const [first, last] = [failed[0], failed.at(-1)];
   if (!first || !last || new Set(failed.map(({ delivery }) => delivery.id)).size < deliveries) return false;
   return all.some(
@@ -104,70 +113,70 @@ function keepsFailing(own: readonly DeliveryAttempt[], all: readonly DeliveryAtt
   );
 }
 
-const nameOf = ({ id, activity, composite_id: contract }: Delivery): string =>
+const formatName = ({ id, activity, composite_id: contract }: Delivery): string =>
   `delivery:${id} (${activity}${contract === null ? "" : ` ${contract}`})`;
 
 const formatNames = (names: readonly string[]): string =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
-/** The activity, by workspace and type. */
+/** Past activities, by workspace and type. */
 export type ActivityHistory = ResultOf<typeof listActivities>;
 
-interface Receiver {
+interface ExplainedWebhook {
   readonly workspace_id: number;
   readonly workspace: string;
   readonly only_for_activities: readonly string[];
   readonly created_at: string;
 }
 
-/** This many activities are named. */
+/** Maximum number of activities in a sentence. */
 const named = 5;
 
 export interface ExplanationOptions {
-  /** How times are written. */
-  readonly at: (iso: string) => string;
-  /** Virtual time, in milliseconds; undefined: not known. */
+  /** Formats a time. */
+  readonly formatTime: (iso: string) => string;
+  /** Virtual time in milliseconds; undefined: unknown. */
   readonly now?: number | undefined;
 }
 
-/** Why no delivery of a webhook is retained: a sentence. `happened` undefined: not read. */
+/** Why no delivery of a webhook is retained: a sentence. `happened` is undefined if it was not read. */
 export function explainNoDeliveries(
-  webhook: Receiver,
+  webhook: ExplainedWebhook,
   happened: ActivityHistory | undefined,
-  { at, now }: ExplanationOptions,
+  { formatTime, now }: ExplanationOptions,
 ): string {
-  const { workspace_id: own, workspace, only_for_activities: subscribed, created_at: created } = webhook;
+  const { workspace_id: ownId, workspace, only_for_activities: subscribed, created_at: created } = webhook;
   const mayBeDropped = now !== undefined && now - Date.parse(created) > deliveredRetentionMs;
-  const nothing = mayBeDropped
+  const absence = mayBeDropped
     ? `No deliveries in the last ${describeDuration(deliveredRetentionMs)} (the retention period)`
     : "No deliveries yet";
-  const begin = `${nothing}. Subscribed to ${formatActivities(subscribed)}`;
+  const begin = `${absence}. Subscribed to ${formatActivities(subscribed)}`;
   if (happened === undefined) return `${begin}.`;
   const isSubscribed = ({ activity }: ActivityHistory[number]) => subscribed.includes(activity);
-  const mine = happened.filter(({ workspace_id }) => workspace_id === own);
-  const before = mine.filter(isSubscribed);
-  const other = mine.filter((one) => !isSubscribed(one));
-  const elsewhere = happened.filter((one) => one.workspace_id !== own && isSubscribed(one));
+  const ownActivities = happened.filter(({ workspace_id }) => workspace_id === ownId);
+  const before = ownActivities.filter(isSubscribed);
+  const other = ownActivities.filter((one) => !isSubscribed(one));
+  const otherActivities = happened.filter((one) => one.workspace_id !== ownId && isSubscribed(one));
   const reasons: string[] = [];
   if (before.length > 0) {
     const last = before
       .map(({ last_at }) => last_at)
       .sort()
       .at(-1)!;
-    // Of what happens while it exists, a delivery is retained for as long.
+    // Deliveries are retained this long, so activities since then would have one.
     reasons.push(
       last <= created
-        ? `${numbered(before)} happened before it was created, the last at ${at(last)}`
-        : `the deliveries of ${numbered(before)} are no longer retained`,
+        ? `${formatNumbers(before)} happened before it was created, the last at ${formatTime(last)}`
+        : `the deliveries of ${formatNumbers(before)} are no longer retained`,
     );
   }
-  for (const { workspace_id: id, workspace: name } of elsewhere.filter(isFirstOfItsWorkspace)) {
-    const there = elsewhere.filter(({ workspace_id }) => workspace_id === id);
-    reasons.push(`${numbered(there)} happened in workspace ${id} (${name})`);
+  for (const { workspace_id: id, workspace: name } of otherActivities.filter(isFirstOfItsWorkspace)) {
+    const workspaceActivities = otherActivities.filter(({ workspace_id }) => workspace_id === id);
+    reasons.push(`${formatNumbers(workspaceActivities)} happened in workspace ${id} (${name})`);
   }
-  if (elsewhere.length > 0) reasons.push(`this webhook belongs to workspace ${own} (${workspace})`);
+  if (otherActivities.length > 0) reasons.push(`this webhook belongs to workspace ${ownId} (${workspace})`);
   if (before.length === 0 && other.length > 0) {
-    reasons.push(`in its workspace ${own} (${workspace}), only ${numbered(other)} happened`);
+    reasons.push(`in its workspace ${ownId} (${workspace}), only ${formatNumbers(other)} happened`);
   }
   return reasons.length === 0 ? `${begin}, and none has happened.` : `${begin}, but ${reasons.join("; ")}.`;
 }
@@ -180,5 +189,5 @@ const formatActivities = (names: readonly string[]): string =>
     ? "no activity"
     : `${names.slice(0, named).join(", ")}${names.length > named ? ` and ${names.length - named} more` : ""}`;
 
-const numbered = (all: readonly ActivityHistory[number][]): string =>
+const formatNumbers = (all: readonly ActivityHistory[number][]): string =>
   formatActivities(all.map(({ count, activity }) => `${count} ${activity}`));

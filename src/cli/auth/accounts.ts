@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isObject } from "../../base/object.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import type { Context } from "../command.ts";
-import { changePrivateFile, readPrivateFile } from "../connection/private-file.ts";
+import { changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
 import { configFolder, hasConfigFolder } from "../process/environment.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { resolveServerAddress } from "./oauth-call.ts";

@@ -1,4 +1,4 @@
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 import { trimTrailing } from "../../base/text.ts";
 import { parseJson } from "../../client/body.ts";
 import type { Client } from "../../client/client.ts";
@@ -54,7 +54,7 @@ async function read({ status, headers, body }: Awaited<ReturnType<Client["exchan
 
 function objectOf(text: string): Readonly<Record<string, unknown>> {
   try {
-    return fieldsOf(parseJson(text));
+    return toFields(parseJson(text));
   } catch {
     return {};
   }

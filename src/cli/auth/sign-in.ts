@@ -1,16 +1,16 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { isoMillis, isoSeconds } from "../../base/clock.ts";
+import { toIsoMillis, toIsoSeconds } from "../../base/clock.ts";
 import { isObject } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
-import { type Check, changePrivateFile, readPrivateFile } from "../connection/private-file.ts";
+import { type Check, changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
 import { bold } from "../output/styled.ts";
 import { configFolder } from "../process/environment.ts";
 import { CommandFailedError } from "../process/failure.ts";
+import { findBrowserCommand, openBrowser } from "../prompt/browser.ts";
 import { canPrompt } from "../prompt/confirm.ts";
-import { findBrowserCommand, openBrowser } from "../prompt/programs.ts";
 import { withSpinner } from "../prompt/spinner.ts";
 import { type Account, changeAccount, requireWritableTokens } from "./accounts.ts";
 import { type DeviceChallenge, parseChallenge, pollForTokens, pollOnce } from "./device-flow.ts";
@@ -75,7 +75,7 @@ async function begin({ clientId: client_id, issuer, scope }: SignInRequest, cont
     client_id,
     device_code: challenge.deviceCode,
     interval: challenge.intervalSeconds,
-    expires_at: isoMillis(context.host.wall.now() + challenge.expiresInSeconds * 1_000),
+    expires_at: toIsoMillis(context.host.wall.now() + challenge.expiresInSeconds * 1_000),
     server,
   };
   return { begun, challenge };
@@ -106,7 +106,7 @@ async function finish(begun: PendingSignIn, context: Context, waits: boolean): P
   const account: Account = {
     client_id,
     ...toTokens(answer, now),
-    signed_in_at: isoSeconds(now),
+    signed_in_at: toIsoSeconds(now),
     refresh_url: server.refreshUrl,
     revocation_url: server.revocationUrl,
   };

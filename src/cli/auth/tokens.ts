@@ -1,4 +1,4 @@
-import { isoSeconds } from "../../base/clock.ts";
+import { toIsoSeconds } from "../../base/clock.ts";
 import type { Client } from "../../client/client.ts";
 import type { Context } from "../command.ts";
 import { CommandFailedError } from "../process/failure.ts";
@@ -42,7 +42,7 @@ export function toTokens(
     access_token: access,
     token_type: type,
     scope: toNonEmptyString(fields.scope),
-    expires_at: seconds === undefined ? undefined : isoSeconds(now + seconds * 1_000),
+    expires_at: seconds === undefined ? undefined : toIsoSeconds(now + seconds * 1_000),
     refresh_token: toNonEmptyString(fields.refresh_token),
     id_token: toNonEmptyString(fields.id_token),
   };
@@ -83,7 +83,7 @@ export async function refreshAccount(context: Context, address: string, force = 
       scope: scope ?? now.scope,
       refresh_token: refresh_token ?? now.refresh_token,
       id_token: id_token ?? now.id_token,
-      refreshed_at: isoSeconds(wall),
+      refreshed_at: toIsoSeconds(wall),
     };
   });
   if (dead) throw dead;

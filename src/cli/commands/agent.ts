@@ -11,8 +11,8 @@ import { formatFsError, isFsError } from "../../files/disk.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
-import { quoteShellWord } from "../process/examples.ts";
 import { UsageError } from "../process/failure.ts";
+import { quoteShellWord } from "../process/shell-words.ts";
 
 const defaultFolder = ".agents/skills";
 

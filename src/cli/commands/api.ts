@@ -1,10 +1,13 @@
-import type { Operation } from "../../api/operation.ts";
+import { findOperationAt, type Operation } from "../../api/operation.ts";
+import { resources } from "../../api/resources.ts";
+import { forwardAnything } from "../../api/router/proxied.ts";
 import { trimTrailing } from "../../base/text.ts";
 import { parseJson } from "../../client/body.ts";
-import { credentialHeaders } from "../../client/credentials.ts";
+import { buildCredentialHeaders } from "../../client/credentials.ts";
 import { leavesOutcomeUnknown, ServiceError } from "../../client/errors.ts";
 import { parseProblem } from "../../client/problem.ts";
-import { type BaseUrls, isIdempotent } from "../../client/request.ts";
+import type { BaseUrls } from "../../client/published.d.ts";
+import { isIdempotent } from "../../client/request.ts";
 import { formatRequestPath, readBodyText } from "../../client/response.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
@@ -68,7 +71,7 @@ const api = defineCommand({
       headers: {
         accept: "*/*",
         ...(body ? { "content-type": input.flags["content-type"] ?? "application/json" } : {}),
-        ...credentialHeaders({ auth, service: { name: service } }, undefined, credentials),
+        ...buildCredentialHeaders({ auth, service: { name: service } }, undefined, credentials),
         ...headersOf(input),
       },
       body,
@@ -129,16 +132,11 @@ function serviceOf(path: string): { service: keyof BaseUrls; auth: Operation["au
 
 /** Whether only the router's catch-all accepts it. */
 async function isCaught(method: string, path: string): Promise<boolean> {
-  const [{ resources }, { operationAt }, { forwardAnything }] = await Promise.all([
-    import("../../api/resources.ts"),
-    import("../../api/operation.ts"),
-    import("../../api/router/proxied.ts"),
-  ]);
   const own = Object.entries(resources).filter(([name]) => name.startsWith(`${forwardAnything.service.name}/`));
   const modules: readonly object[] = await Promise.all(own.map(([, load]) => load()));
   const declared = modules.flatMap((module) => Object.values(module)).filter(isOperation);
   const others = declared.filter(({ id }) => id !== forwardAnything.id);
-  return operationAt(others, method, path.split("?", 1)[0]!) === undefined;
+  return findOperationAt(others, method, path.split("?", 1)[0]!) === undefined;
 }
 
 const isOperation = (value: unknown): value is Operation =>

@@ -1,6 +1,6 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/secrets.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../process/failure.ts";
 import { prepareCall } from "../runtime/derived-command.ts";

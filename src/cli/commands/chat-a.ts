@@ -1,5 +1,6 @@
+import { signChatA } from "../../schemes/chat-a.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/secrets.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
 import { prepareCall } from "../runtime/derived-command.ts";
 
 const event = "event.json";
@@ -38,7 +39,6 @@ function defineSignedCommand(
       },
     ],
     async run(input, context, spec) {
-      const { signChatA } = await import("../../schemes/chat-a.ts");
       const secret = await readAppSecret(signingSecret, input, context);
       const prefix = input.flags["header-prefix"] ?? "x-chat-a";
       const prepared = await prepareCall(spec!, input, context, {

@@ -1,6 +1,7 @@
-import { fieldsOf } from "../../base/object.ts";
+import { mintChatBToken } from "../../api/emulator/chat-b.ts";
+import { toFields } from "../../base/object.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/secrets.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
 import { UsageError } from "../process/failure.ts";
 import { prepareCall } from "../runtime/derived-command.ts";
 
@@ -48,7 +49,6 @@ const chatBMessaging = defineCommand({
 
 /** A token for the activity's serviceUrl; a body that is no activity gets one for none. */
 async function mintToken(context: Context, body: unknown): Promise<string> {
-  const { mintChatBToken } = await import("../../api/emulator/chat-b.ts");
   const client = await context.client("emulator");
   const service_url = serviceUrlOf(body);
   const answer = await client.call(
@@ -61,7 +61,7 @@ async function mintToken(context: Context, body: unknown): Promise<string> {
 
 function serviceUrlOf(body: unknown): string | undefined {
   try {
-    const { serviceUrl } = fieldsOf(JSON.parse(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")));
+    const { serviceUrl } = toFields(JSON.parse(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")));
     return typeof serviceUrl === "string" ? serviceUrl : undefined;
   } catch {
     return undefined;

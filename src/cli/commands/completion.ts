@@ -1,3 +1,4 @@
+import { script } from "@bomb.sh/tab";
 import { type Command, defineCommand } from "../command.ts";
 
 const completion = defineCommand({
@@ -16,10 +17,110 @@ const completion = defineCommand({
     { title: "PowerShell: save it as a file, and run that in $PROFILE", argv: ["completion", "powershell"] },
   ],
   async run(input, { output }) {
-    const { completionScript } = await import("./completion-scripts.ts");
     await output.content([Buffer.from(completionScript(input.positionals.shell))]);
     return undefined;
   },
 });
+
+export const shells = ["bash", "zsh", "fish", "powershell"] as const;
+type Shell = (typeof shells)[number];
+
+/** The script that a shell loads; it asks `svc complete -- WORDS` at each Tab. */
+export function completionScript(shell: Shell): string {
+  if (shell === "bash") return bash;
+  if (shell === "zsh") return zsh;
+  const ofOne = fromLibrary(shell);
+  if (shell === "fish") return `${ofOne}complete -c ${otherName} -w svc\n`;
+  // PowerShell ends a string at typographic quotes, too: the words would be evaluated behind one.
+  return ofOne.replace(
+    `($_ -replace "'", "''")`,
+    "[System.Management.Automation.Language.CodeGeneration]::EscapeSingleQuotedStringContent($_)",
+  );
+}
+
+/** The program has a second name (package.json), which is completed as the first. */
+const otherName = "svc-toolkit";
+
+/** The library only prints. Nothing else runs meanwhile: the call is synchronous. */
+function fromLibrary(shell: "fish" | "powershell"): string {
+  const printed: string[] = [];
+  const { log } = console;
+  console.log = (text: unknown) => void printed.push(String(text));
+  try {
+    script(shell, "svc", "svc");
+  } finally {
+    console.log = log;
+  }
+  return `${printed.join("\n")}\n`;
+}
+
+/**
+ * By hand: the library's needs a package that many systems lack, complains when it is loaded twice, and evaluates the
+ * words, so that Tab would run what is in `$(…)`.
+ */
+const bash = `# bash completion for svc
+__svc_complete() {
+    local rest=$COMP_LINE word before last=-1 typed cur line value directive=0 words=() svc=(svc) i
+    # Only installed in a project: svc() { npx svc "$@"; }
+    type -P svc >/dev/null || svc=(npx --no-install svc-toolkit)
+    # Bash splits words at "=", ":" and "@"; those with no blank between them are one.
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        word=\${COMP_WORDS[i]}
+        before=\${rest%%[![:blank:]]*}
+        rest=\${rest#"$before$word"}
+        if [[ i -gt 1 && -z $before ]]; then
+            words[last]+=$word
+        elif [[ i -gt 0 ]]; then
+            words+=("$word")
+            last=$((last + 1))
+        fi
+    done
+    typed=\${words[last]}
+    [[ $typed == --*=* ]] && typed=\${typed#*=}
+    cur=\${COMP_WORDS[COMP_CWORD]}
+    [[ $COMP_WORDBREAKS == *"$cur"* ]] && cur=""
+    COMPREPLY=()
+    while IFS= read -r line; do
+        if [[ $line == :* ]]; then
+            directive=\${line#:}
+        else
+            value=\${line%%$'\\t'*}
+            [[ $value == "$typed"* ]] && COMPREPLY+=("\${value#"\${typed%"$cur"}"}")
+        fi
+    done < <("\${svc[@]}" complete -- "\${words[@]}" 2>/dev/null)
+    if (((directive & 2) != 0)); then compopt -o nospace 2>/dev/null; fi
+    if [[ \${#COMPREPLY[@]} -eq 0 ]] && (((directive & 4) == 0)); then
+        compopt -o default 2>/dev/null
+    fi
+}
+complete -F __svc_complete svc ${otherName}
+`;
+
+/** By hand: the library's evaluates the text before the last "=", so that Tab would run what is in `$(…)`. */
+const zsh = `#compdef svc ${otherName}
+compdef _svc svc ${otherName}
+# zsh completion for svc
+_svc() {
+    local line directive=0
+    local -a candidates options
+    for line in "\${(@f)$(svc complete -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
+        if [[ $line == :* ]]; then
+            directive=\${line#:}
+        elif [[ -n $line ]]; then
+            line=\${line//:/\\\\:}
+            candidates+=("\${line/$'\\t'/:}")
+        fi
+    done
+    [[ $PREFIX == --*=* ]] && compset -P 1 '*='
+    (((directive & 2) != 0)) && options=(-S '')
+    if ((\${#candidates} > 0)); then
+        _describe svc candidates "\${options[@]}"
+    elif (((directive & 4) == 0)); then
+        _files
+    fi
+}
+# The first Tab runs a file in $fpath as the function itself.
+[[ \${funcstack[1]} == _svc ]] && _svc "$@"
+`;
 
 export const commands: readonly Command[] = [completion];

@@ -1,7 +1,16 @@
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { type Profile, readProfiles } from "../connection/profile.ts";
-import type { Setting } from "../connection/setting-keys.ts";
-import { readVariable, serviceSettings } from "../connection/settings.ts";
+import { type Profile, readProfiles } from "../connection/profiles/profile.ts";
+import {
+  changeProfile,
+  effectiveSettings,
+  findSetting,
+  removeProfile,
+  requireKnownProfile,
+  type Setting,
+  useProfile,
+  withSetting,
+} from "../connection/profiles/profile-fields.ts";
+import { readVariable, serviceSettings } from "../connection/resolve-settings.ts";
 import { readText } from "../parse/body.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { canPrompt, confirmYes } from "../prompt/confirm.ts";
@@ -15,8 +24,6 @@ const configGet = defineCommand({
   flags: [],
   examples: [{ title: "Show the address of the routing service", argv: ["config", "get", "router_url"] }],
   async run(input, context) {
-    const { effectiveSettings } = await import("../connection/setting-keys.ts");
-    const { findSetting } = await import("../connection/setting-keys.ts");
     const key = input.positionals.key;
     const found = (await effectiveSettings(context)).find((one) => one.key === key);
     if (found?.isSecret) throw new UsageError(`${key} is a secret and is not shown. It comes from ${found.origin}.`);
@@ -46,7 +53,6 @@ const configList = defineCommand({
     { title: "Show the settings of another profile", argv: ["config", "list", "--profile", "staging"] },
   ],
   async run(input, context) {
-    const { effectiveSettings } = await import("../connection/setting-keys.ts");
     const found = await effectiveSettings(context);
     const rows = found.map((one) => ({ key: one.key, value: one.isSecret ? hidden : one.value, origin: one.origin }));
     const value = { name: "value", cut: 1 } as const;
@@ -97,7 +103,6 @@ const configRemove = defineCommand({
   flags: [],
   examples: [{ title: "Without a question", argv: ["config", "remove", "staging", "--yes"] }],
   async run(input, context) {
-    const { requireKnownProfile, removeProfile } = await import("../connection/profile-change.ts");
     const name = input.positionals.profile;
     await requireKnownProfile(context, name);
     await confirmYes(`Remove profile ${name} with its credentials`, context);
@@ -135,8 +140,6 @@ const configSet = defineCommand({
     { title: "The key of one cluster, typed", argv: ["config", "set", "cluster_keys.eu-1"] },
   ],
   async run(input, context) {
-    const { findSetting, withSetting } = await import("../connection/setting-keys.ts");
-    const { changeProfile } = await import("../connection/profile-change.ts");
     const setting = findSetting(input.positionals.key);
     const value = setting.checked(
       await valueFor(setting, input.positionals.value, input.flags["secret-file"], context),
@@ -191,8 +194,6 @@ const configUnset = defineCommand({
   flags: [],
   examples: [{ title: "Remove a secret", argv: ["config", "unset", "client_secret"] }],
   async run(input, context) {
-    const { findSetting, withSetting } = await import("../connection/setting-keys.ts");
-    const { changeProfile } = await import("../connection/profile-change.ts");
     const { key } = findSetting(input.positionals.key);
     const { name } = await changeProfile(context, (profile) => withSetting(profile, key, undefined), {
       mustExist: true,
@@ -211,7 +212,6 @@ const configUse = defineCommand({
   flags: [],
   examples: [{ title: "Use staging from now on", argv: ["config", "use", "staging"] }],
   async run(input, context) {
-    const { useProfile } = await import("../connection/profile-change.ts");
     const name = input.positionals.profile;
     await useProfile(context, name);
     await context.output.note(`Commands use profile ${name} from now on`);

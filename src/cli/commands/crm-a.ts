@@ -1,6 +1,7 @@
 import { buildRequest } from "../../client/request.ts";
+import { signCrmA } from "../../schemes/crm-a.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/secrets.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import { prepareCall } from "../runtime/derived-command.ts";
@@ -43,7 +44,6 @@ function defineSignedCommand(verb: string, summary: string, example: readonly st
     ],
     examples: [{ title: "Signed", argv: [...words, ...example, "--client-secret-file", "crm-a.secret"] }],
     async run(input, context, spec) {
-      const { signCrmA } = await import("../../schemes/crm-a.ts");
       const secret = await readAppSecret(clientSecret, input, context);
       const version = input.flags["signature-version"] ?? "v3";
       const publicUrl = input.flags["public-url"];

@@ -1,7 +1,8 @@
 import type { TypedFlag } from "../../derive/command-flags.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
+import { signCrmB } from "../../schemes/crm-b.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/secrets.ts";
+import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
 import { readText } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../process/failure.ts";
@@ -58,7 +59,6 @@ async function requestOf(
       `--${consumerSecret.flag} is required, or the secret in ${consumerSecret.env}`,
     );
   }
-  const { signCrmB } = await import("../../schemes/crm-b.ts");
   const text =
     envelope === undefined
       ? '{"algorithm":"HMACSHA256","context":{}}'

@@ -3,7 +3,7 @@ import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
-import { forwardingFlags } from "./webhooks/forwarding-flags.ts";
+import { forwardingFlags } from "./webhooks/listened-delivery.ts";
 import { parseHeader, parseReceiverUrl } from "./webhooks/post.ts";
 import { parseActivities } from "./webhooks/registration.ts";
 

@@ -1,6 +1,8 @@
 import { type Command, defineCommand } from "../command.ts";
 import { withSpinner } from "../prompt/spinner.ts";
 import type { CheckResult } from "./doctor/check.ts";
+import { environmentFindings, machineFindings } from "./doctor/machine.ts";
+import { serviceFindings } from "./doctor/services.ts";
 
 const doctor = defineCommand({
   words: ["doctor"],
@@ -20,11 +22,6 @@ const doctor = defineCommand({
   ],
   async run(_input, context) {
     const { output } = context;
-    const [{ machineFindings }, { serviceFindings }, { environmentFindings }] = await Promise.all([
-      import("./doctor/machine.ts"),
-      import("./doctor/services.ts"),
-      import("./doctor/machine.ts"),
-    ]);
     const findings = await withSpinner(context, "Running checks", async () => [
       ...(await machineFindings(context)),
       ...(await serviceFindings(context)),

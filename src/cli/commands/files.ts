@@ -1,6 +1,10 @@
+import { showFile } from "../../api/contracts/files.ts";
+import { getObject } from "../../api/storage.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { findUploadCandidates, upload } from "../connection/uploads.ts";
+import { documentBytes } from "../output/document.ts";
+import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";
 
 const filesDownload = defineCommand({
@@ -21,11 +25,6 @@ const filesDownload = defineCommand({
     { title: "Into a file", argv: ["files", "download", "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10", "-o", "msa.pdf"] },
   ],
   async run(input, context) {
-    const [{ showFile }, { getObject }] = await Promise.all([
-      import("../../api/contracts/files.ts"),
-      import("../../api/storage.ts"),
-    ]);
-    const { checkOutputFile, rejectBytesOnTerminal, writeOutput } = await import("../output/file.ts");
     const file = input.flags.output;
     rejectBytesOnTerminal(context.host, file);
     const toFile = file !== undefined && file !== "-";
@@ -37,8 +36,9 @@ const filesDownload = defineCommand({
       { params: { file_id: input.positionals.file_id } },
       { signal },
     );
-    const { documentBytes } = await import("../output/document.ts");
-    const content = documentBytes(await client.send(CheckedCall.of(getObject), { url, signal }), { mayBeEmpty: true });
+    const content = documentBytes(await client.send(CheckedCall.check(getObject), { url, signal }), {
+      mayBeEmpty: true,
+    });
     if (!toFile) {
       await context.output.content(content);
       return undefined;

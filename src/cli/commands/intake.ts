@@ -1,4 +1,4 @@
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { describeCompletedUploads, findUploadCandidates, upload } from "../connection/uploads.ts";
@@ -47,7 +47,7 @@ const intakeCreate = defineCommand({
       return undefined;
     }
     const uploaded = files.length > 0 ? await upload(context, files) : [];
-    const body = fieldsOf(prepared.call.args.body);
+    const body = toFields(prepared.call.args.body);
     const fileIds = [body.file_ids ?? [], uploaded.map(({ file_id: id }) => id)].flat();
     const named = fileIds.length > 0 ? { ...body, file_ids: fileIds } : body;
     const sent = prepared.send(prepared.call.with({ body: named }));

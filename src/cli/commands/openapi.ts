@@ -1,6 +1,10 @@
 import { resolve } from "node:path";
+import { markObserved } from "../../derive/observed.ts";
+import { buildOpenApi } from "../../derive/openapi.ts";
+import { loadObservations } from "../../verify/observed/load.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { serviceSettings } from "../connection/settings.ts";
+import { serviceSettings } from "../connection/resolve-settings.ts";
+import { toUsageError } from "./verify/open-recorder.ts";
 
 const services = ["router", "contracts", "emulator"] as const;
 
@@ -25,10 +29,7 @@ const openapi = defineCommand({
   ],
   async run(input, context) {
     const { globals, host, output } = context;
-    const [{ buildOpenApi }, declarations] = await Promise.all([
-      import("../../derive/openapi.ts"),
-      import("../../api/registry.ts"),
-    ]);
+    const declarations = await import("../../api/registry.ts");
     const service = input.positionals.service as (typeof services)[number];
     const { observed } = input.flags;
     const declared = buildOpenApi(service, declarations);
@@ -41,15 +42,10 @@ const openapi = defineCommand({
 
 /** The document with what a corpus says of it. */
 async function marked(document: object, folder: string, { host, signal }: Context): Promise<object> {
-  const [{ loadObservations }, { markObserved }, { startEmulator }, { corpusProblem }] = await Promise.all([
-    import("../../verify/observed/load.ts"),
-    import("../../derive/observed.ts"),
-    import("../../../emulator/index.ts"),
-    import("./verify/open-recorder.ts"),
-  ]);
+  const { startEmulator } = await import("../../../emulator/index.ts");
   const observations = await loadObservations(resolve(host.cwd, folder), startEmulator, signal).catch(
     (cause: unknown) => {
-      throw corpusProblem(cause, "--observed");
+      throw toUsageError(cause, "--observed");
     },
   );
   return markObserved(document, observations.seen);

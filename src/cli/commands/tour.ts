@@ -1,13 +1,18 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { registry as operations } from "../../api/registry.ts";
 import { specifiedOutageMs } from "../../api/webhook-retries.ts";
 import { tryParseJson } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
 import { formatTable } from "../output/text.ts";
+import { writeFiles } from "./run/emulators.ts";
+import { parseScenario } from "./run/parse.ts";
 import type { StepResult } from "./run/result.ts";
+import { runScenario } from "./run/run-scenario.ts";
+import { Stage } from "./run/stage.ts";
 
 const tour = defineCommand({
   words: ["tour"],
@@ -61,15 +66,7 @@ const documentOf = ({ steps, timeline, problem }: TourResult, seconds: number) =
 
 /** Runs the scenario of the tour on an emulator in memory, in a folder of its own; all gone at the end. */
 async function runTour(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
-  const [{ startEmulator }, { registry: operations }, { Stage }, { parseScenario }, { runScenario }, { writeFiles }] =
-    await Promise.all([
-      import("../../../emulator/index.ts"),
-      import("../../api/registry.ts"),
-      import("./run/stage.ts"),
-      import("./run/parse.ts"),
-      import("./run/run-scenario.ts"),
-      import("./run/emulators.ts"),
-    ]);
+  const { startEmulator } = await import("../../../emulator/index.ts");
   const { host, atEnd } = context;
   const folder = await mkdtemp(join(tmpdir(), "svc-tour-"));
   atEnd(() => rm(folder, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 import type { Operation, ResultOf } from "../../api/operation.ts";
 import { describeDuration } from "../../base/duration.ts";
-import { type CallArguments, CheckedCall, shapeProblemIn } from "../../client/checked-call.ts";
+import { type CallArguments, CheckedCall, findShapeProblem } from "../../client/checked-call.ts";
 import { requireValidValue } from "../../client/response.ts";
 import type { Context } from "../command.ts";
 import { CommandFailedError } from "../process/failure.ts";
@@ -26,7 +26,7 @@ export async function followStream<O extends Operation>(
   const onMissed = (count: number | undefined) => {
     missed = { count };
   };
-  const answer = await client.send(CheckedCall.of(operation, args), { signal, silenceMs: 0, onMissed });
+  const answer = await client.send(CheckedCall.check(operation, args), { signal, silenceMs: 0, onMissed });
   if (output.format !== "table") await output.document({ type: "version", ui: "1.0" });
   await output.note("Following (press Ctrl-C to stop)");
   const declared = operation.responses[200];
@@ -38,7 +38,7 @@ export async function followStream<O extends Operation>(
       if (output.format !== "table") await output.document({ type: "resync", missed: count ?? null });
       await output.note(describeDroppedEvents(count));
     }
-    const shapeProblem = schema && shapeProblemIn(schema, value);
+    const shapeProblem = schema && findShapeProblem(schema, value);
     const event = requireValidValue({ ...answer, value, shapeProblem });
     await output.event(event, line(event));
   }

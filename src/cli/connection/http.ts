@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import type { CheckedCall } from "../../client/checked-call.ts";
 import { type Client, createClient, type ExchangeObserver } from "../../client/client.ts";
-import type { Credentials } from "../../client/credentials.ts";
-import { type BaseUrls, buildRequest } from "../../client/request.ts";
+import type { BaseUrls, Credentials } from "../../client/published.d.ts";
+import { buildRequest } from "../../client/request.ts";
 import type { Transport } from "../../client/transport.ts";
 import type { Context } from "../command.ts";
 import type { Output } from "../output/output.ts";

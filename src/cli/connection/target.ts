@@ -1,14 +1,23 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
-import type { ServiceTarget } from "../command.ts";
+import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { noteUnused } from "./emulator-variables.ts";
-import { readProfiles } from "./profile.ts";
-import { findNearestState, noteOnce, noteStateAbove, readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
-import { controlTokenSetting, emulatorSetting, serviceSettings } from "./settings.ts";
+import { isProcessAlive, isSameEmulator } from "./emulator/emulator-access.ts";
+import { noteUnused } from "./emulator/emulator-variables.ts";
+import { createNoEmulatorError } from "./emulator/listening-emulator.ts";
+import {
+  findNearestState,
+  noteOnce,
+  noteStateAbove,
+  readRunFile,
+  resolveRunFile,
+  stateFile,
+} from "./emulator/run-file.ts";
+import { readProfiles } from "./profiles/profile.ts";
+import { controlTokenSetting, emulatorSetting, readEnvironmentEmulator, serviceSettings } from "./resolve-settings.ts";
 
 /**
  * Addresses of the services, and the credentials for them. Exit 2 if none is configured; an emulator that only this
@@ -74,11 +83,9 @@ export async function controlTarget(
     const { value: url, origin } = named.url;
     return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: named.token?.value } };
   }
-  if (!running) throw await (await import("./receiver.ts")).createNoEmulatorError(state, path);
-  const { isProcessAlive, isSameEmulator } = await import("./emulator-access.ts");
+  if (!running) throw await createNoEmulatorError(state, path);
   if (!(await isSameEmulator(running, { mayBeStarting: true }))) {
-    if (await isProcessAlive(running.pid))
-      throw await (await import("./receiver.ts")).createNoEmulatorError(state, path);
+    if (await isProcessAlive(running.pid)) throw await createNoEmulatorError(state, path);
     const isKept = existsSync(state);
     throw new CommandFailedError(
       "not-found",
@@ -95,3 +102,23 @@ export async function controlTarget(
   else await noteOnce(output, `Using the emulator with the state ${relative(host.cwd, state)} (${routerUrl})`);
   return { baseUrls: { emulator: routerUrl, router: routerUrl }, origin: path, credentials: { controlToken: token } };
 }
+
+/** Whether the router that is asked is an emulator with a control plane that may be asked, too. */
+export async function isEmulator(context: Context, file?: string): Promise<boolean> {
+  const { globals, host } = context;
+  if (globals.emulator) return true;
+  // The token of an emulator must not be sent to an address that is not known to be its own.
+  if (globals.baseUrl !== undefined)
+    return originOf(readEnvironmentEmulator(host)?.url.value) === originOf(globals.baseUrl);
+  const { router } = (await context.target("router")).baseUrls;
+  try {
+    const { baseUrls, credentials } = await context.target("emulator", file);
+    return credentials.controlToken !== undefined && originOf(baseUrls.emulator) === originOf(router);
+  } catch (error) {
+    if (error instanceof CommandFailedError && file === undefined) return false;
+    throw error;
+  }
+}
+
+const originOf = (url: string | undefined): string | undefined =>
+  url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;

@@ -123,7 +123,7 @@ async function* uploads(context: Context, files: readonly Candidate[]): AsyncGen
   };
   const put = async ({ open, bytes, contentType }: Candidate, url: string) => {
     const body = bytes === 0 ? new Uint8Array() : open;
-    await client.send(CheckedCall.of(putObject, { body }), { url, contentType, contentLength: bytes, signal });
+    await client.send(CheckedCall.check(putObject, { body }), { url, contentType, contentLength: bytes, signal });
   };
   for (let from = 0; from < files.length; from += filesPerCall) {
     const part = files.slice(from, from + filesPerCall);

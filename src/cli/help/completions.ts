@@ -1,7 +1,7 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type DescribedCommand, underlyingOperationOf } from "../parse/declaration.ts";
 import { globalFlags } from "../parse/globals.ts";
-import { quoteShellWord } from "../process/examples.ts";
+import { quoteShellWord } from "../process/shell-words.ts";
 
 /** Directives that the scripts of the shells understand; the numbers are those of cobra, which they all follow. */
 const directives = { anything: 0, noSpace: 2, noFiles: 4 } as const;

@@ -1,5 +1,5 @@
 import { findNearest } from "../../base/text.ts";
-import { groupNames, loadCommands, loadDeclarations, loadParser } from "../commands/tree.ts";
+import { groupNames, loadCommands, loadCommandTree, loadDeclarations, loadParser } from "../command-tree/tree.ts";
 import { readWindowWidth } from "../output/line-wrapping.ts";
 import { locateCommand } from "../parse/argv.ts";
 import { UsageError } from "../process/failure.ts";
@@ -14,11 +14,11 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   const isVerb = words[0] === "help";
   const named = isVerb ? words.slice(1) : words;
   if (isVerb && argv.includes("--json")) {
-    const [{ loadCommandTree }, { buildManifest }] = await Promise.all([import("./tree.ts"), import("./manifest.ts")]);
+    const { buildManifest } = await import("./manifest.ts");
     return `${JSON.stringify(buildManifest(await loadCommandTree(loadDeclarations), host.version), null, 2)}\n`;
   }
   if (isVerb && argv.includes("--man")) {
-    const [{ loadCommandTree }, { manualPage }] = await Promise.all([import("./tree.ts"), import("./manual.ts")]);
+    const { manualPage } = await import("./manual.ts");
     if (named.length > 0) await check(named);
     return manualPage(await loadCommandTree(loadDeclarations), host.version);
   }

@@ -1,6 +1,6 @@
 import type { CommandExample, FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import { formatFlagValue } from "../parse/declaration.ts";
-import { exampleLines } from "../process/examples.ts";
+import { exampleLines } from "../process/shell-words.ts";
 
 /** Contents of a help page, before it is laid out for a window. */
 export interface HelpPage {

@@ -1,9 +1,9 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
+import type { TreeGroup } from "../command-tree/tree.ts";
 import { type DescribedCommand, underlyingOperationOf } from "../parse/declaration.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { environmentVariables } from "../process/environment.ts";
 import { exitCodes } from "../process/exit.ts";
-import type { TreeGroup } from "./tree.ts";
 
 /** The whole command line as data, for programs: `svc help --json`. Fields are only ever added. */
 export const buildManifest = (tree: readonly TreeGroup[], version: string) => ({

@@ -1,9 +1,9 @@
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
+import type { TreeGroup } from "../command-tree/tree.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { environmentVariables } from "../process/environment.ts";
-import { exampleLine } from "../process/examples.ts";
 import { exitCodes } from "../process/exit.ts";
-import type { TreeGroup } from "./tree.ts";
+import { exampleLine } from "../process/shell-words.ts";
 
 /**
  * The manual page svc(1), in the man macros: `svc help --man`, and what the package installs. By hand: a few macros over

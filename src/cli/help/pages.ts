@@ -1,5 +1,5 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
-import { briefHeadings, type CommandGroup, commandGroups } from "../commands/groups.ts";
+import { briefHeadings, type CommandGroup, commandGroups } from "../command-tree/groups.ts";
 import { startsWithWords } from "../parse/argv.ts";
 import type { ListedCommand } from "../parse/declaration.ts";
 import { type DescribedCommand, underlyingOperationOf } from "../parse/declaration.ts";

@@ -48,7 +48,7 @@ export interface Printer {
 /** Text of our own making, in which line breaks and tabs have their place, as it may be printed: a page of help. */
 export const escapePage = (host: Host, text: string): string => calmedFor(host)(escapeMultilineText(text));
 
-/** Prints what `pageText` has made, or what is left of it. */
+/** Prints a page of `escapePage`, or the rest of one. */
 export const printPage = (host: Host, page: string | Uint8Array): Promise<void> => write(host.stdout, page);
 
 const calmedFor = ({ env }: Host): ((text: string) => string) =>

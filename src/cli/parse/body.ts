@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type * as z from "zod";
-import { plainNumbers, restoreExactNumbers } from "../../base/json.ts";
+import { restoreExactNumbers, toPlainNumbers } from "../../base/json.ts";
 import { lookupTable } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { fsErrorReason, isFsError } from "../../files/disk.ts";
@@ -122,7 +122,7 @@ export function applyTypedAssignments(
   assignments: readonly Assignment[],
 ): unknown {
   const first = applyAssignments(document, assignments);
-  const parsed = assignments.length > 0 ? schema?.safeParse(plainNumbers(first)) : undefined;
+  const parsed = assignments.length > 0 ? schema?.safeParse(toPlainNumbers(first)) : undefined;
   if (!parsed || parsed.success) return first;
   const wrong = new Set(
     parsed.error.issues.filter(({ code }) => code === "invalid_type").map(({ path }) => path.map(String).join(".")),

@@ -1,4 +1,4 @@
-import { formatCommandLine } from "../process/examples.ts";
+import { formatCommandLine } from "../process/shell-words.ts";
 import { startsWithWords } from "./argv.ts";
 import type { Globals } from "./globals.ts";
 

@@ -1,4 +1,4 @@
-import { didYouMean, findNearest } from "../../base/text.ts";
+import { findNearest, formatSuggestion } from "../../base/text.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
 
@@ -50,7 +50,7 @@ function choiceOf(word: string, choices: readonly string[]): string {
   if (alike === undefined) {
     const rule = choices.length > few ? `one of ${choices.length} values` : listed([...choices].sort());
     // The nearest need not be the one that is meant, so that few are all named.
-    const near = choices.length > few ? didYouMean(word, choices) : suggestion(findNearest(word, choices));
+    const near = choices.length > few ? formatSuggestion(word, choices) : suggestion(findNearest(word, choices));
     throw new InvalidValueError(rule, word, near);
   }
   return alike;

@@ -13,10 +13,10 @@ import {
   ServiceError,
 } from "../../client/errors.ts";
 import { formatFsError, isFsError } from "../../files/disk.ts";
-import { formatCommandLine } from "./examples.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "./failure.ts";
 import type { SignalName } from "./host.ts";
 import { formatServiceError, remedyOf } from "./service-message.ts";
+import { formatCommandLine } from "./shell-words.ts";
 
 /** The meaning of each exit code (DECISIONS.md, L10). */
 export const exitCodes = [

@@ -1,4 +1,4 @@
-import { isSecretName, redactText, redactUrl, secretsInUrl } from "../../api/secrets.ts";
+import { findSecretsInUrl, isSecretName, redactText, redactUrl } from "../../api/secrets.ts";
 import type { HttpRequest } from "../../client/request.ts";
 import type { Host } from "./host.ts";
 
@@ -113,7 +113,7 @@ function secretsIn({ url, headers, body }: SentRequest): string[] {
             .toString()
             .replace(/^[^:]*:/, ""),
         ];
-  return [...credentials, ...pair, ...secretsInUrl(url), ...secretsInBody(body)];
+  return [...credentials, ...pair, ...findSecretsInUrl(url), ...secretsInBody(body)];
 }
 
 function secretsInBody(body: SentRequest["body"]): string[] {
@@ -121,7 +121,7 @@ function secretsInBody(body: SentRequest["body"]): string[] {
   try {
     return secretsInValue("", JSON.parse(body));
   } catch {
-    return secretsInUrl(`?${body}`);
+    return findSecretsInUrl(`?${body}`);
   }
 }
 

@@ -2,8 +2,8 @@ import type { Operation, ResultOf } from "../../api/operation.ts";
 import { lookupTable } from "../../base/object.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Context } from "../command.ts";
-import { readProfiles } from "../connection/profile.ts";
-import { settings } from "../connection/setting-keys.ts";
+import { readProfiles } from "../connection/profiles/profile.ts";
+import { settings } from "../connection/profiles/profile-fields.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Choice } from "./ask.ts";
 import { withSpinner } from "./spinner.ts";
@@ -128,7 +128,7 @@ async function listChoices<O extends Operation>(
   context: Context,
 ): Promise<ResultOf<O>> {
   const client = await context.client(service);
-  const { value } = await client.send(CheckedCall.of(operation, args), { signal: context.signal });
+  const { value } = await client.send(CheckedCall.check(operation, args), { signal: context.signal });
   return value as ResultOf<O>;
 }
 

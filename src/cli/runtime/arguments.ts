@@ -1,9 +1,10 @@
 import type { CallableOperation } from "../../api/operation.ts";
 import { isObject } from "../../base/object.ts";
-import { placeholders } from "../../base/urls.ts";
+import { findPlaceholders } from "../../base/urls.ts";
 import type { CallArguments } from "../../client/checked-call.ts";
 import type { ArgumentProblem } from "../../client/errors.ts";
 import type { CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
+import { readSecret } from "../connection/profiles/secrets.ts";
 import {
   applyTypedAssignments,
   openInput,
@@ -44,7 +45,7 @@ export async function buildArguments(
 }
 
 const paramsOf = (spec: CommandSpec, input: CommandInput): Record<string, unknown> =>
-  Object.fromEntries(placeholders(spec.path).map((name) => [name, input.positionals[name]]));
+  Object.fromEntries(findPlaceholders(spec.path).map((name) => [name, input.positionals[name]]));
 
 function selectTargeted(
   flags: readonly FlagSpec[],
@@ -117,7 +118,6 @@ async function secretsInFiles(
     if (holds === undefined || typeof path !== "string") continue;
     if (input.flags[holds] !== undefined) throw new UsageError(`--${flag} cannot be used with --${holds}`);
     const { target } = flags.find((one) => one.flag === holds)!;
-    const { readSecret } = await import("../connection/secrets.ts");
     found.push([target!.name, await readSecret(host, path, `--${flag}`, `the value of --${holds}`)]);
   }
   return Object.fromEntries(found);

@@ -31,7 +31,7 @@ export function createContext(
 
   const target: Context["target"] = async (service, file) => {
     if (globals.emulator) {
-      embedded ??= import("../connection/embedded-target.ts").then(({ embeddedTarget }) =>
+      embedded ??= import("../connection/emulator/embedded-target.ts").then(({ embeddedTarget }) =>
         embeddedTarget({ host, output, atEnd, cut }, file),
       );
       return embedded;

@@ -1,17 +1,22 @@
 import type { CallableOperation, Operation } from "../../api/operation.ts";
 import { resources } from "../../api/resources.ts";
-import { plainNumbers } from "../../base/json.ts";
+import { toPlainNumbers } from "../../base/json.ts";
 import { isObject } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Client } from "../../client/client.ts";
-import type { Credentials } from "../../client/credentials.ts";
 import { InvalidArgumentsError, InvalidResponseError } from "../../client/errors.ts";
-import { type ApiResponse, bodyKindOf, requireValidValue } from "../../client/response.ts";
+import type { Credentials } from "../../client/published.d.ts";
+import { type ApiResponse, getBodyKind, requireValidValue } from "../../client/response.ts";
 import type { CommandSpec, Paging } from "../../derive/command-spec.ts";
+import { findBearerToken } from "../auth/tokens.ts";
 import type { Context } from "../command.ts";
 import { describeDroppedEvents } from "../connection/follow.ts";
+import { printPlan } from "../connection/http.ts";
 import { findUnknownName } from "../connection/named-things.ts";
+import { documentBytes, emptyAnswer } from "../output/document.ts";
+import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
+import { maskSecrets } from "../output/github-actions.ts";
 import { checkFields, pickFields } from "../output/output.ts";
 import type { CommandInput } from "../parse/declaration.ts";
 import { findMisspeltFields } from "../parse/suggestions.ts";
@@ -83,7 +88,7 @@ export async function prepareCall<Value = unknown>(
   const { args: given, contentType } = await buildArguments(spec, operation, input, context.host);
   const declared = operation.request.body;
   if (declared && "schema" in declared && (input.flags.set ?? input.flags.data) !== undefined) {
-    for (const line of findMisspeltFields(declared.schema, plainNumbers(given.body)))
+    for (const line of findMisspeltFields(declared.schema, toPlainNumbers(given.body)))
       await context.output.warn(`warning: ${line}`);
   }
   const asked = checkInput(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
@@ -94,22 +99,20 @@ export async function prepareCall<Value = unknown>(
 
   const file = input.flags.output as string | undefined;
   if (isBinary(spec) && input.flags["dry-run"] !== true) {
-    (await import("../output/file.ts")).rejectBytesOnTerminal(context.host, file);
+    rejectBytesOnTerminal(context.host, file);
   }
   if (file !== undefined && file !== "-") {
     const inputs = [input.flags.data, input.flags.file] as (string | undefined)[];
-    await (await import("../output/file.ts")).checkOutputFile(context.host, file, "--output", { inputs });
+    await checkOutputFile(context.host, file, "--output", { inputs });
   }
   if (input.flags["dry-run"] === true) {
-    const { printPlan } = await import("../connection/http.ts");
     await printPlan(ready, contentType, context, credentials);
     return "dry-run";
   }
   await (confirm ? confirm(ready) : confirmCommand(spec, input, context));
 
   const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
-  const bearer =
-    operation.auth === "bearer" ? await (await import("../auth/tokens.ts")).findBearerToken(context) : undefined;
+  const bearer = operation.auth === "bearer" ? await findBearerToken(context) : undefined;
   const client = await context.client(service, {
     credentials: bearer === undefined ? credentials : { bearer, ...credentials },
     ...(service === "emulator" ? { file: input.flags.file as string | undefined } : {}),
@@ -158,7 +161,6 @@ const isDocument = ({ answers }: CommandSpec): boolean =>
 
 async function maskValues(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
   const fields = isObject(value) ? value : {};
-  const { maskSecrets } = await import("../output/github-actions.ts");
   await maskSecrets(
     host,
     members.map((member) => fields[member]).filter((one) => typeof one === "string"),
@@ -191,7 +193,7 @@ function checkInput(
   input: CommandInput,
 ): CheckedCall {
   try {
-    const call = CheckedCall.of(operation, args);
+    const call = CheckedCall.check(operation, args);
     // The service rejects such values in its own words, as OAuth does; its schema accepts them.
     const lacking = spec.flags.flatMap(({ required, target }) =>
       required && target?.in === "body" && isObject(args.body) && args.body[target.name] === undefined
@@ -224,7 +226,7 @@ export const toOperationOutline = ({
   auth: spec.auth,
   request: body === undefined ? {} : { body: { kind: body } },
   responses: answers,
-  ...(spec.longestMs !== undefined && { longestMs: spec.longestMs }),
+  ...(spec.maxDurationMs !== undefined && { maxDurationMs: spec.maxDurationMs }),
 });
 
 /** The declaration, from the one module that holds it: the registry is not loaded. */
@@ -292,7 +294,7 @@ async function show(
   const none = describeEmptyResult(spec.words, filtersIn(spec, input.flags));
   const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none, lack };
   // Of several successes the received one decides: a page, or the location of one.
-  switch (bodyKindOf(operation, answer.status) ?? spec.output) {
+  switch (getBodyKind(operation, answer.status) ?? spec.output) {
     case "empty":
       return showNothing();
     case "events": {
@@ -305,13 +307,12 @@ async function show(
     }
     case "bytes":
     case "html": {
-      const { documentBytes } = await import("../output/document.ts");
       const content =
         typeof answer.value === "string"
           ? [Buffer.from(answer.value)]
           : documentBytes(answer, { mayBeEmpty: !isDocument(spec) });
       if (file !== undefined && file !== "-") {
-        await (await import("../output/file.ts")).writeOutput(host, file, content);
+        await writeOutput(host, file, content);
         return output.note(`Wrote ${file}`);
       }
       return output.content(content, typeof answer.value === "string");
@@ -322,9 +323,9 @@ async function show(
 
   async function showNothing(): Promise<void> {
     if (answer.value !== undefined) return output.show(answer.value, view);
-    const isLacking = bodyKindOf(operation, answer.status) === "json";
+    const isLacking = getBodyKind(operation, answer.status) === "json";
     if (isLacking && spec.method === "GET") {
-      throw (await import("../output/document.ts")).emptyAnswer("JSON", answer.status);
+      throw emptyAnswer("JSON", answer.status);
     }
     if (output.format === "json") return output.show(null);
     const outcome = isLacking ? `the service answered ${answer.status} with an empty body` : "done";

@@ -1,60 +1,60 @@
 import { computed, signal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 import { fillTemplate } from "../../base/urls.ts";
 import {
+  getOutline,
   type OperationId,
   type OperationInput,
   type OperationResult,
-  outlineOf,
   type UntypedInput,
 } from "./operations.ts";
 import { CallError } from "./problem.ts";
-import { forgetSession, sessionHeaders } from "./session.ts";
+import { forgetSession, getSessionHeaders } from "./session.ts";
 
 export type Connection = "connecting" | "live" | "lost";
 
 /** Whether the view follows the emulator. */
 export const connection = signal<Connection>("connecting");
 
-/** Counts the calls that reached nothing: a stream may stay open although nothing comes through it any more. */
+/** Counts the calls without a connection: a stream may stay open although nothing arrives any more. */
 export const failedCallCount = signal(0);
 
-type Rest<Id extends OperationId> =
+type InputArguments<Id extends OperationId> =
   Record<never, never> extends OperationInput<Id> ? [input?: OperationInput<Id>] : [input: OperationInput<Id>];
 
-/** Calls an operation of the control plane; throws a Problem unless it succeeds. */
+/** Calls an operation of the control plane. Throws a CallError unless it succeeds. */
 export async function callOperation<Id extends OperationId>(
   id: Id,
-  ...[input]: Rest<Id>
+  ...[input]: InputArguments<Id>
 ): Promise<OperationResult<Id>> {
-  const { method, path } = outlineOf(id);
+  const { method, path } = getOutline(id);
   const { params, query, body } = (input ?? {}) as UntypedInput;
-  // The page lies next to the control plane, wherever a proxy puts them.
-  const beside = path.replace("/_emulator/", "../");
-  const target = fillTemplate(beside, fieldsOf(params) as Record<string, string | number>) + queryOf(query);
+  // The page is next to the control plane, wherever a proxy serves them.
+  const url = path.replace("/_emulator/", "../");
+  const target = fillTemplate(url, toFields(params) as Record<string, string | number>) + formatQuery(query);
   const response = await trackSlowness(
     fetch(target, {
       method,
       headers: {
         accept: "application/json",
         ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...sessionHeaders(),
+        ...getSessionHeaders(),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       redirect: "error",
     }).catch(() => {
       failedCallCount.value += 1;
-      throw CallError.unreachable();
+      throw CallError.createUnreachable();
     }),
   );
   const answer = await read(response);
   if (response.status === 401) forgetSession();
-  if (!response.ok) throw CallError.of(response.status, answer);
+  if (!response.ok) throw CallError.fromResponse(response.status, answer);
   return answer as OperationResult<Id>;
 }
 
-function queryOf(query: object | undefined): string {
+function formatQuery(query: object | undefined): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined) search.append(name, String(value));
@@ -71,15 +71,15 @@ async function read(response: Response): Promise<unknown> {
   }
 }
 
-/** After so long people wonder whether anything continues. */
+/** After this time users wonder whether the page still works. */
 const patienceMs = 5_000;
 
 const late = signal(0);
 
-/** Whether something was asked that is not answered yet, and should be by now. */
+/** Whether a response is overdue. */
 export const isSlow = computed(() => late.value > 0);
 
-/** Reports that a response takes long. */
+/** Reports that a response is slow. */
 export async function trackSlowness<Value>(answer: Promise<Value>): Promise<Value> {
   const answered = new AbortController();
   void systemWallClock.sleep(patienceMs, answered.signal).then(() => {

@@ -18,31 +18,31 @@ import type * as webhooks from "../../api/emulator/webhooks.ts";
 import type { ArgumentsOf, Operation, ResultOf } from "../../api/operation.ts";
 import type { ConsoleOperation } from "../../derive/console-operations.ts";
 
-type Of<Module> = Extract<Module[keyof Module], Operation>;
+type OperationsIn<Module> = Extract<Module[keyof Module], Operation>;
 type DeclaredOperation =
-  | Of<typeof activities>
-  | Of<typeof clock>
-  | Of<typeof clusters>
-  | Of<typeof contractDetails>
-  | Of<typeof contracts>
-  | Of<typeof deliveries>
-  | Of<typeof devices>
-  | Of<typeof emails>
-  | Of<typeof faults>
-  | Of<typeof lifecycle>
-  | Of<typeof ownerMoves>
-  | Of<typeof owners>
-  | Of<typeof requests>
-  | Of<typeof snapshots>
-  | Of<typeof state>
-  | Of<typeof traces>
-  | Of<typeof webhooks>;
+  | OperationsIn<typeof activities>
+  | OperationsIn<typeof clock>
+  | OperationsIn<typeof clusters>
+  | OperationsIn<typeof contractDetails>
+  | OperationsIn<typeof contracts>
+  | OperationsIn<typeof deliveries>
+  | OperationsIn<typeof devices>
+  | OperationsIn<typeof emails>
+  | OperationsIn<typeof faults>
+  | OperationsIn<typeof lifecycle>
+  | OperationsIn<typeof ownerMoves>
+  | OperationsIn<typeof owners>
+  | OperationsIn<typeof requests>
+  | OperationsIn<typeof snapshots>
+  | OperationsIn<typeof state>
+  | OperationsIn<typeof traces>
+  | OperationsIn<typeof webhooks>;
 
 type NamedOperation<Id extends OperationId> = Extract<DeclaredOperation, { readonly id: Id }>;
 
-/** Arguments of an operation, by the declaration. */
+/** Arguments of an operation. */
 export type OperationInput<Id extends OperationId> = ArgumentsOf<NamedOperation<Id>>;
-/** Result of an operation, by the declaration. */
+/** Result of an operation. */
 export type OperationResult<Id extends OperationId> = ResultOf<NamedOperation<Id>>;
 
 /** A call before its types are known. */
@@ -52,14 +52,14 @@ export interface UntypedInput {
   readonly body?: unknown;
 }
 
-/** The build's data of an operation. */
+/** The build's data about an operation. */
 export type OperationOutline = ConsoleOperation;
 
 declare const SVC_CONSOLE_OPERATIONS: Readonly<Record<OperationId, OperationOutline>>;
 
-export const outlineOf = (id: OperationId): OperationOutline => SVC_CONSOLE_OPERATIONS[id];
+export const getOutline = (id: OperationId): OperationOutline => SVC_CONSOLE_OPERATIONS[id];
 
-/** The operations that the console calls; the build writes their outlines into it. */
+/** The operations that the console calls. The build includes their outlines. */
 export const usedOperations = [
   "clock.show",
   "clock.set",

@@ -1,6 +1,6 @@
-import { fieldsOf } from "../../base/object.ts";
+import { toFields } from "../../base/object.ts";
 
-/** The reason why a call failed, in words for people. */
+/** The reason why a call failed, in words for the user. */
 export class CallError extends Error {
   /** 0: the emulator could not be reached. */
   readonly status: number;
@@ -15,8 +15,8 @@ export class CallError extends Error {
   }
 
   /** Contents of an error response of the control plane. */
-  static of(status: number, body: unknown): CallError {
-    const { code, message, hint } = fieldsOf(fieldsOf(body).error);
+  static fromResponse(status: number, body: unknown): CallError {
+    const { code, message, hint } = toFields(toFields(body).error);
     const words = typeof message === "string" ? message : `The emulator responded with status ${status}.`;
     return new CallError(
       status,
@@ -30,6 +30,6 @@ export class CallError extends Error {
     return this.status === 0;
   }
 
-  static readonly unreachable = (): CallError =>
+  static readonly createUnreachable = (): CallError =>
     new CallError(0, "unreachable", "The emulator does not respond.", "Start it again: svc emulator start");
 }

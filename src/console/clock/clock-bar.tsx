@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { isoSeconds } from "../../base/clock.ts";
+import { toIsoSeconds } from "../../base/clock.ts";
 import { connection } from "../api/call.ts";
 import type { OperationResult } from "../api/operations.ts";
 import { formatDate, formatTime } from "../format.ts";
@@ -14,7 +14,7 @@ import { explainDenied } from "../state/requests.ts";
 import { NextDue } from "./next-due.tsx";
 
 /** Its result, for the foot of the page. */
-function ran(moved: { ran: readonly unknown[]; to: string; status: string }): ActionOutcome {
+function describeAdvance(moved: { ran: readonly unknown[]; to: string; status: string }): ActionOutcome {
   const { ran: entries, to, status } = moved;
   const done =
     entries.length === 0 ? "nothing was due" : entries.length === 1 ? "1 job ran" : `${entries.length} jobs ran`;
@@ -23,7 +23,7 @@ function ran(moved: { ran: readonly unknown[]; to: string; status: string }): Ac
   return `Now ${formatTime(to)}: ${done}`;
 }
 
-/** Virtual time, the next due entry, and the buttons that advance it. On every view. */
+/** Virtual time, the next due entry, and the buttons that advance the clock. Shown on every view. */
 export function ClockBar() {
   const read = clock.value;
   if (!read) return <section class="clock" aria-label="Virtual time" aria-busy="true" />;
@@ -48,16 +48,22 @@ export function ClockBar() {
       </div>
       <NextDue />
       <fieldset class="moves" aria-label="Advance virtual time">
-        <Action op="clock.advance" input={{ body: { next: true } }} kind="primary" disabled={isIdle} message={ran}>
+        <Action
+          op="clock.advance"
+          input={{ body: { next: true } }}
+          kind="primary"
+          disabled={isIdle}
+          describe={describeAdvance}
+        >
           <Icon name="next" /> Next
         </Action>
-        <Action op="clock.advance" input={{ body: { by: "PT5M" } }} message={ran}>
+        <Action op="clock.advance" input={{ body: { by: "PT5M" } }} describe={describeAdvance}>
           +5 min
         </Action>
-        <Action op="clock.advance" input={{ body: { until_idle: true } }} disabled={isIdle} message={ran}>
+        <Action op="clock.advance" input={{ body: { until_idle: true } }} disabled={isIdle} describe={describeAdvance}>
           Until idle
         </Action>
-        <MoveTo from={nowSeconds.value} message={ran} />
+        <MoveTo from={nowSeconds.value} describe={describeAdvance} />
       </fieldset>
     </section>
   );
@@ -71,16 +77,16 @@ const choices = [
   { words: "Auto-advance", mode: "auto", speed: undefined },
 ] as const;
 
-const fits = (read: Clock, { mode, speed }: (typeof choices)[number]): boolean =>
+const matchesChoice = (read: Clock, { mode, speed }: (typeof choices)[number]): boolean =>
   read.mode === mode && (speed === undefined || read.speed === speed);
 
-const settings = ({ mode, speed }: (typeof choices)[number]) => ({
+const toSettings = ({ mode, speed }: (typeof choices)[number]) => ({
   body: { mode, ...(speed === undefined ? {} : { speed }) },
 });
 
 /** Clock mode, as a choice. */
 function Mode({ read }: { readonly read: Clock }) {
-  const chosen = choices.findIndex((choice) => fits(read, choice));
+  const chosen = choices.findIndex((choice) => matchesChoice(read, choice));
   const current = choices[chosen];
   return (
     <div class="mode">
@@ -91,7 +97,7 @@ function Mode({ read }: { readonly read: Clock }) {
         title={explainDenied("clock.set")}
         onChange={({ currentTarget }) => {
           const choice = choices[Number(currentTarget.value)];
-          if (choice) void performAction("clock.set", settings(choice), () => `Clock: ${choice.words}`);
+          if (choice) void performAction("clock.set", toSettings(choice), () => `Clock: ${choice.words}`);
         }}
       >
         {choices.map((choice, at) => (
@@ -106,7 +112,7 @@ function Mode({ read }: { readonly read: Clock }) {
           type="button"
           class="how"
           aria-label="Command for: clock mode"
-          onClick={({ currentTarget }) => toggleCommand(formatCommand("clock.set", settings(current)), currentTarget)}
+          onClick={({ currentTarget }) => toggleCommand(formatCommand("clock.set", toSettings(current)), currentTarget)}
         >
           <Icon name="command" />
         </button>
@@ -115,10 +121,10 @@ function Mode({ read }: { readonly read: Clock }) {
   );
 }
 
-/** Moves virtual time to a moment that is typed, in a panel that lies over the page: nothing gives way to it. */
+/** Moves virtual time to an entered time, in a panel that covers the page without shifting it. */
 function MoveTo(props: {
   readonly from: number;
-  readonly message: (answer: OperationResult<"clock.advance">) => ActionOutcome;
+  readonly describe: (answer: OperationResult<"clock.advance">) => ActionOutcome;
 }) {
   const isOpen = useSignal(false);
   const opener = useRef<HTMLButtonElement>(null);
@@ -149,15 +155,15 @@ function MoveTo(props: {
 
 function Panel(props: {
   readonly from: number;
-  readonly message: (answer: OperationResult<"clock.advance">) => ActionOutcome;
-  /** Closes it; `leave` goes back to the button that opened it, too. */
+  readonly describe: (answer: OperationResult<"clock.advance">) => ActionOutcome;
+  /** Closes it; `leave` also returns the focus to the button that opened it. */
   readonly close: () => void;
   readonly leave: () => void;
 }) {
-  const { from, message, close, leave } = props;
-  const typed = useSignal(isoSeconds(from + 3_600_000).slice(0, 16));
+  const { from, describe, close, leave } = props;
+  const typed = useSignal(toIsoSeconds(from + 3_600_000).slice(0, 16));
   const form = useRef<HTMLFormElement>(null);
-  // Not after it is drawn: on a slow machine keys and the pointer come before that.
+  // Not after rendering: on a slow machine, keys and clicks may come before that.
   useLayoutEffect(() => {
     form.current?.querySelector("input")?.focus();
     const isOwn = (target: EventTarget | null) =>
@@ -187,7 +193,7 @@ function Panel(props: {
         <input
           type="datetime-local"
           value={typed.value}
-          min={isoSeconds(from).slice(0, 16)}
+          min={toIsoSeconds(from).slice(0, 16)}
           onInput={({ currentTarget }) => {
             typed.value = currentTarget.value;
           }}
@@ -199,8 +205,8 @@ function Panel(props: {
           input={{ body: { to: `${typed.value}:00Z` } }}
           kind="primary"
           disabled={typed.value === ""}
-          message={message}
-          done={leave}
+          describe={describe}
+          onDone={leave}
         >
           Advance
         </Action>

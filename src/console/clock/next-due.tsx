@@ -10,11 +10,9 @@ import {
   plannedDeliveries,
   totalDeliveries,
 } from "../state/deliveries.ts";
-import { href } from "../state/route.ts";
+import { buildHref } from "../state/route.ts";
 
-/**
- * The next due entry, and the time until then, by both clocks: always of three lines, so that nothing moves with it.
- */
+/** The next due entry and the time until then, by both clocks. Always three lines, so that nothing shifts. */
 export function NextDue() {
   const { next_due: due, pending, mode, speed } = clock.value!;
   if (due === null) {
@@ -30,7 +28,7 @@ export function NextDue() {
   }
   const left = Math.max(0, Date.parse(due) - nowSeconds.value);
   const delivery = plannedDeliveries.value.find(({ next_attempt_at }) => next_attempt_at === due);
-  const wall = inWallTime(mode, speed, left);
+  const wall = formatWallTime(mode, speed, left);
   return (
     <div class="due">
       <div class="when">
@@ -45,14 +43,14 @@ export function NextDue() {
           </span>
         </p>
       </div>
-      <p class="muted what" title={delivery && `${attemptOf(delivery)} ${whereOf(delivery)}`}>
+      <p class="muted what" title={delivery && `${describeAttempt(delivery)} ${describeTarget(delivery)}`}>
         {delivery ? (
           <>
             <span class="at">
               <VirtualTime at={due} />
               {" · "}
             </span>
-            <a href={href("deliveries", delivery.id)}>{attemptOf(delivery)}</a> {whereOf(delivery)}
+            <a href={buildHref("deliveries", delivery.id)}>{describeAttempt(delivery)}</a> {describeTarget(delivery)}
           </>
         ) : (
           <>
@@ -65,15 +63,15 @@ export function NextDue() {
   );
 }
 
-const attemptOf = ({ id, attempts }: Delivery): string =>
+const describeAttempt = ({ id, attempts }: Delivery): string =>
   `attempt ${attempts.filter(({ resend }) => !resend).length + 1} of delivery ${id}`;
 
-const whereOf = (delivery: Delivery): string =>
+const describeTarget = (delivery: Delivery): string =>
   isToBeSkipped(delivery)
     ? "will be skipped"
     : `to ${isolateText(findWebhook(delivery.webhook_id)?.title ?? `webhook ${delivery.webhook_id}`)}`;
 
-const inWallTime = (mode: string, speed: number, left: number): string => {
+const formatWallTime = (mode: string, speed: number, left: number): string => {
   if (mode === "manual") return "when you advance the clock";
   if (mode === "auto") return "immediately";
   return speed === 1 ? "" : `${formatElapsed(left / speed)} on your clock`;

@@ -2,12 +2,12 @@ import { callOperation } from "../api/call.ts";
 import { Command } from "../parts/copy.tsx";
 import { Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Head, ProblemMessage } from "../parts/messages.tsx";
-import { revealInvisible, toneOf } from "../parts/names.ts";
+import { getTone, revealInvisible } from "../parts/names.ts";
 import { TruncationNote, WindowedRows } from "../parts/rows.tsx";
 import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 
 import { useLoaded } from "../state/act.ts";
-import { href, withTrace } from "../state/route.ts";
+import { buildHref, replaceTrace } from "../state/route.ts";
 
 const maxShown = 500;
 
@@ -38,12 +38,12 @@ export function ContractList() {
           rows={rows}
           headings={["Contract", "Name", "Cluster, workspace", "Status", "Last change"]}
           label="Contracts"
-          keyOf={({ contract_id }) => contract_id}
+          getKey={({ contract_id }) => contract_id}
           draw={(row) => (
-            // A deleted one has no page of its own: its trace is stored.
+            // A deleted contract has no page, but its trace is stored.
             <a
               class="row"
-              href={row.deleted_at === null ? href("contracts", row.composite_id) : withTrace(row.composite_id)}
+              href={row.deleted_at === null ? buildHref("contracts", row.composite_id) : replaceTrace(row.composite_id)}
             >
               <span class="number id">{row.composite_id}</span>
               <span class="main">
@@ -56,7 +56,7 @@ export function ContractList() {
               </span>
               <span class="end">
                 {row.deleted_at === null ? (
-                  <State tone={toneOf(row.contract_status)}>{row.contract_status.replace("_", " ")}</State>
+                  <State tone={getTone(row.contract_status)}>{row.contract_status.replace("_", " ")}</State>
                 ) : (
                   <State tone="none">deleted</State>
                 )}

@@ -9,16 +9,16 @@ import { Action } from "../parts/action.tsx";
 import { Command, Copy } from "../parts/copy.tsx";
 import { Icon, Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Facts, Head, Missing } from "../parts/messages.tsx";
-import { isolateText, toneOf } from "../parts/names.ts";
+import { getTone, isolateText } from "../parts/names.ts";
 import { useLoaded } from "../state/act.ts";
 import { newestDeliveries } from "../state/deliveries.ts";
-import { href, navigate, withTrace } from "../state/route.ts";
+import { buildHref, navigate, replaceTrace } from "../state/route.ts";
 import { canMove, findPossibleMoves, LifecyclePicture } from "./lifecycle-picture.tsx";
 import { describeMove, describeMoveResults, moveActions } from "./moves.ts";
 
 type Contract = OperationResult<"emulator-contracts.show">;
 
-/** One contract: its status in the lifecycle, possible actions, and its activities. */
+/** One contract: its status in the lifecycle, the possible actions, and its activities. */
 export function ContractPage({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded(id, ["contracts"], () =>
     callOperation("emulator-contracts.show", { params: { id } }),
@@ -34,12 +34,12 @@ export function ContractPage({ id }: { readonly id: string }) {
         title={<Name>{contract.contract_name}</Name>}
         about={`${composite}, contract number ${contract.contract_id}`}
       >
-        <a class="button" href={withTrace(composite)}>
+        <a class="button" href={replaceTrace(composite)}>
           Why?
         </a>
       </Head>
       <p class="present">
-        <State tone={toneOf(status)}>{status.replace("_", " ")}</State>
+        <State tone={getTone(status)}>{status.replace("_", " ")}</State>
       </p>
       <LifecyclePicture status={status} />
       <People contract={contract} />
@@ -53,7 +53,7 @@ export function ContractPage({ id }: { readonly id: string }) {
           ["Webhooks", <ContractDeliveries key="deliveries" id={contract.contract_id} />],
           [
             "E-mails",
-            <a key="emails" href={href("emails", composite)}>
+            <a key="emails" href={buildHref("emails", composite)}>
               E-mails about {composite}
             </a>,
           ],
@@ -67,17 +67,17 @@ export function ContractPage({ id }: { readonly id: string }) {
 const DeletedContract = ({ id }: { readonly id: string }) => (
   <>
     <Head title={`Contract ${id}`}>
-      <a class="button" href={withTrace(id)}>
+      <a class="button" href={replaceTrace(id)}>
         Why?
       </a>
     </Head>
     <Empty title={`${id} was deleted`}>
-      <a href={href("contracts")}>Show all contracts</a>
+      <a href={buildHref("contracts")}>Show all contracts</a>
     </Empty>
   </>
 );
 
-/** Every move that the table lets happen now, and what it hangs on; those that no button above makes, with the command. */
+/** Every possible move with its conditions. Moves without a button above have a command. */
 function NextActions({ contract }: { readonly contract: Contract }) {
   const possible = findPossibleMoves(contract.contract_status);
   const triggers = [...new Set(possible.map(({ trigger }) => trigger))];
@@ -92,7 +92,7 @@ function NextActions({ contract }: { readonly contract: Contract }) {
             <li key={trigger}>
               <span>{`${moves[0]!.isAutomatic ? "Automatically" : "Can be"} ${moves[0]!.what}`}</span>
               <span class="muted">{describeMoveResults(moves)}</span>
-              {way.by === "command" && <Command text={way.command(contract.contract_id)} />}
+              {way.by === "command" && <Command text={way.formatCommand(contract.contract_id)} />}
             </li>
           );
         })}
@@ -115,16 +115,16 @@ const maxShownDeliveries = 12;
 
 /** Its deliveries, newest first. */
 function ContractDeliveries({ id }: { readonly id: number }) {
-  const own = newestDeliveries.value.filter(({ contract_id }) => contract_id === id);
-  if (own.length === 0) return <>none</>;
+  const contractDeliveries = newestDeliveries.value.filter(({ contract_id }) => contract_id === id);
+  if (contractDeliveries.length === 0) return <>none</>;
   return (
     <>
-      {pluralize(own.length, "delivery", "deliveries")}
-      {own.length > maxShownDeliveries && `, the newest ${maxShownDeliveries}:`}
+      {pluralize(contractDeliveries.length, "delivery", "deliveries")}
+      {contractDeliveries.length > maxShownDeliveries && `, the newest ${maxShownDeliveries}:`}
       <ul class="deliveries">
-        {own.slice(0, maxShownDeliveries).map((delivery) => (
+        {contractDeliveries.slice(0, maxShownDeliveries).map((delivery) => (
           <li key={delivery.id}>
-            <a href={href("deliveries", delivery.id)}>
+            <a href={buildHref("deliveries", delivery.id)}>
               Delivery {delivery.id}: {toWords(delivery.activity)}
             </a>{" "}
             <State tone={toStatusLabel(delivery).tone}>{toStatusLabel(delivery).words}</State>
@@ -137,7 +137,7 @@ function ContractDeliveries({ id }: { readonly id: number }) {
 
 type Person = Contract["people"][number];
 
-/** Actions of a turn. */
+/** Actions of the person whose turn it is. */
 const acts = {
   sign: [
     { op: "emulator-contracts.sign", words: "Sign", kind: "primary" },
@@ -147,7 +147,7 @@ const acts = {
   approve: [{ op: "emulator-contracts.approve", words: "Approve", kind: "primary" }],
 } as const;
 
-/** Everybody with a part in a contract: possible actions, and the page for them. */
+/** Everyone involved in a contract, with their actions and the links to their pages. */
 function People({ contract }: { readonly contract: Contract }) {
   const { people } = contract;
   const turns = [...people].sort((a, b) => Number(b.turn.length > 0) - Number(a.turn.length > 0));
@@ -168,7 +168,7 @@ function People({ contract }: { readonly contract: Contract }) {
   );
 }
 
-/** The creator of the contract: the actions that the table allows now. */
+/** The creator of the contract, with the actions that are possible now. */
 function OwnerRow({ contract: { contract_status: status, composite_id: id } }: { readonly contract: Contract }) {
   const open = Object.entries(moveActions).flatMap(([trigger, way]) =>
     way.by === "owner" && canMove(status, trigger as Trigger) ? [way] : [],
@@ -180,16 +180,16 @@ function OwnerRow({ contract: { contract_status: status, composite_id: id } }: {
         <span class="muted">the user who created the contract</span>
       </div>
       <div class="actions">
-        {open.map(({ op, words, kind, ask, done }) => (
+        {open.map(({ op, words, kind, ask, describeDone }) => (
           <Action
             key={op}
             op={op}
             input={{ params: { id }, body: {} }}
             kind={kind}
             ask={ask?.(id)}
-            message={done ? () => done(id) : describeMove}
-            done={() => {
-              if (op === "emulator-contracts.delete") navigate(href("contracts"));
+            describe={describeDone ? () => describeDone(id) : describeMove}
+            onDone={() => {
+              if (op === "emulator-contracts.delete") navigate(buildHref("contracts"));
             }}
           >
             {words}
@@ -227,7 +227,7 @@ function PersonRow({ person, contract }: { readonly person: Person; readonly con
         {turn.length === 0 && <span class="muted">{explainNoAction(person, contract)}</span>}
         {turn.flatMap((one) =>
           acts[one].map(({ op, words, kind }) => (
-            <Action key={op} op={op} input={input} kind={kind} name={`${words} as ${name}`} message={describeMove}>
+            <Action key={op} op={op} input={input} kind={kind} name={`${words} as ${name}`} describe={describeMove}>
               {words}
             </Action>
           )),

@@ -9,7 +9,7 @@ import {
   triggers,
 } from "../../api/contracts/lifecycle.ts";
 
-/** Position of each state: its middle. The declared table has the transitions. */
+/** The center of each state. The transitions come from the declared table. */
 const places = new Map<Stage, readonly [number, number]>([
   ["(new)", [40, 110]],
   ["DRAFT", [170, 110]],
@@ -23,13 +23,13 @@ const places = new Map<Stage, readonly [number, number]>([
 const pictureWidth = 780;
 const box = { width: 112, height: 36 };
 
-/** The lifecycle, with the present state and the ways out of it. */
+/** The lifecycle, with the current state and its transitions. */
 export function LifecyclePicture({ status }: { readonly status: ContractStatus }) {
   const out = new Set(lifecycleEdges.filter(({ from }) => from === status).map(({ to }) => to));
   const words = out.size === 0 ? "This status is final." : `Next: ${[...out].join(", ")}.`;
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
-    // On a narrow page the picture scrolls: the present state is in it.
+    // On a narrow page the picture scrolls, so that the current state is visible.
     const [element, [x]] = [section.current!, places.get(status)!];
     element.scrollLeft = (x / pictureWidth) * element.scrollWidth - element.clientWidth / 2;
   }, [status]);
@@ -38,7 +38,7 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
     <section
       class="lifecycle"
       aria-label="Lifecycle of the contract"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard.
       tabIndex={0}
       ref={section}
     >
@@ -64,7 +64,7 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
           <path
             key={`${from} ${to}`}
             class={`edge ${from === status ? "out" : "plain"}`}
-            d={curve(from, to)}
+            d={drawCurve(from, to)}
             marker-end={`url(#arrow-${from === status ? "out" : "plain"})`}
           >
             <title>{`${from} to ${to}: ${triggers.join(", ")}`}</title>
@@ -87,35 +87,35 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
   );
 }
 
-/** Forward ways go straight or above, ways back below, so that none lies on another. */
-function curve(from: Stage, to: Stage): string {
+/** Forward transitions go straight or above, backward ones below, so that they do not overlap. */
+function drawCurve(from: Stage, to: Stage): string {
   const [x1, y1] = places.get(from)!;
   const [x2, y2] = places.get(to)!;
   const half = box.height / 2;
   const side = box.width / 2;
   if (y1 === y2) {
-    const far = Math.abs(x2 - x1);
-    if (x2 > x1 && far < 200) return `M${x1 + (from === "(new)" ? 8 : side)} ${y1}H${x2 - side - 2}`;
-    // Arcs begin and end next to the middle of a box, so that several of them stay apart.
-    const lift = 16 + far * 0.11;
+    const distance = Math.abs(x2 - x1);
+    if (x2 > x1 && distance < 200) return `M${x1 + (from === "(new)" ? 8 : side)} ${y1}H${x2 - side - 2}`;
+    // Arcs start and end off the center of a box, so that they do not overlap.
+    const height = 16 + distance * 0.11;
     if (x2 > x1) {
       const begin = from === "(new)" ? [x1, y1 - 8] : [x1 + 14, y1 - half];
-      return `M${begin[0]} ${begin[1]}C${x1 + 30} ${y1 - half - lift} ${x2 - 40} ${y1 - half - lift} ${x2 - 16 - far * 0.02} ${y2 - half - 2}`;
+      return `M${begin[0]} ${begin[1]}C${x1 + 30} ${y1 - half - height} ${x2 - 40} ${y1 - half - height} ${x2 - 16 - distance * 0.02} ${y2 - half - 2}`;
     }
-    return `M${x1 - 22} ${y1 + half}C${x1 - 40} ${y1 + half + lift * 0.8} ${x2 + 50} ${y1 + half + lift * 0.8} ${x2 + 26} ${y2 + half + 2}`;
+    return `M${x1 - 22} ${y1 + half}C${x1 - 40} ${y1 + half + height * 0.8} ${x2 + 50} ${y1 + half + height * 0.8} ${x2 + 26} ${y2 + half + 2}`;
   }
   const shift = y2 > y1 ? 8 : -8;
   if (x1 === x2) return `M${x1 + shift} ${y1 + Math.sign(y2 - y1) * half}V${y2 - Math.sign(y2 - y1) * (half + 2)}`;
   if (y1 > y2 || from === "ON_HOLD" || to === "ON_HOLD") {
-    const toward = Math.sign(x2 - x1);
+    const sign = Math.sign(x2 - x1);
     return y2 > y1
-      ? `M${x1 + shift} ${y1 + half}C${x1 + shift} ${y2 - 30} ${x2 - toward * 90} ${y2} ${x2 - toward * (side + 2)} ${y2 - 4}`
-      : `M${x1 + toward * side} ${y1 + 6}C${x1 + toward * 110} ${y1} ${x2 + shift} ${y1 - 26} ${x2 + shift} ${y2 + half + 2}`;
+      ? `M${x1 + shift} ${y1 + half}C${x1 + shift} ${y2 - 30} ${x2 - sign * 90} ${y2} ${x2 - sign * (side + 2)} ${y2 - 4}`
+      : `M${x1 + sign * side} ${y1 + 6}C${x1 + sign * 110} ${y1} ${x2 + shift} ${y1 - 26} ${x2 + shift} ${y2 + half + 2}`;
   }
   return `M${x1 + 24} ${y1 + half}C${x1 + 60} ${y2 - 34} ${x2 - 160} ${y2 - 8} ${x2 - side - 2} ${y2 - 6}`;
 }
 
-/** A state of the picture; `(new)` is where contracts begin. */
+/** A state in the picture; contracts start in `(new)`. */
 type Stage = ContractStatus | "(new)";
 
 interface Edge {
@@ -131,16 +131,16 @@ const held: readonly ContractStatus[] = moves.flatMap(({ trigger, from }) =>
   trigger === "hold" ? from.filter((place) => place !== "(new)") : [],
 );
 
-/** Targets of a transition: several states for a resume, none if it stays or the contract is gone. */
-const leads = ({ to }: Move): readonly ContractStatus[] =>
+/** Targets of a transition: several states for a resume, none if the status stays or the contract is deleted. */
+const canLead = ({ to }: Move): readonly ContractStatus[] =>
   to === "held" ? held : to === "=" || to === "(deleted)" ? [] : [to];
 
-/** Every way from one state to another, by the declared table. */
+/** Every transition between two states, from the declared table. */
 export const lifecycleEdges: readonly Edge[] = (() => {
   const found = new Map<string, { from: Stage; to: Stage; triggers: Trigger[] }>();
   for (const move of moves) {
     for (const from of move.from) {
-      for (const to of leads(move)) {
+      for (const to of canLead(move)) {
         const edge = found.get(`${from} ${to}`) ?? { from, to, triggers: [] };
         if (!edge.triggers.includes(move.trigger)) edge.triggers.push(move.trigger);
         found.set(`${from} ${to}`, edge);
@@ -150,15 +150,15 @@ export const lifecycleEdges: readonly Edge[] = (() => {
   return [...found.values()];
 })();
 
-/** Transitions of a contract in a state, in the order of the table. */
+/** Transitions from a contract's state, in the order of the table. */
 export interface PossibleMove {
   readonly trigger: Trigger;
   /** In words: `signed`. */
   readonly what: string;
   readonly to: Move["to"];
-  /** The condition under which it goes there, in words. */
+  /** The condition of the transition, in words. */
   readonly when: string | undefined;
-  /** The service does it by itself. */
+  /** The service applies it by itself. */
   readonly isAutomatic: boolean;
 }
 

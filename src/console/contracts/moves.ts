@@ -3,63 +3,63 @@ import type { OperationResult } from "../api/operations.ts";
 import type { Question } from "../parts/action.tsx";
 import type { PossibleMove } from "./lifecycle-picture.tsx";
 
-/** How a move of the declared table is made here: by a button, or by a command where a file belongs to it. */
-type Way =
+/** How the console makes a move: with a button, or with a command if it needs a file. */
+type MoveAction =
   | {
       readonly by: "owner";
       readonly op: `emulator-contracts.${"send" | "mark" | "unmark" | "request-review" | "request-approval" | "hold" | "resume" | "void" | "delete"}`;
       readonly words: string;
       readonly kind?: "primary" | "danger";
-      /** Asked first, if it cannot be undone. */
+      /** The confirmation, if the move cannot be undone. */
       readonly ask?: (id: string) => Question;
       /** Its result, if that is not a state. */
-      readonly done?: (id: string) => string;
+      readonly describeDone?: (id: string) => string;
     }
   /** A button of the person whose turn it is: people.tsx. */
   | { readonly by: "person" }
-  | { readonly by: "command"; readonly command: (number: number) => string }
-  /** The service does it by itself, or it makes the contract. */
+  | { readonly by: "command"; readonly formatCommand: (number: number) => string }
+  /** The service applies it by itself, or it creates the contract. */
   | { readonly by: "nobody" };
 
-const voiding = (id: string): Question => ({
+const askToVoid = (id: string): Question => ({
   title: `Void ${id}?`,
   consequence: "It can no longer be signed. To undo this, restore a snapshot or rewind.",
-  yes: `Void ${id}`,
+  confirmLabel: `Void ${id}`,
 });
 
-const deleting = (id: string): Question => ({
+const askToDelete = (id: string): Question => ({
   title: `Delete ${id}?`,
   consequence: "It will no longer be found. To undo this, restore a snapshot or rewind.",
-  yes: `Delete ${id}`,
+  confirmLabel: `Delete ${id}`,
 });
 
-/** Every trigger of the table, in the order in which its buttons stand. */
-export const moveActions: Readonly<Record<Trigger, Way>> = {
+/** Every trigger of the table, in the order of its buttons. */
+export const moveActions: Readonly<Record<Trigger, MoveAction>> = {
   send: { by: "owner", op: "emulator-contracts.send", words: "Send", kind: "primary" },
   "mark-for-execution": { by: "owner", op: "emulator-contracts.mark", words: "Mark for execution" },
   "request-review": {
     by: "owner",
     op: "emulator-contracts.request-review",
     words: "Request review",
-    done: (id) => `Review of ${id} requested`,
+    describeDone: (id) => `Review of ${id} requested`,
   },
   "request-approval": {
     by: "owner",
     op: "emulator-contracts.request-approval",
     words: "Request approval",
-    done: (id) => `Approval of ${id} requested`,
+    describeDone: (id) => `Approval of ${id} requested`,
   },
   "unmark-for-execution": { by: "owner", op: "emulator-contracts.unmark", words: "Unmark for execution" },
   hold: { by: "owner", op: "emulator-contracts.hold", words: "Put on hold" },
   resume: { by: "owner", op: "emulator-contracts.resume", words: "Resume", kind: "primary" },
-  void: { by: "owner", op: "emulator-contracts.void", words: "Void", kind: "danger", ask: voiding },
+  void: { by: "owner", op: "emulator-contracts.void", words: "Void", kind: "danger", ask: askToVoid },
   delete: {
     by: "owner",
     op: "emulator-contracts.delete",
     words: "Delete",
     kind: "danger",
-    ask: deleting,
-    done: (id) => `${id} is deleted`,
+    ask: askToDelete,
+    describeDone: (id) => `${id} is deleted`,
   },
   sign: { by: "person" },
   decline: { by: "person" },
@@ -67,11 +67,12 @@ export const moveActions: Readonly<Record<Trigger, Way>> = {
   approve: { by: "person" },
   "upload-version": {
     by: "command",
-    command: (number) => `svc contracts upload-version ${number} --document-name new.pdf --document-base-64 @new.pdf`,
+    formatCommand: (number) =>
+      `svc contracts upload-version ${number} --document-name new.pdf --document-base-64 @new.pdf`,
   },
   "upload-executed-version": {
     by: "command",
-    command: (number) =>
+    formatCommand: (number) =>
       `svc contracts upload-version ${number} --document-name signed.pdf --document-base-64 @signed.pdf --is-executed-version`,
   },
   "executed-outside": { by: "nobody" },
@@ -86,26 +87,23 @@ export const moveActions: Readonly<Record<Trigger, Way>> = {
 export const describeMove = ({ composite_id, contract_status }: OperationResult<"emulator-contracts.sign">): string =>
   `${composite_id} is ${contract_status}`;
 
-/**
- * Results of the transitions of one trigger, the first that fits: `becomes DRAFT, if made from a template; else is
- * gone`.
- */
+/** Results of the transitions of a trigger, in order: `becomes DRAFT, if made from a template; else is gone`. */
 export function describeMoveResults(moves: readonly PossibleMove[]): string {
   const found: { readonly result: string; readonly when: (string | undefined)[] }[] = [];
   for (const move of moves) {
-    const result = resultOf(move);
+    const result = describeResult(move);
     const last = found.at(-1);
     if (last?.result === result) last.when.push(move.when);
     else found.push({ result, when: [move.when] });
   }
-  return found.map(({ result, when }) => `${result}${conditionOf(when)}`).join("; else ");
+  return found.map(({ result, when }) => `${result}${describeCondition(when)}`).join("; else ");
 }
 
-/** Where one comes without a condition, those before it that come to the same need none. */
-const conditionOf = (when: readonly (string | undefined)[]): string =>
+/** If the last one is unconditional, conditions of earlier ones with the same result are redundant. */
+const describeCondition = (when: readonly (string | undefined)[]): string =>
   when.includes(undefined) ? "" : `, if ${when.join(", or if ")}`;
 
-function resultOf({ trigger, to, isAutomatic }: PossibleMove): string {
+function describeResult({ trigger, to, isAutomatic }: PossibleMove): string {
   const result =
     to === "="
       ? "status unchanged"

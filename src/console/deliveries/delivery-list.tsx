@@ -1,4 +1,4 @@
-import { isoSeconds } from "../../base/clock.ts";
+import { toIsoSeconds } from "../../base/clock.ts";
 import { formatTime, pluralize, toWords } from "../format.ts";
 import { Command } from "../parts/copy.tsx";
 import { Name, State, VirtualTime } from "../parts/labels.tsx";
@@ -18,44 +18,44 @@ import {
   newestDeliveries,
   totalDeliveries,
 } from "../state/deliveries.ts";
-import { href, route, withPart } from "../state/route.ts";
+import { buildHref, replacePart, route } from "../state/route.ts";
 import { describeResponse, toStatusLabel } from "./explain.ts";
 
 const filters: readonly Filter<Delivery>[] = [
-  { name: "All", holds: () => true, none: "No deliveries" },
-  { name: "Undelivered", holds: ({ outcome }) => outcome !== "delivered", none: "All deliveries arrived" },
+  { name: "All", includes: () => true, emptyText: "No deliveries" },
+  { name: "Undelivered", includes: ({ outcome }) => outcome !== "delivered", emptyText: "All deliveries arrived" },
   {
     name: "Scheduled",
-    holds: (row) => row.next_attempt_at !== null && !isToBeSkipped(row),
-    none: "No scheduled attempts",
+    includes: (row) => row.next_attempt_at !== null && !isToBeSkipped(row),
+    emptyText: "No scheduled attempts",
   },
-  { name: "Lost", holds: isLost, none: "No lost deliveries" },
+  { name: "Lost", includes: isLost, emptyText: "No lost deliveries" },
 ];
 
-/** A part of them, as the address names it: those of one webhook, those of one moment. */
-function partOf(
+/** The filter in the address: one webhook or one moment. */
+function findPart(
   query: URLSearchParams,
-): { readonly words: string; readonly holds: (row: Delivery) => boolean } | undefined {
+): { readonly words: string; readonly includes: (row: Delivery) => boolean } | undefined {
   const webhook = query.get("webhook");
   const at = query.get("at");
   if (webhook === null && at === null) return undefined;
   const title = webhook === null ? "" : isolateText(findWebhook(Number(webhook))?.title ?? `webhook ${webhook}`);
   return {
     words: [title && `to ${title}`, at && `at ${formatTime(at)}`].filter(Boolean).join(", "),
-    holds: ({ webhook_id, attempts, created_at, next_attempt_at: next }) =>
+    includes: ({ webhook_id, attempts, created_at, next_attempt_at: next }) =>
       (webhook === null || String(webhook_id) === webhook) &&
       (at === null ||
         [...attempts.map((attempt) => attempt.at), next ?? created_at, created_at].some(
-          (moment) => isoSeconds(Date.parse(moment)) === at,
+          (moment) => toIsoSeconds(Date.parse(moment)) === at,
         )),
   };
 }
 
-/** Every webhook that was or is to be sent, newest first. */
+/** All webhook deliveries, sent and planned, newest first. */
 export function DeliveryList() {
-  const part = partOf(route.value.query);
+  const part = findPart(route.value.query);
   const rows = newestDeliveries.value.filter(
-    (row) => isInWorkspace(row.workspace_id) && (part === undefined || part.holds(row)),
+    (row) => isInWorkspace(row.workspace_id) && (part === undefined || part.includes(row)),
   );
   const isPart = part !== undefined || route.value.query.has("workspace");
   const isWhole = totalDeliveries.value !== undefined && newestDeliveries.value.length >= totalDeliveries.value;
@@ -73,7 +73,7 @@ export function DeliveryList() {
         <>
           {part && (
             <p class="part">
-              Filter: {part.words}. <a href={withPart({ webhook: undefined, at: undefined })}>Show all</a>
+              Filter: {part.words}. <a href={replacePart({ webhook: undefined, at: undefined })}>Show all</a>
             </p>
           )}
           <FilteredRows
@@ -84,7 +84,7 @@ export function DeliveryList() {
             total={isPart ? undefined : totalDeliveries.value}
             isWhole={isWhole}
             headings={["Delivery", "Activity", "Webhook, contract", "Status", "Last attempt"]}
-            keyOf={({ id }) => id}
+            getKey={({ id }) => id}
             draw={(row) => <Row {...row} />}
           />
           <TruncationNote shown={maxHeldDeliveries} of={totalDeliveries.value} what="delivery" many="deliveries" />
@@ -101,7 +101,7 @@ function Row(delivery: Delivery) {
   const to = findWebhook(webhook_id)?.title ?? `webhook ${webhook_id}`;
   const about = [contract, label].flatMap((part) => (part == null ? [] : ` · ${part}`)).join("");
   return (
-    <a class="row" href={href("deliveries", id)}>
+    <a class="row" href={buildHref("deliveries", id)}>
       <span class="number id">{id}</span>
       <span class="main">
         <Line of="title">{toWords(activity)}</Line>

@@ -16,14 +16,14 @@ import { Action } from "../parts/action.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Facts, Head, Missing } from "../parts/messages.tsx";
-import { splitInvisible, toneOfStatus } from "../parts/names.ts";
+import { getStatusTone, splitInvisible } from "../parts/names.ts";
 import { Steps } from "../parts/rows.tsx";
 import { useLoaded } from "../state/act.ts";
 import { findWebhook, healthByWebhook, isToBeSkipped } from "../state/deliveries.ts";
-import { href, withTrace } from "../state/route.ts";
+import { buildHref, replaceTrace } from "../state/route.ts";
 import { describeResponse, explainDelivery, findDeliverySteps, toResendOutcome, toStatusLabel } from "./explain.ts";
 
-type Whole = OperationResult<"deliveries.show">;
+type FullDelivery = OperationResult<"deliveries.show">;
 
 /** One webhook delivery: the reason for its status, each attempt with its response, and the bytes. */
 export function DeliveryPage({ id }: { readonly id: string }) {
@@ -56,11 +56,11 @@ export function DeliveryPage({ id }: { readonly id: string }) {
           </>
         }
       >
-        <a class="button" href={withTrace(`delivery:${delivery.id}`)}>
+        <a class="button" href={replaceTrace(`delivery:${delivery.id}`)}>
           Why?
         </a>
         {isDisabled && (
-          <Action op="emulator-webhooks.enable" input={{ params: { id: webhook.id } }} message={() => "Enabled"}>
+          <Action op="emulator-webhooks.enable" input={{ params: { id: webhook.id } }} describe={() => "Enabled"}>
             Enable webhook {webhook.id}
           </Action>
         )}
@@ -69,7 +69,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
           input={{ params: { id: delivery.id } }}
           kind="primary"
           disabled={delivery.webhook_status === "DELETED" || webhook?.forbidden != null}
-          message={toResendOutcome}
+          describe={toResendOutcome}
         >
           Send again
         </Action>
@@ -92,7 +92,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
           [
             "About",
             delivery.composite_id ? (
-              <a href={href("contracts", delivery.composite_id)}>{delivery.composite_id}</a>
+              <a href={buildHref("contracts", delivery.composite_id)}>{delivery.composite_id}</a>
             ) : (
               "–"
             ),
@@ -112,12 +112,12 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         ])}
       />
       <Bytes text={delivery.request_body} label="Body (the same bytes in every attempt, unless a fault changed them)" />
-      <SignatureCheck delivery={delivery} header={headerOf(delivery.request_headers, "x-svc-webhook-content-hash")} />
+      <SignatureCheck delivery={delivery} header={getHeader(delivery.request_headers, "x-svc-webhook-content-hash")} />
     </>
   );
 }
 
-function Attempts(delivery: Whole) {
+function Attempts(delivery: FullDelivery) {
   const { attempts, created_at, next_attempt_at: next } = delivery;
   const made = filterScheduled(attempts).length;
   if (attempts.length === 0 && next === null) return null;
@@ -131,7 +131,7 @@ function Attempts(delivery: Whole) {
               open={attempt === attempts.at(-1) && attempt.response_body !== null && attempt.response_body !== ""}
             >
               <summary>
-                <State tone={toneOfStatus(attempt.status)}>{describeResponse(attempt)}</State>
+                <State tone={getStatusTone(attempt.status)}>{describeResponse(attempt)}</State>
                 <span>
                   {formatAttemptLabel(attempt, delivery)}
                   {attempt.fault && `, fault: ${toWords(attempt.fault.effect)}`}
@@ -186,14 +186,14 @@ function Attempts(delivery: Whole) {
   );
 }
 
-const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
+const getHeader = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.entries(headers).find(([one]) => one.toLowerCase() === name)?.[1];
 
-/** Signs the bytes here, with the key of the workspace, and compares what comes out with the header. */
+/** Signs the bytes in the browser, with the key of the workspace, and compares the result with the header. */
 function SignatureCheck(props: {
-  /** With the attempts that were made: their bytes may differ. */
-  readonly delivery: Whole;
-  /** The header as it is sent unless a fault acts. */
+  /** Includes the attempts, whose bytes may differ. */
+  readonly delivery: FullDelivery;
+  /** The header as it is sent unless a fault changes it. */
   readonly header: string | undefined;
 }) {
   const { delivery, header } = props;
@@ -204,7 +204,7 @@ function SignatureCheck(props: {
   const key = value.value?.find(({ id }) => id === workspace)?.hmac_key;
   useEffect(() => {
     if (key === undefined || !canSign() || !canReadSecrets.value) return;
-    void contentHash(key, new TextEncoder().encode(body)).then((hash) => {
+    void computeContentHash(key, new TextEncoder().encode(body)).then((hash) => {
       computed.value = hash;
     });
   }, [key, body, computed]);
@@ -244,18 +244,18 @@ function SignatureVerdict({ fits, isSent }: { readonly fits: boolean; readonly i
   return <State tone="warn">signature matches, but not every attempt sent these bytes</State>;
 }
 
-/** HMAC-SHA512 over the bytes with the key that the base64 text stands for, in lower-case hexadecimal digits. */
-async function contentHash(hmacKeyBase64: string, body: Uint8Array<ArrayBuffer>): Promise<string> {
+/** HMAC-SHA512 of the bytes with the decoded base64 key, in lower-case hexadecimal digits. */
+async function computeContentHash(hmacKeyBase64: string, body: Uint8Array<ArrayBuffer>): Promise<string> {
   const raw = Uint8Array.from(atob(hmacKeyBase64), (letter) => letter.charCodeAt(0));
   const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-512" }, false, ["sign"]);
   const digest = new Uint8Array(await crypto.subtle.sign("HMAC", key, body));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** A page of another machine without a certificate has no WebCrypto. */
+/** A page on another machine without a certificate has no WebCrypto. */
 const canSign = (): boolean => globalThis.crypto?.subtle !== undefined;
 
-/** A string as it was sent or received: only text, with nothing hidden. */
+/** A string as it was sent or received, as plain text with invisible characters marked. */
 function Bytes({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <figure class="bytes">
@@ -264,7 +264,7 @@ function Bytes({ text, label }: { readonly text: string; readonly label: string 
         <span class="muted">{pluralize(new TextEncoder().encode(text).length, "byte")}</span>
         <Copy text={text} />
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard. */}
       <section tabIndex={0} aria-label={label}>
         <pre dir="ltr">
           {splitInvisible(text).map(({ words, isCode }, at) =>

@@ -11,32 +11,29 @@ import {
 } from "../../api/webhook-health/attempts.ts";
 import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health/causes.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
-import { retryDelayMs } from "../../api/webhook-retries.ts";
+import { getRetryDelayMs } from "../../api/webhook-retries.ts";
 import { formatElapsed, formatTime, pluralize, toWords } from "../format.ts";
-import { type Tone, toneOf } from "../parts/names.ts";
+import { getTone, type Tone } from "../parts/names.ts";
 import type { ActionOutcome } from "../state/act.ts";
-import { currentWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";
+import { getWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";
 
-/** Status, in a word that every view uses for it. */
+/** The status in one word, which all views use. */
 export interface StatusLabel {
   readonly tone: Tone;
   readonly words: string;
 }
 
-/** A delivery; one whose next attempt is skipped is on its way no more. */
+/** Status of a delivery. If its next attempt will be skipped, it does not count as waiting. */
 export const toStatusLabel = (delivery: Delivery): StatusLabel => ({
-  tone: isToBeSkipped(delivery) ? "bad" : toneOf(delivery.outcome),
-  words: formatDeliveryStatus(
-    { ...delivery, webhook_status: currentWebhookStatus(delivery) },
-    delivery.attempts.length,
-  ),
+  tone: isToBeSkipped(delivery) ? "bad" : getTone(delivery.outcome),
+  words: formatDeliveryStatus({ ...delivery, webhook_status: getWebhookStatus(delivery) }, delivery.attempts.length),
 });
 
-/** Result of an attempt, in a few words: `503`, `nobody listens`, `no response in time`. */
+/** Result of an attempt, in a few words: `503`, `connection refused`, `no response in time`. */
 export const describeResponse = ({ status, error }: Pick<Attempt, "status" | "error">): string =>
   describeResponseCode(status, error?.code ?? null);
 
-/** The same by the code of the failure. */
+/** The same, by the code of the failure. */
 export function describeResponseCode(status: number | null, code: string | null): string {
   if (status !== null) return String(status);
   return code === null ? "no response" : (errorWords.get(code) ?? toWords(code));
@@ -49,7 +46,7 @@ const errorWords = new Map([
   ["dropped", "dropped by a fault"],
 ]);
 
-/** `attempt 3 of 7, at +15 min, 503`: the name of its mark. */
+/** `attempt 3 of 7, at +15 min, 503`: the label of its mark. */
 export function formatAttemptName(attempt: Attempt, delivery: Delivery): string {
   const after = Date.parse(attempt.at) - Date.parse(delivery.created_at);
   const at = after < 1_000 ? "immediately" : `at +${formatElapsed(after)}`;
@@ -57,7 +54,7 @@ export function formatAttemptName(attempt: Attempt, delivery: Delivery): string 
   return `${formatAttemptLabel(attempt, delivery)}, ${at}, ${describeResponse(attempt)}${by}`;
 }
 
-/** Result of a resend, which may be a failure. */
+/** Result of a resend, which may have failed. */
 export function toResendOutcome({ attempts }: Pick<Delivery, "attempts">): ActionOutcome {
   const last = attempts.at(-1);
   if (!last?.resend) return { tone: "bad", words: "Not sent: its address is not allowed" };
@@ -65,7 +62,7 @@ export function toResendOutcome({ attempts }: Pick<Delivery, "attempts">): Actio
   return { tone: "bad", words: `Resent and failed: ${describeResponse(last)}` };
 }
 
-/** The reason for the status of a delivery: sentences for newcomers. */
+/** The reason for the status of a delivery, in sentences for newcomers. */
 export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined): string {
   const { outcome, attempts, next_attempt_at: next } = delivery;
   const made = filterScheduled(attempts).length;
@@ -76,7 +73,7 @@ export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined
     : "is skipped, because the webhook was deleted";
   switch (outcome) {
     case "delivered":
-      return `Delivered at ${formatAttemptLabel(last!, delivery)}${made === 1 && attempts.length === 1 ? "" : `, ${formatElapsed(sinceFirst(delivery))} after the activity`}.`;
+      return `Delivered at ${formatAttemptLabel(last!, delivery)}${made === 1 && attempts.length === 1 ? "" : `, ${formatElapsed(measureSinceFirst(delivery))} after the activity`}.`;
     case "waiting":
       if (next === null) return "Waiting for the first attempt.";
       if (isDisabled || !webhook) return `The attempt at ${formatTime(next)} ${skipped}.`;
@@ -85,13 +82,13 @@ export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined
       return [
         describeFailure(last),
         isDisabled || !webhook
-          ? `Failed ${times(made)}. The attempt at ${formatTime(next ?? delivery.created_at)} ${skipped}.`
-          : `${capitalize(formatAttemptNumber(made, delivery))} failed. The next attempt is ${formatElapsed(retryDelayMs(webhook.retry_schedule, made) ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
+          ? `Failed ${formatTimes(made)}. The attempt at ${formatTime(next ?? delivery.created_at)} ${skipped}.`
+          : `${capitalize(formatAttemptNumber(made, delivery))} failed. The next attempt is ${formatElapsed(getRetryDelayMs(webhook.retry_schedule, made) ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
       ]
         .join(" ")
         .trim();
     case "failed":
-      return `${describeFailure(last)} Failed ${times(made)}, with no more retries.`;
+      return `${describeFailure(last)} Failed ${formatTimes(made)}, with no more retries.`;
     default:
       return [skipReasons.get(outcome), describeLastAttempt(delivery)].filter((one) => one !== "").join(" ");
   }
@@ -103,7 +100,7 @@ const skipReasons = new Map([
   ["skipped_not_allowed", "Skipped, because the address of the webhook was not allowed when the attempt was due."],
 ]);
 
-/** Attempts before it was skipped, or by hand since. */
+/** Attempts before it was skipped, and later resends. */
 function describeLastAttempt({ attempts }: Delivery): string {
   const last = attempts.at(-1);
   if (!last) return "";
@@ -113,7 +110,7 @@ function describeLastAttempt({ attempts }: Delivery): string {
 const describePostponement = ({ put_off: by }: Delivery): string =>
   by === null ? "" : `, postponed by a scripted fault (${by.effect})`;
 
-/** Advice for a delivery that has not arrived: about its webhook, then about its own last attempt. */
+/** Advice for a delivery that has not arrived: first about its webhook, then about its last attempt. */
 export function findDeliverySteps(
   { outcome, attempts }: Delivery,
   health: WebhookHealth | undefined,
@@ -127,10 +124,10 @@ export function findDeliverySteps(
 export const filterStepsWithoutButtons = (steps: readonly RemedyStep[]): readonly RemedyStep[] =>
   steps.filter(({ kind }) => kind !== "enable" && kind !== "resend");
 
-const sinceFirst = ({ attempts, created_at }: Delivery): number =>
+const measureSinceFirst = ({ attempts, created_at }: Delivery): number =>
   Date.parse(attempts.at(-1)!.at) - Date.parse(created_at);
 
 const describeFailure = (last: Attempt | undefined): string =>
   last && !hasSucceeded(last) ? describeAttemptOutcome(last) : "";
 
-const times = (count: number): string => (count === 1 ? "once" : pluralize(count, "time"));
+const formatTimes = (count: number): string => (count === 1 ? "once" : pluralize(count, "time"));

@@ -12,7 +12,7 @@ import { nowSeconds } from "../state/clock.ts";
 
 type Device = OperationResult<"device-grants.list">[number];
 
-/** Devices that ask for a person's approval, and what to say to them. */
+/** Devices that wait for approval, with the buttons for it. */
 export function Devices({ code }: { readonly code: string | undefined }) {
   const { value, problem } = useLoaded("", ["devices"], () => callOperation("device-grants.list"));
   const devices = value.value;
@@ -41,7 +41,7 @@ function DeviceRow(props: Device & { readonly isChosen: boolean }) {
   const { user_code, client_id, status, cluster_id, expires_at, redeemed } = props;
   const left = Date.parse(expires_at) - nowSeconds.value;
   const isOpen = status === "PENDING" && left > 0;
-  const [tone, words] = stateOf(status, left, redeemed);
+  const [tone, words] = describeState(status, left, redeemed);
   const params = { user_code };
   return (
     <li class={props.isChosen ? "chosen" : ""}>
@@ -62,7 +62,7 @@ function DeviceRow(props: Device & { readonly isChosen: boolean }) {
             command={`svc emulator device approve ${user_code}`}
             kind="primary"
             name={`Approve ${user_code}`}
-            message={(answer) => `${user_code} approved in ${answer.cluster_id}`}
+            describe={(answer) => `${user_code} approved in ${answer.cluster_id}`}
           >
             Approve
           </Action>
@@ -72,7 +72,7 @@ function DeviceRow(props: Device & { readonly isChosen: boolean }) {
             command={`svc emulator device deny ${user_code}`}
             kind="danger"
             name={`Deny ${user_code}`}
-            message={() => `${user_code} is denied`}
+            describe={() => `${user_code} is denied`}
           >
             Deny
           </Action>
@@ -82,7 +82,7 @@ function DeviceRow(props: Device & { readonly isChosen: boolean }) {
   );
 }
 
-function stateOf(status: Device["status"], left: number, redeemed: boolean): [Tone, string] {
+function describeState(status: Device["status"], left: number, redeemed: boolean): [Tone, string] {
   if (status === "DENIED") return ["bad", "denied"];
   if (status === "AUTHORIZED") return redeemed ? ["good", "signed in"] : ["good", "approved"];
   return left > 0 ? ["open", "waiting"] : ["none", "expired"];

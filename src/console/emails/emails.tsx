@@ -9,13 +9,13 @@ import { TruncationNote } from "../parts/rows.tsx";
 import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 
 import { useLoaded } from "../state/act.ts";
-import { href } from "../state/route.ts";
+import { buildHref } from "../state/route.ts";
 
 type Email = OperationResult<"emails.list">["items"][number];
 
 const maxShown = 200;
 
-/** E-mails that would have been sent; `about` is a contract or an address. */
+/** E-mails that the service would have sent; `about` is a contract or an address. */
 export function Emails({ about }: { readonly about: string | undefined }) {
   const filter = about === undefined ? {} : about.includes("@") ? { recipient: about } : { contract: about };
   const { value, problem } = useLoaded(about ?? "", ["emails"], () =>
@@ -67,7 +67,7 @@ function EmailRow({ id, recipient, mode, subject, text, link, token, contract_id
           {contract_id !== null && (
             <>
               {" "}
-              · <a href={href("contracts", contract_id)}>contract number {contract_id}</a>
+              · <a href={buildHref("contracts", contract_id)}>contract number {contract_id}</a>
             </>
           )}
         </span>

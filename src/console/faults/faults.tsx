@@ -10,7 +10,7 @@ import { webhooks } from "../state/deliveries.ts";
 
 type Fault = OperationResult<"faults.list">[number];
 
-/** Scripted faults, how often each was matched, and a form for another one. */
+/** Scripted faults with their match counts, and a form to add one. */
 export function Faults({ id }: { readonly id: string | undefined }) {
   const { value, problem } = useLoaded("", ["faults", "requests", "deliveries"], () => callOperation("faults.list"));
   const faults = value.value;
@@ -38,7 +38,7 @@ export function Faults({ id }: { readonly id: string | undefined }) {
                 op="faults.remove"
                 input={{ params: { id: fault.id } }}
                 name={`Remove fault ${fault.id}`}
-                message={() => `Fault ${fault.id} is removed`}
+                describe={() => `Fault ${fault.id} is removed`}
               >
                 Remove
               </Action>
@@ -51,7 +51,7 @@ export function Faults({ id }: { readonly id: string | undefined }) {
   );
 }
 
-/** How many of the matches it affected. */
+/** Number of matches that it affected. */
 function describeHits({ hit, matched, direction }: Fault): string {
   if (matched === 0) return "not matched yet";
   return `affected ${hit} of ${pluralize(matched, direction === "outgoing" ? "webhook" : "request")} that matched`;
@@ -109,7 +109,7 @@ const kinds: readonly { readonly words: string; readonly fault: NewFaultBody }[]
   { words: "Sign webhooks with another key", fault: { direction: "outgoing", effect: "wrong_key" } },
 ];
 
-/** A form for the usual faults; the command has more options. */
+/** A form for the common faults. The command has more options. */
 function NewFault() {
   const kind = useSignal(0);
   const count = useSignal("1");
@@ -190,12 +190,12 @@ function NewFault() {
           input={{ body }}
           kind="primary"
           disabled={!isCounted}
-          message={({ id }) => `Fault ${id} is added`}
+          describe={({ id }) => `Fault ${id} is added`}
         >
           Add fault
         </Action>
       </div>
-      {/* Without one, Enter in a form of several fields sends nothing. */}
+      {/* Without a submit button, Enter does not submit a form of several fields. */}
       <input type="submit" hidden />
       <p class="muted" id="how-often">
         {!isCounted && <span class="invalid">The count must be a whole number. </span>}With a count of 0, the fault

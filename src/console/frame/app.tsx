@@ -11,16 +11,16 @@ import { ProblemMessage, withCode } from "../parts/messages.tsx";
 import { type ActionOutcome, lastAction, type PerformedAction } from "../state/act.ts";
 import { readiness } from "../state/clock.ts";
 import { attentionCount, newestDeliveries } from "../state/deliveries.ts";
-import { href, route } from "../state/route.ts";
+import { buildHref, route } from "../state/route.ts";
 import { TraceDrawer } from "../trace/trace-drawer.tsx";
 import { Search } from "./search.tsx";
 import { findView, views } from "./views.tsx";
 
-/** The whole page: clock above, views next to each other, the last action below. */
+/** The whole page: the clock above, the navigation and the view, and the last action below. */
 export function App() {
   const { view, id } = route.value;
   const { title, draw } = findView(view);
-  // Before the view is drawn: a page and its title change together.
+  // Before the view is rendered, because a page and its title change together.
   useLayoutEffect(() => {
     document.title = `${title}${id === undefined ? "" : ` ${id}`} · svc console`;
     scrollTo(0, 0);
@@ -49,7 +49,7 @@ export function App() {
   );
 }
 
-/** The leading process and the one of this page, if several share a store; nothing otherwise. */
+/** The leader and the process of this page, if several share a store. */
 function StoreRole() {
   const read = readiness.value;
   if (read?.role === undefined) return null;
@@ -61,13 +61,13 @@ function StoreRole() {
   );
 }
 
-/** Why buttons are off, for who may not press them all; nothing for an admin. */
+/** Explains disabled buttons to users who are not admins. */
 function Role() {
   if (role.value === undefined || role.value === "admin") return null;
   return <p class="standing muted">Signed in with role {role.value}. Actions that need another role are disabled.</p>;
 }
 
-/** Every view; next to one, how much of it asks for attention. */
+/** All views, with the number of items that need attention. */
 function Navigation() {
   const current = findView(route.value.view);
   const failed = newestDeliveries.value.filter(
@@ -83,7 +83,7 @@ function Navigation() {
   ]);
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
-    // On a narrow page the list scrolls: the present view is in it.
+    // On a narrow page the list scrolls, so that the current view is visible.
     const link = list.current?.querySelector<HTMLElement>("[aria-current]");
     if (link) list.current!.scrollLeft = link.offsetLeft - (list.current!.clientWidth - link.offsetWidth) / 2;
   }, [current.path]);
@@ -94,7 +94,7 @@ function Navigation() {
           const more = counts.get(path);
           return (
             <li key={path}>
-              <a href={href(path)} aria-current={current.path === path ? "page" : undefined}>
+              <a href={buildHref(path)} aria-current={current.path === path ? "page" : undefined}>
                 {title}
                 {more && (
                   <span class="count" title={more.words}>
@@ -125,7 +125,7 @@ export const SignedOut = () => (
   </main>
 );
 
-/** The last action, its result and its command; without a connection, that alone. */
+/** The last action with its result and command. Without a connection, only that fact. */
 function Foot() {
   const last = lastAction.value;
   const now = connection.value;
@@ -151,7 +151,7 @@ function Foot() {
 const ConnectionLost = () => (
   <>
     <State tone="warn">The emulator does not respond. Retrying…</State>
-    <span class="muted">{CallError.unreachable().hint}</span>
+    <span class="muted">{CallError.createUnreachable().hint}</span>
   </>
 );
 

@@ -6,14 +6,17 @@ import { Empty, Head } from "../parts/messages.tsx";
 import { revealInvisible } from "../parts/names.ts";
 import { useLoaded } from "../state/act.ts";
 import { findRequest } from "../state/requests.ts";
-import { formatReferenceHref, href, navigate, route } from "../state/route.ts";
+import { buildHref, formatReferenceHref, navigate, route } from "../state/route.ts";
 import { focusView } from "./keep-focus.ts";
 
-/** Takes any reference: a contract, a delivery, a request, a webhook, an address, a token. What was looked for stays as long as it is shown. */
+/**
+ * Accepts any reference: a contract, a delivery, a request, a webhook, an address, a token. The input keeps the
+ * reference while its result is shown.
+ */
 export function Search() {
   const { view, id } = route.value;
   const field = useRef<HTMLInputElement>(null);
-  // With its container: a moment later it would overwrite typed text.
+  // Set together with its container. Later it would overwrite what the user types.
   useLayoutEffect(() => {
     if (field.current) field.current.value = view === "search" ? (id ?? "") : "";
   }, [view, id]);
@@ -25,7 +28,7 @@ export function Search() {
           event.preventDefault();
           const ref = field.current?.value.trim() ?? "";
           if (ref === "") return;
-          navigate(formatReferenceHref(ref) ?? href("search", ref));
+          navigate(formatReferenceHref(ref) ?? buildHref("search", ref));
           focusView();
         }}
       >
@@ -44,9 +47,9 @@ export function Search() {
   );
 }
 
-const orUndefined = <Value,>(finding: Promise<Value>): Promise<Value | undefined> => finding.catch(() => undefined);
+const ignoreFailure = <Value,>(finding: Promise<Value>): Promise<Value | undefined> => finding.catch(() => undefined);
 
-/** Meanings of a reference without a kind: a bare number, a token, a name. */
+/** Possible meanings of a reference without a kind: a bare number, a token, a name. */
 export function SearchResults({ text }: { readonly text: string }) {
   const { value } = useLoaded(text, [], () => find(text));
   const found = value.value;
@@ -92,17 +95,17 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
   if (/^[1-9]\d{0,14}$/.test(text)) {
     const id = Number(text);
     const [contract, delivery, webhooks, request] = await Promise.all([
-      orUndefined(
+      ignoreFailure(
         callOperation("emulator-contracts.show", { params: { id: text } }).then(({ composite_id, contract_name }) => ({
-          to: href("contracts", composite_id),
+          to: buildHref("contracts", composite_id),
           words: `${composite_id}: ${contract_name}`,
         })),
       ),
-      orUndefined(
+      ignoreFailure(
         callOperation("deliveries.show", { params: { id } }).then((one) => `Delivery ${id}: ${toWords(one.activity)}`),
       ),
       callOperation("emulator-webhooks.list"),
-      orUndefined(
+      ignoreFailure(
         findRequest(id).then(
           async (one) => one ?? (await callOperation("traces.show", { params: { ref: `request:${id}` } })),
         ),
@@ -111,22 +114,23 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
     const webhook = webhooks.find((one) => one.id === id);
     out.push(
       contract !== undefined && contract,
-      delivery !== undefined && { to: href("deliveries", id), words: delivery },
-      webhook !== undefined && { to: href("timeline", id), words: `Webhook ${id}: ${webhook.title}` },
-      request !== undefined && { to: href("requests", id), words: `Request ${id}` },
+      delivery !== undefined && { to: buildHref("deliveries", id), words: delivery },
+      webhook !== undefined && { to: buildHref("timeline", id), words: `Webhook ${id}: ${webhook.title}` },
+      request !== undefined && { to: buildHref("requests", id), words: `Request ${id}` },
     );
   }
   const email = /^e-?mail[: ] ?([1-9]\d{0,14})$/i.exec(text)?.[1];
   if (email !== undefined) {
     const { items } = await callOperation("emails.list", { query: { limit: 500 } });
     const one = items.find(({ id }) => id === Number(email));
-    if (one) out.push({ to: href("emails", one.recipient), words: `E-mail ${email}, to ${one.recipient}` });
+    if (one) out.push({ to: buildHref("emails", one.recipient), words: `E-mail ${email}, to ${one.recipient}` });
   }
-  // As the page of a contract calls it: `SVC-1`.
+  // In the format of the contract page: `SVC-1`.
   const named = /^SVC-([1-9]\d{0,14})$/i.exec(text)?.[1];
   if (named !== undefined) {
-    const one = await orUndefined(callOperation("emulator-contracts.show", { params: { id: named } }));
-    if (one) out.push({ to: href("contracts", one.composite_id), words: `${one.composite_id}: ${one.contract_name}` });
+    const one = await ignoreFailure(callOperation("emulator-contracts.show", { params: { id: named } }));
+    if (one)
+      out.push({ to: buildHref("contracts", one.composite_id), words: `${one.composite_id}: ${one.contract_name}` });
   }
   const [contracts, owners, webhooks, snapshots, devices, clusters] = await Promise.all([
     callOperation("emulator-contracts.list", { query: { limit: 500 } }),
@@ -142,25 +146,25 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
       .filter(({ contract_name: name }) => isMeant(name))
       .slice(0, 20)
       .map(({ composite_id, contract_name }) => ({
-        to: href("contracts", composite_id),
+        to: buildHref("contracts", composite_id),
         words: `${composite_id}: ${contract_name}`,
       })),
     ...webhooks
       .filter(({ title, url }) => isMeant(title) || url === text)
-      .map(({ id, title }) => ({ to: href("timeline", id), words: `Webhook ${id}: ${title}` })),
+      .map(({ id, title }) => ({ to: buildHref("timeline", id), words: `Webhook ${id}: ${title}` })),
     ...snapshots
       .filter(({ name }) => isMeant(name))
-      .map(({ name }) => ({ to: href("snapshots", name), words: `Snapshot ${name}` })),
+      .map(({ name }) => ({ to: buildHref("snapshots", name), words: `Snapshot ${name}` })),
     ...devices
       .filter(({ user_code, client_id }) => isMeant(user_code) || client_id === text)
       .map(({ user_code, client_id }) => ({
-        to: href("devices", user_code),
+        to: buildHref("devices", user_code),
         words: `Device ${user_code} of ${client_id}`,
       })),
     ...clusters
       .filter(({ id, label }) => isMeant(id) || isMeant(label))
-      .map(({ id, label, url }) => ({ to: href("routing", id), words: `Cluster ${id}, ${label}, at ${url}` })),
-    owners.length > 0 && { to: href("routing", text), words: `Identifier of ${owners[0]!.cluster_id}` },
+      .map(({ id, label, url }) => ({ to: buildHref("routing", id), words: `Cluster ${id}, ${label}, at ${url}` })),
+    owners.length > 0 && { to: buildHref("routing", text), words: `Identifier of ${owners[0]!.cluster_id}` },
   );
   const found = out.filter((one) => one !== false);
   return [...new Map(found.map((one) => [one.to, one])).values()];

@@ -17,7 +17,7 @@ import { Workspaces } from "../workspaces/workspaces.tsx";
 import { SearchResults } from "./search.tsx";
 
 interface View {
-  /** First part of its address. */
+  /** The first segment of its address. */
   readonly path: string;
   readonly title: string;
   readonly draw: (id: string | undefined) => ComponentChildren;
@@ -50,7 +50,7 @@ export const views: readonly View[] = [
   { path: "snapshots", title: "Snapshots", draw: (id) => <Snapshots name={id} /> },
 ];
 
-const nowhere: View = {
+const missingView: View = {
   path: "",
   title: "Not found",
   draw: () => (
@@ -66,4 +66,4 @@ const nowhere: View = {
 const found: View = { path: "search", title: "Search", draw: (text) => <SearchResults text={text ?? ""} /> };
 
 export const findView = (path: string): View =>
-  path === "" ? views[0]! : ([...views, found].find((view) => view.path === path) ?? nowhere);
+  path === "" ? views[0]! : ([...views, found].find((view) => view.path === path) ?? missingView);

@@ -8,16 +8,16 @@ import { mergeRequests } from "../state/requests.ts";
 import { markChanged } from "../state/route.ts";
 import { type EmulatorEvent, streamEvents } from "./stream.ts";
 
-/** Messages between tabs: a browser has few connections for one origin, and one stream is enough for all tabs. */
-type Message =
+/** Messages between tabs. A browser allows few connections to one origin, so all tabs share one stream. */
+type FollowMessage =
   | { readonly events: readonly EmulatorEvent[] }
   | { readonly connection: Connection }
   | { readonly ask: true }
-  /** A call of that tab reached nothing. */
+  /** A call of that tab found no connection. */
   | { readonly doubt: true };
 
 const name = "svc-console";
-/** How long until it is tried again, the more often it failed. */
+/** The delay before the next try, which grows with the number of failures. */
 const delaysMs = [250, 500, 1_000, 2_000, 5_000];
 
 let after: string | undefined;
@@ -26,53 +26,56 @@ let isLeading = false;
 /** Ends the open stream, or the pause before the next one. */
 let onward = new AbortController();
 
-/** Follows the emulator from now on: as the tab that has the stream, or by what that one tells. */
+/** Starts to follow the emulator: by the stream if this tab has it, otherwise by messages of the tab that does. */
 export function followEmulator(): void {
   if (tabs) return;
   tabs = new BroadcastChannel(name);
-  tabs.addEventListener("message", ({ data }: MessageEvent<Message>) => {
+  tabs.addEventListener("message", ({ data }: MessageEvent<FollowMessage>) => {
     if ("events" in data) receive(data.events);
     else if ("connection" in data) connection.value = data.connection;
-    else if ("doubt" in data) doubt();
+    else if ("doubt" in data) reportDoubt();
     else if (isLeading) broadcast({ connection: connection.value });
   });
   broadcast({ ask: true });
   failedCallCount.subscribe((count) => {
-    if (count > 0) doubt();
+    if (count > 0) reportDoubt();
   });
-  // The browser knows first that the network is gone, which need not be the way to the emulator, and that it is back.
-  addEventListener("offline", doubt);
+  // The browser is the first to know that the network is down or up again, although the emulator may not depend on it.
+  addEventListener("offline", reportDoubt);
   addEventListener("online", () => {
     if (connection.value === "lost") onward.abort();
   });
   let before = connection.value;
   connection.subscribe((now) => {
-    // Requests meanwhile have not been answered.
+    // Requests in the meantime have not been answered.
     if (now === "live" && before === "lost") readAll();
     before = now;
   });
-  // The lock goes to the next tab when this one is closed. A page that is not of this machine may have no locks.
-  if (navigator.locks) void navigator.locks.request(name, lead);
-  else void lead();
+  // When this tab is closed, the lock passes to the next one. A page on another machine may have no locks.
+  if (navigator.locks) void navigator.locks.request(name, followAsLeader);
+  else void followAsLeader();
 }
 
-/** Nothing answered a call, or may answer the next one: the tab that has the stream begins another one, by which it is seen whether anything does. */
-function doubt(): void {
+/**
+ * After a call without a connection, or with a slow response, the tab with the stream opens a new one to check the
+ * connection.
+ */
+function reportDoubt(): void {
   if (!isLeading) broadcast({ doubt: true });
   else if (connection.value === "live") onward.abort();
 }
 
-const broadcast = (message: Message): void => tabs?.postMessage(message);
+const broadcast = (message: FollowMessage): void => tabs?.postMessage(message);
 
 function receive(events: readonly EmulatorEvent[]): void {
   after = events.at(-1)?.id ?? after;
   applyEvents(events);
 }
 
-async function lead(): Promise<never> {
+async function followAsLeader(): Promise<never> {
   isLeading = true;
   for (let failures = 0; ; failures += 1) {
-    await signedIn();
+    await waitForSignIn();
     onward = new AbortController();
     try {
       for await (const events of streamEvents(after, onward.signal)) {
@@ -83,7 +86,7 @@ async function lead(): Promise<never> {
         broadcast({ events });
       }
     } catch {
-      // The reason is not known; the page only says that it is tried again.
+      // The reason is unknown, and the page only shows that it tries again.
     }
     setConnection("lost");
     onward = new AbortController();
@@ -97,7 +100,7 @@ function setConnection(state: Connection): void {
   broadcast({ connection: state });
 }
 
-const signedIn = (): Promise<void> =>
+const waitForSignIn = (): Promise<void> =>
   new Promise((resolve) => {
     const stop = session.subscribe((token) => {
       if (token !== undefined) resolve();
@@ -105,7 +108,7 @@ const signedIn = (): Promise<void> =>
     if (session.value !== undefined) stop();
   });
 
-/** Changes the view by an event. */
+/** Updates the view from an event. */
 function applyEvents(events: readonly EmulatorEvent[]): void {
   const changed: Delivery[] = [];
   for (const event of events) {
@@ -150,7 +153,7 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
 
 type DeliveryEvent = Extract<EmulatorEvent, { event: "delivery" }>["delivery"];
 
-/** The delivery with the new attempt; an existing attempt is not added twice. */
+/** The delivery with the new attempt. An attempt that is already there is not added again. */
 function withAttempt({ attempt, ...record }: DeliveryEvent, earlier: readonly Delivery[]): Delivery[] {
   const known = earlier.findLast(({ id }) => id === record.id) ?? deliveries.value.get(record.id);
   const attempts = known?.attempts ?? [];

@@ -1,22 +1,25 @@
 import type { followEvents } from "../../api/emulator/console.ts";
 import type { ResultOf } from "../../api/operation.ts";
-import { outlineOf } from "../api/operations.ts";
+import { getOutline } from "../api/operations.ts";
 import { CallError } from "../api/problem.ts";
-import { forgetSession, sessionHeaders } from "../api/session.ts";
+import { forgetSession, getSessionHeaders } from "../api/session.ts";
 
 export type EmulatorEvent = ResultOf<typeof followEvents> extends AsyncIterable<infer Event> ? Event : never;
 
-/** The events of the emulator from one on, as many at once as come at once. Ends with the connection, or by the signal. */
+/** The events of the emulator since a given one, in batches as they arrive. Ends with the connection or the signal. */
 export async function* streamEvents(
   after: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<readonly EmulatorEvent[]> {
-  const path = outlineOf("events.watch").path.replace("/_emulator/", "../");
+  const path = getOutline("events.watch").path.replace("/_emulator/", "../");
   const query = after === undefined ? "" : `?${new URLSearchParams({ after })}`;
-  const response = await fetch(path + query, { headers: { accept: "text/event-stream", ...sessionHeaders() }, signal });
+  const response = await fetch(path + query, {
+    headers: { accept: "text/event-stream", ...getSessionHeaders() },
+    signal,
+  });
   if (response.status === 401) forgetSession();
-  if (!response.ok || !response.body) throw CallError.of(response.status, undefined);
-  // It stands. Where nothing was missed, the next piece may be a heartbeat, many seconds from now.
+  if (!response.ok || !response.body) throw CallError.fromResponse(response.status, undefined);
+  // The stream is open. If no event was missed, the next chunk may be a heartbeat many seconds from now.
   yield [];
   const lines = new EventStreamParser();
   const text = new TextDecoder();
@@ -29,12 +32,12 @@ export async function* streamEvents(
   }
 }
 
-/** Takes the data out of the text of a stream of server-sent events, as it comes in pieces. */
+/** Extracts the data from chunks of a stream of server-sent events. */
 export class EventStreamParser {
   #rest = "";
   #data: string[] = [];
 
-  /** The events that are whole after this piece. */
+  /** The events that are complete after this chunk. */
   push(piece: string): unknown[] {
     const lines = (this.#rest + piece).split("\n");
     this.#rest = lines.pop() ?? "";

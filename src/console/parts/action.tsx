@@ -8,38 +8,38 @@ import { explainDenied } from "../state/requests.ts";
 import { toggleCommand } from "./copy.tsx";
 import { Icon } from "./labels.tsx";
 
-interface Props<Id extends OperationId> {
+interface ActionProps<Id extends OperationId> {
   readonly op: Id;
   readonly input: OperationInput<Id>;
   readonly children: ComponentChildren;
-  /** Its name, if its text is not enough. */
+  /** Its accessible name, if its text is not enough. */
   readonly name?: string;
   readonly kind?: "primary" | "danger";
   readonly disabled?: boolean;
   /** The command, if it is not derived. */
   readonly command?: string;
   /** Its result, in words for the foot of the page. */
-  readonly message?: (answer: OperationResult<Id>) => ActionOutcome | Promise<ActionOutcome>;
-  /** Asked before it is done, where it cannot be taken back. */
+  readonly describe?: (answer: OperationResult<Id>) => ActionOutcome | Promise<ActionOutcome>;
+  /** The confirmation, if the action cannot be undone. */
   readonly ask?: Question | undefined;
-  readonly done?: (answer: OperationResult<Id>) => void;
+  readonly onDone?: (answer: OperationResult<Id>) => void;
 }
 
-/** A button that calls an operation, and one next to it that shows the command which does the same. */
-export function Action<Id extends OperationId>(props: Props<Id>) {
-  const { op, input, children, name, kind, disabled, message, ask, done } = props;
+/** A button that calls an operation, and another one that shows the equivalent command. */
+export function Action<Id extends OperationId>(props: ActionProps<Id>) {
+  const { op, input, children, name, kind, disabled, describe, ask, onDone } = props;
   const command = props.command ?? formatCommand(op, input);
   const why = explainDenied(op);
-  // It keeps the keyboard's place, unlike one that is disabled: the emulator may be back in a moment.
+  // Unlike a disabled button, it keeps the focus: the emulator may be back soon.
   const isLost = connection.value === "lost";
   const isRunning = useSignal(false);
   const run = async () => {
     if (isRunning.value || isLost) return;
-    if (ask && !(await confirmed(ask))) return;
+    if (ask && !(await askForConfirmation(ask))) return;
     isRunning.value = true;
-    const answered = await performAction(op, input, message, command);
+    const answered = await performAction(op, input, describe, command);
     isRunning.value = false;
-    if (answered) done?.(answered.answer);
+    if (answered) onDone?.(answered.answer);
   };
   return (
     <span class={`action ${kind ?? ""}`}>
@@ -58,7 +58,7 @@ export function Action<Id extends OperationId>(props: Props<Id>) {
       <button
         type="button"
         class="how"
-        aria-label={`Command for: ${name ?? childText(children)}`}
+        aria-label={`Command for: ${name ?? toText(children)}`}
         title={command}
         onClick={({ currentTarget }) => toggleCommand(command, currentTarget)}
       >
@@ -68,51 +68,51 @@ export function Action<Id extends OperationId>(props: Props<Id>) {
   );
 }
 
-/** For a form with an Action: Enter in a field presses it. The page sends no forms. */
+/** For a form with an Action: Enter in a field presses it. The page does not submit forms. */
 export function pressAction(event: Event): void {
   event.preventDefault();
   (event.currentTarget as HTMLElement).querySelector<HTMLElement>(".act")?.click();
 }
 
-const childText = (children: ComponentChildren): string =>
+const toText = (children: ComponentChildren): string =>
   [children]
     .flat()
     .filter((child) => typeof child === "string" || typeof child === "number")
     .join("");
 
-/** The question before an action that cannot be undone. */
+/** The confirmation of an action that cannot be undone. */
 export interface Question {
   /** `Delete T-6?` */
   readonly title: string;
   readonly consequence: string;
-  /** On the button that does it. */
-  readonly yes: string;
+  /** Label of the button that confirms. */
+  readonly confirmLabel: string;
 }
 
-const asked = signal<{ readonly question: Question; readonly answer: (isMeant: boolean) => void } | undefined>(
-  undefined,
-);
+const openQuestion = signal<
+  { readonly question: Question; readonly answer: (isConfirmed: boolean) => void } | undefined
+>(undefined);
 
-/** Whether a person means it. */
-const confirmed = (question: Question): Promise<boolean> =>
+/** Whether the user confirms. */
+const askForConfirmation = (question: Question): Promise<boolean> =>
   new Promise((answer) => {
-    asked.value = { question, answer };
+    openQuestion.value = { question, answer };
   });
 
-/** The one place where the page asks. */
+/** The single confirmation dialog of the page. */
 export function Confirm() {
-  const open = asked.value;
+  const open = openQuestion.value;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     if (open) dialog.current?.showModal();
   }, [open]);
   if (!open) return null;
-  const { title, consequence, yes } = open.question;
-  const end = (isMeant: boolean) => {
-    // While it still exists: the focus returns to the pressed button.
+  const { title, consequence, confirmLabel } = open.question;
+  const end = (isConfirmed: boolean) => {
+    // While it still exists, so that the focus returns to the pressed button.
     dialog.current?.close();
-    asked.value = undefined;
-    open.answer(isMeant);
+    openQuestion.value = undefined;
+    open.answer(isConfirmed);
   };
   return (
     <dialog class="confirm" ref={dialog} aria-labelledby="question" onCancel={() => end(false)}>
@@ -123,7 +123,7 @@ export function Confirm() {
           Cancel
         </button>
         <button type="button" class="danger" onClick={() => end(true)}>
-          {yes}
+          {confirmLabel}
         </button>
       </div>
     </dialog>

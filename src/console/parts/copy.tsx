@@ -2,11 +2,11 @@ import { signal, useSignal } from "@preact/signals";
 import { systemWallClock } from "../../base/clock.ts";
 import { Icon } from "./labels.tsx";
 
-/** Puts a string on the clipboard, and says so. */
+/** Copies a string to the clipboard, and reports it. */
 export function Copy({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
   const outcome = useSignal<string | undefined>(undefined);
   const copy = async () => {
-    // Only pages of this machine, or with a certificate, have a clipboard.
+    // Only pages on this machine or with a certificate have a clipboard.
     outcome.value = await navigator.clipboard?.writeText(text).then(
       () => "Copied",
       () => "Copying is not allowed",
@@ -27,7 +27,7 @@ const shownText = signal("");
 let popover: HTMLElement | null = null;
 let opener: HTMLElement | undefined;
 
-/** Shows a command below the button that asked for it, or hides it. */
+/** Toggles a command below the button that shows it. */
 export function toggleCommand(command: string, from: HTMLElement): void {
   if (!popover) return;
   if (popover.matches(":popover-open") && opener === from) {
@@ -46,7 +46,7 @@ export function toggleCommand(command: string, from: HTMLElement): void {
   popover.querySelector("button")?.focus();
 }
 
-/** The one place where commands of buttons are shown. */
+/** The single element that shows the commands of buttons. */
 export const CommandPopover = () => (
   <div
     class="popover"

@@ -21,11 +21,11 @@ export const ProblemMessage = ({ problem }: { readonly problem: CallError }) => 
   </div>
 );
 
-/** Words of the emulator, with the parts between backticks to be typed. */
+/** A message of the emulator. Parts in backticks are code. */
 export const withCode = (text: string): ComponentChildren =>
   text.split("`").map((part, at) => (at % 2 === 0 ? part : <code key={part}>{part}</code>));
 
-/** The view of an object that does not exist, or cannot be read now. */
+/** The view of an object that does not exist, or cannot be loaded now. */
 export const Missing = (props: { readonly title: string; readonly problem: CallError; readonly all: string }) => (
   <>
     <Head title={props.title}>
@@ -37,14 +37,14 @@ export const Missing = (props: { readonly title: string; readonly problem: CallE
   </>
 );
 
-/** Said above a list where its address names something that is not in it. */
+/** Shown above a list if its address names something that the list does not have. */
 export const NotListedMessage = ({ what, all }: { readonly what: string; readonly all: string }) => (
   <Empty title={`Not found: ${what}`}>
     <a href={`#/${all}`}>Show all</a>
   </Empty>
 );
 
-/** The head of a view: its name, its description in a sentence, and its actions. */
+/** The head of a view: its name, a one-sentence description, and its actions. */
 export const Head = (props: {
   readonly title: ComponentChildren;
   readonly about?: ComponentChildren;

@@ -3,24 +3,24 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { RemedyStep } from "../../api/webhook-health/causes.ts";
 import { formatCount, pluralize } from "../format.ts";
-import { route, withPart } from "../state/route.ts";
+import { replacePart, route } from "../state/route.ts";
 import { Command } from "./copy.tsx";
 import { Empty } from "./messages.tsx";
 
 export interface Filter<Row> {
   readonly name: string;
-  readonly holds: (row: Row) => boolean;
-  /** Said where it holds for none; and how that changes. */
-  readonly none: string;
+  readonly includes: (row: Row) => boolean;
+  /** Shown if no row matches, with the way to change that. */
+  readonly emptyText: string;
   readonly otherwise?: ComponentChildren;
 }
 
 /** Name of a filter in the address: `not-arrived`. */
-const nameInAddress = (name: string): string => name.toLowerCase().replaceAll(" ", "-");
+const toAddressName = (name: string): string => name.toLowerCase().replaceAll(" ", "-");
 
 /**
- * A long list, and chips that say how many rows each filter leaves of it. Which one is chosen is in the address, by its
- * name; the first one needs none.
+ * A long list, with chips that show how many rows match each filter. The name of the chosen filter is in the address;
+ * the first one needs no name.
  */
 export function FilteredRows<Row>(props: {
   readonly label: string;
@@ -28,22 +28,22 @@ export function FilteredRows<Row>(props: {
   readonly filters: readonly Filter<Row>[];
   /** False: there may be more. */
   readonly areRead: boolean;
-  /** For how many the first filter holds, where those that are read may be the newest of them alone. */
+  /** The number of rows that match the first filter, if only the newest rows were read. */
   readonly total?: number | undefined;
-  /** False: a filter may leave more than is read. */
+  /** False: a filter may match more rows than were read. */
   readonly isWhole: boolean;
-  readonly keyOf: (row: Row) => string | number;
+  readonly getKey: (row: Row) => string | number;
   readonly draw: (row: Row) => ComponentChildren;
   readonly headings: Headings;
 }) {
-  const { label, rows, filters, areRead, total, isWhole, keyOf, draw, headings } = props;
+  const { label, rows, filters, areRead, total, isWhole, getKey, draw, headings } = props;
   const wanted = route.value.query.get("show");
-  const chosen = filters.find(({ name }) => nameInAddress(name) === wanted) ?? filters[0]!;
-  const left = rows.filter(chosen.holds);
+  const chosen = filters.find(({ name }) => toAddressName(name) === wanted) ?? filters[0]!;
+  const left = rows.filter(chosen.includes);
   const countOf = (filter: Filter<Row>, at: number) =>
     at === 0 && total !== undefined
-      ? formatCount(Math.max(total, rows.filter(filter.holds).length))
-      : `${formatCount(rows.filter(filter.holds).length)}${isWhole ? "" : "+"}`;
+      ? formatCount(Math.max(total, rows.filter(filter.includes).length))
+      : `${formatCount(rows.filter(filter.includes).length)}${isWhole ? "" : "+"}`;
   return (
     <>
       <fieldset class="filters" aria-label={`Filter ${label.toLowerCase()}`}>
@@ -51,25 +51,25 @@ export function FilteredRows<Row>(props: {
           <a
             key={filter.name}
             class="button chip"
-            href={withPart({ show: at === 0 ? undefined : nameInAddress(filter.name) })}
+            href={replacePart({ show: at === 0 ? undefined : toAddressName(filter.name) })}
             aria-current={filter === chosen ? "true" : undefined}
           >
             {filter.name} <span class="number">{countOf(filter, at)}</span>
           </a>
         ))}
       </fieldset>
-      {areRead && left.length === 0 && <Empty title={chosen.none}>{chosen.otherwise}</Empty>}
-      <WindowedRows rows={left} label={label} keyOf={keyOf} draw={draw} headings={headings} />
+      {areRead && left.length === 0 && <Empty title={chosen.emptyText}>{chosen.otherwise}</Empty>}
+      <WindowedRows rows={left} label={label} getKey={getKey} draw={draw} headings={headings} />
     </>
   );
 }
 
-/** Of the columns of a list, where there is room for columns. */
+/** Headings of the columns, if there is room for columns. */
 export type Headings = readonly [id: string, title: string, sub: string, state: string, last: string];
 
 const around = 8;
 
-/** Of a row, in pixels: one of a table; of two lines; and where the page is narrow its end is below the rest. */
+/** The height of a row in pixels: in a table, with two lines, and on a narrow page, where its end is below the rest. */
 const heights = { table: 45, wide: 57, narrow: 96 };
 
 const windowWidth = signal(globalThis.innerWidth);
@@ -81,17 +81,17 @@ const rowHeight = computed(() =>
 );
 
 /**
- * Rows of one height of which only those in sight are drawn, however many there are. The page itself scrolls; for those
- * who hear it, each row says its place.
+ * Rows of equal height, of which only the visible ones are rendered. The page itself scrolls. Each row has its position
+ * for screen readers.
  */
 export function WindowedRows<Row>(props: {
   readonly rows: readonly Row[];
   readonly label: string;
   readonly draw: (row: Row) => ComponentChildren;
-  readonly keyOf: (row: Row) => string | number;
+  readonly getKey: (row: Row) => string | number;
   readonly headings: Headings;
 }) {
-  const { rows, label, draw, keyOf, headings } = props;
+  const { rows, label, draw, getKey, headings } = props;
   const height = rowHeight.value;
   const list = useRef<HTMLUListElement>(null);
   const seen = useSignal({ first: 0, count: 60 });
@@ -124,7 +124,7 @@ export function WindowedRows<Row>(props: {
       <ul class="rows" ref={list} aria-label={label} style={{ height: `${rows.length * height}px` }}>
         {drawn.map((row, at) => (
           <li
-            key={keyOf(row)}
+            key={getKey(row)}
             aria-setsize={rows.length}
             aria-posinset={first + at + 1}
             style={{ height: `${height}px`, transform: `translateY(${(first + at) * height}px)` }}
@@ -154,11 +154,11 @@ export function TruncationNote(props: {
   );
 }
 
-/** A line of a row, which is cut where it is too long for the window: pointing at it shows the whole. */
+/** A line of a row. If it is cut off, its tooltip shows the whole text. */
 export function Line(props: {
-  /** How it looks: `title`, `muted sub`. */
+  /** Its class names: `title`, `muted sub`. */
   readonly of: string;
-  /** The whole, if that is not the text itself. */
+  /** The whole text, if it differs from the shown one. */
   readonly title?: string;
   readonly children: ComponentChildren;
 }) {
@@ -170,7 +170,7 @@ export function Line(props: {
   );
 }
 
-/** Possible actions, a line each, with the command if there is one. */
+/** Possible actions, one per line, with the command if there is one. */
 export const Steps = ({ steps }: { readonly steps: readonly RemedyStep[] }) => (
   <>
     {steps.map(({ words, command }) => (

@@ -1,14 +1,14 @@
 import { callOperation } from "../api/call.ts";
 import { useLoaded } from "../state/act.ts";
-import { navigate, route, withPart } from "../state/route.ts";
+import { navigate, replacePart, route } from "../state/route.ts";
 
-/** Whether a list shows what is of this workspace: the address may name one. */
+/** Whether a row belongs to the workspace in the address, if there is one. */
 export function isInWorkspace(id: number | null): boolean {
   const wanted = route.value.query.get("workspace");
   return wanted === null || String(id) === wanted;
 }
 
-/** Limits a list to one workspace; nothing if there is one only. */
+/** Limits a list to one workspace. Empty if there is only one. */
 export function WorkspaceFilter() {
   const { value } = useLoaded("workspaces", [], () => callOperation("emulator.workspaces"));
   const all = value.value ?? [];
@@ -17,7 +17,7 @@ export function WorkspaceFilter() {
     <select
       aria-label="Workspace"
       value={route.value.query.get("workspace") ?? ""}
-      onChange={({ currentTarget }) => navigate(withPart({ workspace: currentTarget.value || undefined }))}
+      onChange={({ currentTarget }) => navigate(replacePart({ workspace: currentTarget.value || undefined }))}
     >
       <option value="">All workspaces</option>
       {all.map(({ id, name }) => (

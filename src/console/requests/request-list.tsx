@@ -4,7 +4,7 @@ import { Command } from "../parts/copy.tsx";
 import { State, VirtualTime } from "../parts/labels.tsx";
 
 import { Head } from "../parts/messages.tsx";
-import { revealInvisible, toneOfStatus } from "../parts/names.ts";
+import { getStatusTone, revealInvisible } from "../parts/names.ts";
 import { type Filter, FilteredRows, Line, TruncationNote } from "../parts/rows.tsx";
 
 import {
@@ -16,13 +16,13 @@ import {
   readRequests,
   totalRequests,
 } from "../state/requests.ts";
-import { href } from "../state/route.ts";
+import { buildHref } from "../state/route.ts";
 
 const filters: readonly Filter<Request>[] = [
   {
     name: "Services",
-    holds: isOfService,
-    none: "No requests yet",
+    includes: isOfService,
+    emptyText: "No requests yet",
     otherwise: (
       <>
         <p>Connect a program to the emulator:</p>
@@ -32,25 +32,26 @@ const filters: readonly Filter<Request>[] = [
   },
   {
     name: "Control plane",
-    holds: (request) => !isOfService(request),
-    none: "No changes through the control plane",
+    includes: (request) => !isOfService(request),
+    emptyText: "No changes through the control plane",
   },
-  { name: "Failed", holds: ({ status }) => status === 0 || status >= 400, none: "No failed requests" },
+  { name: "Failed", includes: ({ status }) => status === 0 || status >= 400, emptyText: "No failed requests" },
   {
     name: "With findings",
-    holds: ({ findings }) => findings.length > 0,
-    none: "No findings: the real service would accept every request.",
+    includes: ({ findings }) => findings.length > 0,
+    emptyText: "No findings: the real service would accept every request.",
   },
   {
     name: "Unknown paths",
-    holds: ({ nearest, operation, status, findings }) =>
+    includes: ({ nearest, operation, status, findings }) =>
       nearest !== null || findings.some(({ code }) => code === "unknown-path") || (operation === null && status >= 400),
-    none: "No requests to unknown paths",
+    emptyText: "No requests to unknown paths",
   },
 ];
 
 /**
- * Requests of programs to the services, and those to the control plane that may have changed something; newest first.
+ * Requests of programs to the services, and requests to the control plane that may have changed something, newest
+ * first.
  */
 export function RequestList() {
   const all = newestRequests.value;
@@ -67,10 +68,10 @@ export function RequestList() {
           ask={{
             title: "Clear the request log?",
             consequence: `${pluralize(totalRequests.value, "request")} and their findings will be deleted. Contracts, webhooks and the clock are kept.`,
-            yes: "Clear log",
+            confirmLabel: "Clear log",
           }}
-          message={() => "Log cleared"}
-          done={readRequests}
+          describe={() => "Log cleared"}
+          onDone={readRequests}
         >
           Clear log
         </Action>
@@ -83,7 +84,7 @@ export function RequestList() {
         total={totalRequests.value}
         isWhole={all.filter(isOfService).length >= totalRequests.value}
         headings={["Request", "Target", "Listener, operation", "Status", "Time"]}
-        keyOf={({ id }) => id}
+        getKey={({ id }) => id}
         draw={(row) => <Row {...row} />}
       />
       <TruncationNote
@@ -98,11 +99,11 @@ export function RequestList() {
 
 function Row(request: Request) {
   const { id, method, target, status, operation, nearest, findings, listener, at } = request;
-  const asked =
+  const operationLabel =
     nearest === null ? (operation ?? "not an operation") : `unknown; did you mean ${nearest.split(" ")[0]}?`;
   const found = findings.map(({ code }) => code).join(", ");
   return (
-    <a class="row" href={href("requests", id)}>
+    <a class="row" href={buildHref("requests", id)}>
       <span class="number id">{id}</span>
       <span class="main">
         <Line of="title as-is" title={`${method} ${revealInvisible(target)}`}>
@@ -110,10 +111,10 @@ function Row(request: Request) {
             <strong>{method}</strong> {revealInvisible(target)}
           </code>
         </Line>
-        <Line of="muted sub">{`${listener} · ${asked}${found && ` · ${found}`}`}</Line>
+        <Line of="muted sub">{`${listener} · ${operationLabel}${found && ` · ${found}`}`}</Line>
       </span>
       <span class="end">
-        <State tone={toneOfStatus(status)}>{status === 0 ? "no response" : String(status)}</State>
+        <State tone={getStatusTone(status)}>{status === 0 ? "no response" : String(status)}</State>
         <span class="muted sub">
           <VirtualTime at={at} />
         </span>

@@ -4,10 +4,10 @@ import { quoteShellWord } from "../api/session.ts";
 import { Command } from "../parts/copy.tsx";
 import { State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Facts, Head, Missing } from "../parts/messages.tsx";
-import { revealInvisible, toneOfStatus } from "../parts/names.ts";
+import { getStatusTone, revealInvisible } from "../parts/names.ts";
 import { useLoaded } from "../state/act.ts";
 import { findRequest, type Request } from "../state/requests.ts";
-import { withTrace } from "../state/route.ts";
+import { replaceTrace } from "../state/route.ts";
 
 /** One request: its operation, its problems, and a button to repeat it. */
 export function RequestPage({ id }: { readonly id: string }) {
@@ -29,7 +29,7 @@ export function RequestPage({ id }: { readonly id: string }) {
             The log is in memory. The oldest requests are dropped, and all when the log is cleared or the emulator is
             restarted.
           </p>
-          <a href={withTrace(`request:${id}`)}>Show what followed</a>
+          <a href={replaceTrace(`request:${id}`)}>Show what followed</a>
         </Empty>
       </>
     );
@@ -39,12 +39,12 @@ export function RequestPage({ id }: { readonly id: string }) {
   return (
     <>
       <Head title={`Request ${request.id}`} about={<code class="break">{`${method} ${revealInvisible(target)}`}</code>}>
-        <a class="button" href={withTrace(`request:${request.id}`)}>
+        <a class="button" href={replaceTrace(`request:${request.id}`)}>
           Show effects
         </a>
       </Head>
-      <div class={`verdict ${toneOfStatus(status)}`}>
-        <State tone={toneOfStatus(status)}>{status === 0 ? "no response" : String(status)}</State>
+      <div class={`verdict ${getStatusTone(status)}`}>
+        <State tone={getStatusTone(status)}>{status === 0 ? "no response" : String(status)}</State>
         <p>
           {operation === null && nearest === null && "No operation is declared for this path."}
           {nearest !== null && (
@@ -68,8 +68,8 @@ export function RequestPage({ id }: { readonly id: string }) {
         </>
       )}
       <h2>Repeat</h2>
-      <Command text={asCommand(request)} />
-      <Command text={asCurl(request, base)} />
+      <Command text={formatSvcCommand(request)} />
+      <Command text={formatCurl(request, base)} />
       <h2>Details</h2>
       <Facts
         rows={[
@@ -93,8 +93,8 @@ export function RequestPage({ id }: { readonly id: string }) {
   );
 }
 
-/** Headers that the sender's program adds by itself, or that say what a browser was about. */
-const own = new Set([
+/** Headers that clients add by themselves, or that describe a browser's context. */
+const omittedHeaders = new Set([
   "host",
   "connection",
   "content-length",
@@ -110,8 +110,8 @@ const own = new Set([
   "accept-language",
   "upgrade-insecure-requests",
 ]);
-const isOwn = (name: string): boolean => own.has(name) || /^(?:sec|proxy)-/.test(name);
-/** The log's description of a value that may be a secret. */
+const isOwn = (name: string): boolean => omittedHeaders.has(name) || /^(?:sec|proxy)-/.test(name);
+/** The log's placeholder for a value that may be a secret. */
 const hidden = "[redacted]";
 const secrets = new Map([
   ["client-id", "$SVC_CLIENT_ID"],
@@ -123,8 +123,8 @@ const secrets = new Map([
 const hasBody = ({ headers }: Request): boolean =>
   headers["content-type"] !== undefined && headers["content-length"] !== "0";
 
-/** The same request for curl; secrets come from the environment, a body from a file: the log has neither. */
-export function asCurl(request: Request, base: string): string {
+/** The same request for curl. Secrets come from the environment and a body from a file, because the log has neither. */
+export function formatCurl(request: Request, base: string): string {
   const headers = Object.entries(request.headers)
     .filter(([name, value]) => !isOwn(name) && (value !== hidden || secrets.has(name)))
     .map(([name, value]) => {
@@ -135,6 +135,6 @@ export function asCurl(request: Request, base: string): string {
   return `curl -X ${request.method}${headers.join("")}${body} ${quoteShellWord(base + request.target)}`;
 }
 
-/** The same request for the command line, which adds the credentials of its service. */
-export const asCommand = (request: Request): string =>
+/** The same request for the command line, which adds the credentials of the service. */
+export const formatSvcCommand = (request: Request): string =>
   `svc api ${request.method} ${quoteShellWord(request.target)}${hasBody(request) ? " --data body.json" : ""}`;

@@ -5,9 +5,9 @@ import { Command } from "../parts/copy.tsx";
 import { Empty, Head, ProblemMessage } from "../parts/messages.tsx";
 import { formatCommand, useLoaded } from "../state/act.ts";
 
-import { href, navigate } from "../state/route.ts";
+import { buildHref, navigate } from "../state/route.ts";
 
-/** Which cluster an identifier belongs to, and by which table of the routing data. */
+/** The cluster of an identifier, and the routing table that maps it. */
 export function Routing({ identifier }: { readonly identifier: string | undefined }) {
   const typed = useSignal(identifier ?? "");
   return (
@@ -18,7 +18,7 @@ export function Routing({ identifier }: { readonly identifier: string | undefine
         aria-label="Find the cluster"
         onSubmit={(event) => {
           event.preventDefault();
-          if (typed.value.trim() !== "") navigate(href("routing", typed.value.trim()));
+          if (typed.value.trim() !== "") navigate(buildHref("routing", typed.value.trim()));
         }}
       >
         <input
@@ -66,7 +66,7 @@ function Owners({ identifier }: { readonly identifier: string }) {
         </div>
       )}
       <Command text={formatCommand("owners.list", { query: { identifier } })} />
-      {identifier.includes("@") && <a href={href("emails", identifier)}>E-mails to {identifier}</a>}
+      {identifier.includes("@") && <a href={buildHref("emails", identifier)}>E-mails to {identifier}</a>}
     </>
   );
 }

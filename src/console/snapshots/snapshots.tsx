@@ -6,11 +6,11 @@ import { Command } from "../parts/copy.tsx";
 import { VirtualTime } from "../parts/labels.tsx";
 import { Empty, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
-import { href } from "../state/route.ts";
+import { buildHref } from "../state/route.ts";
 
 const allowed = /^(?!before-\d+$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/i;
 
-/** Why a name cannot be used. */
+/** Why a name is invalid. */
 const describeInvalidName = (name: string): string =>
   /^before-\d+$/i.test(name)
     ? "Names such as before-1 are reserved for the emulator."
@@ -21,17 +21,17 @@ const describeInvalidName = (name: string): string =>
 const askToReplace = (name: string): Question => ({
   title: `Replace ${name}?`,
   consequence: `Snapshot ${name} already exists. Its content will be lost.`,
-  yes: `Replace ${name}`,
+  confirmLabel: `Replace ${name}`,
 });
 
-/** Snapshots: save, restore, and compare. */
+/** Saves, restores and compares snapshots. */
 export function Snapshots({ name }: { readonly name: string | undefined }) {
   const { value, problem } = useLoaded("", ["snapshots"], () => callOperation("snapshots.list"));
   const typed = useSignal("");
   const snapshots = value.value;
   const isMissing = name !== undefined && snapshots?.every((one) => one.name !== name);
-  const isThere = snapshots?.some((one) => one.name === typed.value) === true;
-  const misnamed = typed.value === "" || allowed.test(typed.value) ? undefined : describeInvalidName(typed.value);
+  const doesExist = snapshots?.some((one) => one.name === typed.value) === true;
+  const nameProblem = typed.value === "" || allowed.test(typed.value) ? undefined : describeInvalidName(typed.value);
   return (
     <>
       <Head title="Snapshots" about="Saved states: contracts, webhooks, virtual time and scheduled jobs.">
@@ -40,28 +40,28 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
             aria-label="Name of the snapshot"
             placeholder="prepared"
             value={typed.value}
-            aria-invalid={misnamed !== undefined}
-            aria-describedby={misnamed && "misnamed"}
+            aria-invalid={nameProblem !== undefined}
+            aria-describedby={nameProblem && "misnamed"}
             onInput={({ currentTarget }) => {
               typed.value = currentTarget.value;
             }}
           />
           <Action
             op="snapshots.save"
-            input={{ params: { name: typed.value }, query: { replace: isThere || undefined } }}
+            input={{ params: { name: typed.value }, query: { replace: doesExist || undefined } }}
             kind="primary"
-            ask={isThere ? askToReplace(typed.value) : undefined}
+            ask={doesExist ? askToReplace(typed.value) : undefined}
             disabled={!allowed.test(typed.value)}
-            message={(saved) => `Saved as ${saved.name}`}
-            done={() => {
+            describe={(saved) => `Saved as ${saved.name}`}
+            onDone={() => {
               typed.value = "";
             }}
           >
             Save snapshot
           </Action>
-          {misnamed && (
+          {nameProblem && (
             <p id="misnamed" class="invalid" role="status">
-              {misnamed}
+              {nameProblem}
             </p>
           )}
         </form>
@@ -90,7 +90,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
             <div class="actions">
               <a
                 class="button"
-                href={one.name === name ? href("snapshots") : href("snapshots", one.name)}
+                href={one.name === name ? buildHref("snapshots") : buildHref("snapshots", one.name)}
                 aria-label={one.name === name ? `Hide changes since ${one.name}` : `Show changes since ${one.name}`}
               >
                 {one.name === name ? "Hide changes" : "Show changes"}
@@ -99,7 +99,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
                 op="snapshots.restore"
                 input={{ params: { name: one.name } }}
                 name={`Restore ${one.name}`}
-                message={({ backup_snapshot }) =>
+                describe={({ backup_snapshot }) =>
                   backup_snapshot === null
                     ? "The state is unchanged"
                     : `Restored. The previous state is saved as ${backup_snapshot}`
@@ -112,11 +112,11 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
                 input={{ params: { name: one.name } }}
                 kind="danger"
                 name={`Remove ${one.name}`}
-                message={() => `${one.name} is removed`}
+                describe={() => `${one.name} is removed`}
                 ask={{
                   title: `Remove ${one.name}?`,
                   consequence: "It can no longer be restored. The current state is not affected.",
-                  yes: `Remove ${one.name}`,
+                  confirmLabel: `Remove ${one.name}`,
                 }}
               >
                 Remove
@@ -132,7 +132,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
 
 const maxDifferences = 200;
 
-/** Differences between a snapshot and the present state: words first, fields below. */
+/** Differences between a snapshot and the current state: descriptions first, fields below. */
 function Diff({ name }: { readonly name: string }) {
   const { value, problem } = useLoaded(name, ["snapshots", "contracts", "deliveries", "clock"], () =>
     callOperation("snapshots.diff", { params: { name }, query: { most: maxDifferences } }),

@@ -2,10 +2,10 @@ import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@pr
 import { useEffect, useMemo } from "preact/hooks";
 import { callOperation, connection } from "../api/call.ts";
 import {
+  getOutline,
   type OperationId,
   type OperationInput,
   type OperationResult,
-  outlineOf,
   type UntypedInput,
 } from "../api/operations.ts";
 import { CallError } from "../api/problem.ts";
@@ -13,9 +13,9 @@ import { formatApiCommand } from "../api/session.ts";
 import { loadReadiness, readClock } from "./clock.ts";
 import { readDeliveries, readFaults, readWebhooks } from "./deliveries.ts";
 import { readRequests } from "./requests.ts";
-import { markAllChanged, type Topic, versionOf } from "./route.ts";
+import { getVersion, markAllChanged, type Topic } from "./route.ts";
 
-/** The last action, with the equivalent command, and its result. */
+/** The last action, with the equivalent command and its result. */
 export interface PerformedAction {
   readonly command?: string | undefined;
   readonly state: "running" | "done" | "failed";
@@ -23,15 +23,15 @@ export interface PerformedAction {
   readonly problem?: CallError | undefined;
 }
 
-/** Result of a call with a response: bad news have a tone of their own. */
+/** Result of a call with a response. Bad news has its own tone. */
 export type ActionOutcome = string | { readonly tone: "good" | "warn" | "bad"; readonly words: string };
 
 export const lastAction = signal<PerformedAction | undefined>(undefined);
 
 export const formatCommand = <Id extends OperationId>(id: Id, input?: OperationInput<Id>): string =>
-  formatApiCommand(outlineOf(id), input as UntypedInput | undefined);
+  formatApiCommand(getOutline(id), input as UntypedInput | undefined);
 
-/** A missing response is not news any more once one comes; whether the action succeeded all the same is unknown. */
+/** Once there is a response, a missing one is no longer worth reporting. Whether the action succeeded is unknown. */
 effect(() => {
   if (connection.value !== "live") return;
   if (!untracked(() => lastAction.value?.problem?.isUnreachable)) return;
@@ -39,7 +39,7 @@ effect(() => {
   lastAction.value = { state: "done", outcome: { tone: "warn", words } };
 });
 
-/** Does what a person asked for; undefined if it failed, which the foot of the page says. */
+/** Performs an action of the user. Undefined if it failed, which the foot of the page shows. */
 export async function performAction<Id extends OperationId>(
   id: Id,
   input: OperationInput<Id>,
@@ -59,7 +59,7 @@ export async function performAction<Id extends OperationId>(
     lastAction.value = { command, state: "failed", problem };
     return undefined;
   } finally {
-    // Events show its result, unless there are none now.
+    // Events show its result, unless there are none at present.
     if (connection.value !== "live") readAll();
     else markAllChanged();
   }
@@ -69,12 +69,12 @@ interface LoadedValue<Value> {
   /** Undefined until the first response. */
   readonly value: ReadonlySignal<Value | undefined>;
   readonly problem: ReadonlySignal<CallError | undefined>;
-  again(): void;
+  reload(): void;
 }
 
 /**
- * Response of a call, read again whenever one of the topics changes. The last value stays meanwhile; `key` changes when
- * it is about another object.
+ * The response of a call, which is loaded again when one of the topics changes. The last value stays until then; `key`
+ * changes when it is about another object.
  */
 export function useLoaded<Value>(key: string, about: readonly Topic[], load: () => Promise<Value>): LoadedValue<Value> {
   const source = useMemo(() => createSource(about, load), [key]);
@@ -113,11 +113,11 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
   return {
     value,
     problem,
-    again: () => void read(),
+    reload: () => void read(),
     begin: () => {
       isEnded = false;
       const stop = effect(() => {
-        for (const topic of about) versionOf(topic).value;
+        for (const topic of about) getVersion(topic).value;
         void read();
       });
       return () => {
@@ -128,19 +128,19 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
   };
 }
 
-const quietly = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
+const ignoreErrors = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
 
-/** Reads everything again: at the beginning, and whenever what is shown may be of another state. */
+/** Reads everything again: at the start, and whenever the shown data may belong to another state. */
 export function readAll(): void {
-  quietly(readClock());
-  quietly(loadReadiness());
-  quietly(readDeliveries());
-  quietly(readRequests());
-  quietly(readFaults());
+  ignoreErrors(readClock());
+  ignoreErrors(loadReadiness());
+  ignoreErrors(readDeliveries());
+  ignoreErrors(readRequests());
+  ignoreErrors(readFaults());
   markAllChanged();
 }
 
-/** Counters of subscriptions change with each attempt, and no event tells them. */
+/** The counters of subscriptions change with each attempt, without an event. */
 export const followWebhooks = (): void => {
-  versionOf("deliveries").subscribe(() => quietly(readWebhooks()));
+  getVersion("deliveries").subscribe(() => ignoreErrors(readWebhooks()));
 };

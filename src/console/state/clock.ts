@@ -6,7 +6,7 @@ import type { OperationResult } from "../api/operations.ts";
 export type Clock = OperationResult<"clock.show">;
 
 interface ReadClock extends Clock {
-  /** When it was read, on the wall clock. */
+  /** When it was read, by the wall clock. */
   readonly readAt: number;
 }
 
@@ -20,7 +20,7 @@ export const setClock = (read: Clock): void => {
 
 export const readClock = async (): Promise<void> => setClock(await callOperation("clock.show"));
 
-/** Virtual time in milliseconds, as it passes between two looks at the emulator. */
+/** Virtual time in milliseconds, extrapolated since the last response of the emulator. */
 export const now = computed(() => {
   const read = clock.value;
   if (!read) return 0;
@@ -28,10 +28,10 @@ export const now = computed(() => {
   return read.mode === "real" ? at + Math.max(0, wallNow.value - read.readAt) * read.speed : at;
 });
 
-/** Rounded down to seconds: dependent views are drawn once a second. */
+/** Rounded down to seconds, so that dependent views are rendered once a second. */
 export const nowSeconds = computed(() => Math.floor(now.value / 1_000) * 1_000);
 
-/** Lets shown time pass. It stops while the page is hidden, and while the time is unknown. */
+/** Advances the shown time. It stops while the page is hidden, and while the time is unknown. */
 export async function tickDisplayedClock(): Promise<never> {
   for (;;) {
     await systemWallClock.sleep(250);

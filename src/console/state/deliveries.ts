@@ -10,12 +10,12 @@ export type Delivery = OperationResult<"deliveries.list">["items"][number];
 export type Attempt = Delivery["attempts"][number];
 export type Webhook = OperationResult<"emulator-webhooks.list">[number];
 
-/** All that are read, by their number. */
+/** All loaded deliveries, by number. */
 export const deliveries = signal<ReadonlyMap<number, Delivery>>(new Map());
 /** Number of deliveries of the emulator; undefined until the first response. */
 export const totalDeliveries = signal<number | undefined>(undefined);
 export const webhooks = signal<readonly Webhook[] | undefined>(undefined);
-/** Whether all that are held were read once: before that, one that is not there may still come. */
+/** Whether all deliveries were loaded once. Before that, a missing one may still come. */
 export const areDeliveriesRead = signal(false);
 
 export const newestDeliveries = computed(() => [...deliveries.value.values()].sort((a, b) => b.id - a.id));
@@ -29,19 +29,19 @@ export const plannedDeliveries = computed(() =>
 
 export const findWebhook = (id: number): Webhook | undefined => webhooks.value?.find((one) => one.id === id);
 
-/** Its webhook, as it was last read; if it does not exist, the delivery's copy. */
-export const currentWebhookStatus = ({ webhook_id, webhook_status }: Delivery): Delivery["webhook_status"] =>
+/** The status of its webhook, as last loaded, or from the delivery if the webhook does not exist. */
+export const getWebhookStatus = ({ webhook_id, webhook_status }: Delivery): Delivery["webhook_status"] =>
   findWebhook(webhook_id)?.status ?? webhook_status;
 
-const withCurrentStatus = (delivery: Delivery) => ({ ...delivery, webhook_status: currentWebhookStatus(delivery) });
+const withCurrentStatus = (delivery: Delivery) => ({ ...delivery, webhook_status: getWebhookStatus(delivery) });
 
 export const isToBeSkipped = (delivery: Delivery): boolean => willBeSkipped(withCurrentStatus(delivery));
 
-/** It did not arrive, and is not tried again by itself. */
+/** It did not arrive, and will not be retried. */
 export const isLost = (delivery: Delivery): boolean => isUndelivered(withCurrentStatus(delivery));
 
 const page = 500;
-/** More than this many are not held by a page; the list says so. */
+/** Maximum number of deliveries on a page. The list shows a note if there are more. */
 export const maxHeldDeliveries = 10_000;
 
 export const readWebhooks = async (): Promise<void> => {
@@ -50,13 +50,13 @@ export const readWebhooks = async (): Promise<void> => {
 
 let reading = 0;
 
-/** Reads the webhooks and all deliveries, the newest first; the view grows as they come. */
+/** Loads the webhooks and all deliveries, newest first. The view grows as they arrive. */
 export async function readDeliveries(): Promise<void> {
   reading += 1;
-  const mine = reading;
+  const currentReading = reading;
   let found = new Map<number, Delivery>();
   const [, first] = await Promise.all([readWebhooks(), callOperation("deliveries.list", { query: { limit: page } })]);
-  for (let { items, total: all } = first; mine === reading; ) {
+  for (let { items, total: all } = first; currentReading === reading; ) {
     found = new Map([...found, ...items.map((item) => [item.id, item] as const)]);
     deliveries.value = found;
     totalDeliveries.value = all;
@@ -65,7 +65,7 @@ export async function readDeliveries(): Promise<void> {
       return;
     }
     ({ items, total: all } = await callOperation("deliveries.list", { query: { limit: page, offset: found.size } }));
-    // New ones meanwhile are in the signal alone.
+    // Deliveries that came in the meantime are only in the signal.
     found = new Map([...found, ...deliveries.value]);
   }
 }
@@ -80,7 +80,7 @@ export function mergeDeliveries(changed: readonly Delivery[]): void {
   deliveries.value = all;
 }
 
-/** The scripted trouble there is. */
+/** The scripted faults. */
 export const faults = signal<readonly Fault[]>([]);
 
 export const readFaults = async (): Promise<void> => {
@@ -88,20 +88,20 @@ export const readFaults = async (): Promise<void> => {
 };
 
 const deliveriesByWebhook = computed(() => {
-  const own = new Map<number, Delivery[]>();
+  const byWebhook = new Map<number, Delivery[]>();
   for (const delivery of deliveries.value.values()) {
-    const there = own.get(delivery.webhook_id);
-    if (there) there.push(delivery);
-    else own.set(delivery.webhook_id, [delivery]);
+    const existing = byWebhook.get(delivery.webhook_id);
+    if (existing) existing.push(delivery);
+    else byWebhook.set(delivery.webhook_id, [delivery]);
   }
-  return own;
+  return byWebhook;
 });
 
 /** The deliveries of a webhook, newest first. */
 export const findDeliveriesTo = (id: number): readonly Delivery[] =>
   (deliveriesByWebhook.value.get(id) ?? []).toSorted((a, b) => b.id - a.id);
 
-/** Findings about each webhook, by its id, once all deliveries are read; `svc webhooks why` shows the same. */
+/** Findings about each webhook, by id, once all deliveries are loaded. `svc webhooks why` shows the same. */
 export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
   () =>
     new Map(
@@ -109,26 +109,26 @@ export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
         const facts = {
           deliveries: deliveriesByWebhook.value.get(webhook.id) ?? [],
           faults: faults.value,
-          at: formatTime,
+          formatTime,
         };
         return [webhook.id, assessWebhook(webhook, facts)];
       }),
     ),
 );
 
-/** Whether the user has something to do there. A webhook without deliveries shows that in its track. */
-export const needsAttention = ({ failing, untouched, unsent }: WebhookHealth): boolean =>
-  (failing && !untouched) || unsent.length > 0;
+/** Whether the user should do something about it. A webhook without deliveries shows that in its track. */
+export const needsAttention = ({ failing, isUntouched, unsent }: WebhookHealth): boolean =>
+  (failing && !isUntouched) || unsent.length > 0;
 
 /** How many webhooks have a card on the timeline. */
 export const attentionCount = computed(() => [...healthByWebhook.value.values()].filter(needsAttention).length);
 
-/** The same of those that were deleted, of which deliveries are stored. */
+/** The same for deleted webhooks whose deliveries are stored. */
 export const healthOfDeleted = computed<ReadonlyMap<number, WebhookHealth>>(() => {
-  const there = new Set((webhooks.value ?? []).map(({ id }) => id));
+  const ids = new Set((webhooks.value ?? []).map(({ id }) => id));
   return new Map(
-    [...deliveriesByWebhook.value].flatMap(([id, own]) =>
-      there.has(id) ? [] : [[id, assessDeletedWebhook(own, formatTime)]],
+    [...deliveriesByWebhook.value].flatMap(([id, group]) =>
+      ids.has(id) ? [] : [[id, assessDeletedWebhook(group, formatTime)]],
     ),
   );
 });

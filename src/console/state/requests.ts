@@ -1,26 +1,26 @@
 import { computed, signal } from "@preact/signals";
 import { callOperation } from "../api/call.ts";
-import { type OperationId, type OperationResult, outlineOf } from "../api/operations.ts";
+import { getOutline, type OperationId, type OperationResult } from "../api/operations.ts";
 
 import { role } from "../api/session.ts";
 
 export type Request = OperationResult<"requests.list">["items"][number];
 
-/** Requests to the control plane that may change something: the page's own reads are omitted. */
+/** Requests to the control plane that may change something, without the page's own reads. */
 const all = signal<ReadonlyMap<number, Request>>(new Map());
 export const areRequestsRead = signal(false);
-/** How many the log has of the services. */
+/** Number of requests to the services in the log. */
 export const totalRequests = signal(0);
 
 export const isOfService = ({ service }: Request): boolean => service !== "emulator";
 
 export const newestRequests = computed(() => [...all.value.values()].sort((a, b) => b.id - a.id));
 
-/** Of each service; more are not held by a page. */
+/** Maximum per service that a page holds. */
 export const maxHeldRequests = 1_000;
 const allServices = ["router", "contracts", "storage", "emulator"] as const;
 
-/** Reads the log, without what only reads the control plane. */
+/** Loads the log, without requests that only read the control plane. */
 export async function readRequests(): Promise<void> {
   const lists = await Promise.all(
     allServices.map((service) =>
@@ -28,7 +28,7 @@ export async function readRequests(): Promise<void> {
     ),
   );
   const read = lists.flatMap(({ items }) => items).sort((a, b) => Number(b.left ?? false) - Number(a.left ?? false));
-  // Of those that have the same number, the last one: all others are of a state that was left.
+  // Of requests with the same number, the last one. The others belong to an earlier state.
   all.value = new Map(read.map((item) => [item.id, item]));
   const services = lists.filter(({ items }) => items.some(isOfService));
   const numbered = [...all.value.values()].filter(isOfService).length;
@@ -39,9 +39,11 @@ export async function readRequests(): Promise<void> {
 /** Adds requests from events, which also omit those that only read the control plane. */
 export function mergeRequests(added: readonly Request[]): void {
   const cleared = added.findLast(({ operation, status }) => operation === "requests.clear" && status < 400);
-  const since = cleared?.id ?? 0;
-  const next = new Map([...all.value, ...added.map((item) => [item.id, item] as const)].filter(([id]) => id > since));
-  const isNew = (item: Request) => isOfService(item) && item.id > since && !all.value.has(item.id);
+  const clearedId = cleared?.id ?? 0;
+  const next = new Map(
+    [...all.value, ...added.map((item) => [item.id, item] as const)].filter(([id]) => id > clearedId),
+  );
+  const isNew = (item: Request) => isOfService(item) && item.id > clearedId && !all.value.has(item.id);
   totalRequests.value = (cleared ? 0 : totalRequests.value) + added.filter(isNew).length;
   for (const id of next.keys()) {
     if (next.size <= allServices.length * maxHeldRequests) break;
@@ -50,15 +52,15 @@ export function mergeRequests(added: readonly Request[]): void {
   all.value = next;
 }
 
-/** One that the page may not hold, by its number; undefined if the log of the emulator does not have it either. */
+/** A request by its number, which the page may not have; undefined if the emulator's log does not have it either. */
 export async function findRequest(id: number): Promise<Request | undefined> {
   const { items } = await callOperation("requests.list", { query: { id } });
   return items.findLast(({ left }) => !left) ?? items.at(-1);
 }
 
-/** The reason why the signed-in user may not call an operation, in words; undefined if they may. */
+/** The reason why the signed-in user may not call an operation; undefined if they may. */
 export function explainDenied(id: OperationId): string | undefined {
-  const { allowed } = outlineOf(id);
+  const { allowed } = getOutline(id);
   if (role.value === undefined || allowed === undefined) return undefined;
   if (allowed.some((each) => each === role.value)) return undefined;
   return `This requires a token with the role ${allowed[0]}. Your token has the role ${role.value}.`;

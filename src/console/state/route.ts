@@ -2,9 +2,9 @@ import { computed, type Signal, signal } from "@preact/signals";
 
 import { systemWallClock } from "../../base/clock.ts";
 
-/** The present view: `#/deliveries/7?trace=delivery:7`. */
+/** The current view: `#/deliveries/7?trace=delivery:7`. */
 export interface Route {
-  /** `deliveries`; empty at the beginning. */
+  /** `deliveries`; empty at the start. */
   readonly view: string;
   readonly id: string | undefined;
   readonly query: URLSearchParams;
@@ -14,20 +14,20 @@ export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [view = "", ...rest] = path.split("/");
   const id = rest.join("/");
-  return { view, id: id === "" ? undefined : decoded(id), query: new URLSearchParams(query) };
+  return { view, id: id === "" ? undefined : tryDecode(id), query: new URLSearchParams(query) };
 }
 
-/** The address of a view, of one thing in it, and of the trace that lies open next to it. */
-export const href = (view: string, id?: string | number, trace?: string): string => hrefOf(view, id, { trace });
+/** The address of a view, of an object in it, and of the trace that is open next to it. */
+export const buildHref = (view: string, id?: string | number, trace?: string): string => joinHref(view, id, { trace });
 
-/** The address of a part of a view: undefined values are omitted. */
-export const hrefOfPart = (view: string, part: Part): string => hrefOf(view, undefined, part);
+/** The address of a part of a view. Undefined values are omitted. */
+export const buildPartHref = (view: string, part: QueryPart): string => joinHref(view, undefined, part);
 
-type Part = Readonly<Record<string, string | undefined>>;
+type QueryPart = Readonly<Record<string, string | undefined>>;
 
-function hrefOf(view: string, id: string | number | undefined, query: Part): string {
+function joinHref(view: string, id: string | number | undefined, query: QueryPart): string {
   const path = id === undefined ? view : `${view}/${encodeURIComponent(String(id))}`;
-  // A list that is limited to a workspace leads to others that are.
+  // A list that is limited to a workspace links to lists with the same limit.
   const workspace = route.value.query.get("workspace") ?? undefined;
   const named = Object.entries({ workspace, ...query }).filter((one): one is [string, string] => one[1] !== undefined);
   return `#/${path}${named.length === 0 ? "" : `?${new URLSearchParams(named)}`}`;
@@ -36,14 +36,14 @@ function hrefOf(view: string, id: string | number | undefined, query: Part): str
 const hash = signal("");
 export const route = computed(() => parseRoute(hash.value));
 
-/** The address of another part of the same view; unnamed values stay. */
-export function withPart(part: Part): string {
+/** The address of another part of the same view. Other values stay. */
+export function replacePart(part: QueryPart): string {
   const { view, id, query } = route.value;
-  return hrefOf(view, id, { ...Object.fromEntries(query), ...part });
+  return joinHref(view, id, { ...Object.fromEntries(query), ...part });
 }
 
 /** The address of the same view with another trace next to it, or with none. */
-export const withTrace = (trace: string | undefined): string => withPart({ trace });
+export const replaceTrace = (trace: string | undefined): string => replacePart({ trace });
 
 export const navigate = (to: string): void => {
   location.hash = to;
@@ -58,7 +58,7 @@ export function trackAddress(): void {
   read();
 }
 
-function decoded(text: string): string {
+function tryDecode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -66,7 +66,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Topics of changes in the emulator: their views are read again then. */
+/** Topics of changes in the emulator, after which views reload. */
 export const topics = [
   "requests",
   "deliveries",
@@ -82,22 +82,22 @@ export type Topic = (typeof topics)[number];
 const versions = new Map<Topic, Signal<number>>(topics.map((topic) => [topic, signal(0)]));
 
 /** Counts the changes of a topic. */
-export const versionOf = (topic: Topic): Signal<number> => versions.get(topic)!;
+export const getVersion = (topic: Topic): Signal<number> => versions.get(topic)!;
 
 const changed = new Set<Topic>();
 let isPlanned = false;
 
-/** How long changes are gathered: an advance brings hundreds in a moment. */
+/** How long changes are collected: an advance makes hundreds at once. */
 const gatherMs = 60;
 
-/** Reports that something has changed; those who show it read it again in a moment, once for many changes. */
+/** Reports a change. The views that show it reload shortly after, once for many changes. */
 export function markChanged(...which: readonly Topic[]): void {
   for (const topic of which) changed.add(topic);
   if (isPlanned || changed.size === 0) return;
   isPlanned = true;
   void systemWallClock.sleep(gatherMs).then(() => {
     isPlanned = false;
-    for (const topic of changed) versionOf(topic).value += 1;
+    for (const topic of changed) getVersion(topic).value += 1;
     changed.clear();
   });
 }
@@ -105,21 +105,23 @@ export function markChanged(...which: readonly Topic[]): void {
 export const markAllChanged = (): void => markChanged(...topics);
 
 const referenceForms = [
-  { form: /^delivery:(\d+)$/, to: (id: string) => href("deliveries", id) },
-  { form: /^attempt:(\d+)\.\d+$/, to: (id: string) => href("deliveries", id) },
-  { form: /^request:(\d+)$/, to: (id: string) => href("requests", id) },
-  { form: /^webhook:(\d+)$/, to: (id: string) => href("timeline", id) },
-  { form: /^([TH]-\d+)$/i, to: (id: string) => href("contracts", id.toUpperCase()) },
-  { form: /^((?:event|timer|advance):\d+|[0-9a-f]{32})$/, to: (id: string) => href("timeline", undefined, id) },
-  // A `traceparent`, as a caller's own program writes it down.
+  { form: /^delivery:(\d+)$/, to: (id: string) => buildHref("deliveries", id) },
+  { form: /^attempt:(\d+)\.\d+$/, to: (id: string) => buildHref("deliveries", id) },
+  { form: /^request:(\d+)$/, to: (id: string) => buildHref("requests", id) },
+  { form: /^webhook:(\d+)$/, to: (id: string) => buildHref("timeline", id) },
+  { form: /^([TH]-\d+)$/i, to: (id: string) => buildHref("contracts", id.toUpperCase()) },
+  { form: /^((?:event|timer|advance):\d+|[0-9a-f]{32})$/, to: (id: string) => buildHref("timeline", undefined, id) },
+  // A `traceparent`, as a client's program logs it.
   {
     form: /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/,
-    to: (id: string) => href("timeline", undefined, id),
+    to: (id: string) => buildHref("timeline", undefined, id),
   },
-  { form: /^([^\s@]+@[^\s@]+)$/, to: (id: string) => href("routing", id) },
+  { form: /^([^\s@]+@[^\s@]+)$/, to: (id: string) => buildHref("routing", id) },
 ] as const;
 
-/** Target of a reference: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address; undefined: unknown. */
+/**
+ * The address of a reference: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address; undefined: unknown.
+ */
 export function formatReferenceHref(ref: string): string | undefined {
   const text = ref.trim();
   for (const { form, to } of referenceForms) {

@@ -18,12 +18,12 @@ import {
   newestDeliveries,
   plannedDeliveries,
 } from "../state/deliveries.ts";
-import { hrefOfPart, withTrace } from "../state/route.ts";
+import { buildPartHref, replaceTrace } from "../state/route.ts";
 
-/** This many have a card at first. */
-const shownAtFirst = 6;
+/** Default number of cards. */
+const defaultShown = 6;
 
-/** A line for each webhook that fails, with what to press; opened, it says why. */
+/** A line for each failing webhook, with its buttons. Expanded, it explains the failure. */
 export function Attention({
   webhooks,
   only,
@@ -38,7 +38,7 @@ export function Attention({
   });
   if (!areDeliveriesRead.value) return null;
   if (failing.length === 0) return <AllClear only={only} />;
-  const shown = areAllShown.value ? failing : failing.slice(0, shownAtFirst);
+  const shown = areAllShown.value ? failing : failing.slice(0, defaultShown);
   return (
     <ul class="attention">
       {shown.map(({ webhook, health }) => (
@@ -57,7 +57,7 @@ export function Attention({
   );
 }
 
-/** No existing one fails; deleted ones may have left something behind. */
+/** No existing webhook fails, but deleted ones may have undelivered events. */
 function AllClear({ only }: { readonly only: string | undefined }) {
   if (newestDeliveries.value.length === 0) return null;
   const left = [...healthOfDeleted.value].filter(([id]) => only === undefined || String(id) === only);
@@ -71,7 +71,10 @@ function AllClear({ only }: { readonly only: string | undefined }) {
           {pluralize(lost, "delivery", "deliveries")} to {pluralize(to.length, "deleted webhook", "deleted webhooks")}{" "}
           did not arrive:{" "}
           <a
-            href={hrefOfPart("deliveries", { webhook: to.length === 1 ? String(to[0]![0]) : undefined, show: "lost" })}
+            href={buildPartHref("deliveries", {
+              webhook: to.length === 1 ? String(to[0]![0]) : undefined,
+              show: "lost",
+            })}
           >
             show
           </a>
@@ -112,14 +115,14 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
         )}
         <Steps steps={filterStepsWithoutButtons(health.steps)} />
         {missing.length > 1 && (
-          <a href={hrefOfPart("deliveries", { webhook: String(id), show: "undelivered" })}>
+          <a href={buildPartHref("deliveries", { webhook: String(id), show: "undelivered" })}>
             {pluralize(missing.length, "undelivered delivery", "undelivered deliveries")}
           </a>
         )}
       </details>
       <div class="actions">
         {first && (
-          <a class="button" href={withTrace(`delivery:${first.id}`)} aria-label={`Why ${title} fails`}>
+          <a class="button" href={replaceTrace(`delivery:${first.id}`)} aria-label={`Why ${title} fails`}>
             Why?
           </a>
         )}
@@ -129,7 +132,7 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
             input={{ params: { id } }}
             kind="primary"
             name={`Enable ${title}`}
-            message={() => `${isolateText(title)} is enabled`}
+            describe={() => `${isolateText(title)} is enabled`}
           >
             Enable
           </Action>
@@ -141,8 +144,8 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
 }
 
 /**
- * Deliveries that are not retried, oldest first, as `svc emulator webhooks resend` sends them; else the one that failed
- * last.
+ * Deliveries that are not retried, oldest first, as `svc emulator webhooks resend` sends them; otherwise the one that
+ * failed last.
  */
 function SendAgain({
   id,
@@ -158,14 +161,14 @@ function SendAgain({
   const one = unsent.length === 1 ? unsent[0] : unsent.length === 0 ? failed?.delivery : undefined;
   if (one) {
     return (
-      <Action op="deliveries.resend" input={{ params: { id: one.id } }} {...kind} message={outcomeOf}>
+      <Action op="deliveries.resend" input={{ params: { id: one.id } }} {...kind} describe={outcomeOf}>
         Send delivery {one.id} again
       </Action>
     );
   }
   if (unsent.length === 0) return null;
   return (
-    <Action op="emulator-webhooks.resend" input={{ params: { id } }} {...kind} message={describeResendAll}>
+    <Action op="emulator-webhooks.resend" input={{ params: { id } }} {...kind} describe={describeResendAll}>
       Send {unsent.length} again
     </Action>
   );

@@ -10,15 +10,15 @@ import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import { useLoaded } from "../state/act.ts";
 import { nowSeconds } from "../state/clock.ts";
 import { healthByWebhook, newestDeliveries, totalDeliveries, webhooks } from "../state/deliveries.ts";
-import { href } from "../state/route.ts";
+import { buildHref } from "../state/route.ts";
 import { Attention } from "./attention.tsx";
 import { TrackRow } from "./track-row.tsx";
 import { buildTimeline, sliceBetween } from "./tracks.ts";
 
-/** Beyond what is in sight, so that a mark is there before it is scrolled to. */
+/** Margin beyond the visible part, so that marks are rendered before they scroll into view. */
 const margin = 240;
 
-/** Past and future deliveries of every webhook, by time: the view that a newcomer sees first. */
+/** Past and future deliveries of every webhook over time: the view that newcomers see first. */
 export function Timeline({ only }: { readonly only: string | undefined }) {
   const hooks = useComputed(() =>
     (webhooks.value ?? []).filter(({ id, workspace_id }) =>
@@ -31,10 +31,10 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
     );
     return buildTimeline(wanted, hooks.value, nowSeconds.value);
   });
-  // Why nothing was sent to one can be said where it is known what happened.
-  const isAsked = hooks.value.some(({ id }) => healthByWebhook.value.get(id)?.untouched);
-  const happened = useLoaded(String(isAsked), ["contracts"], async () =>
-    isAsked ? callOperation("activities.list") : undefined,
+  // The reason for an empty track needs the past activities.
+  const needsActivities = hooks.value.some(({ id }) => healthByWebhook.value.get(id)?.isUntouched);
+  const happened = useLoaded(String(needsActivities), ["contracts"], async () =>
+    needsActivities ? callOperation("activities.list") : undefined,
   );
   if (webhooks.value === undefined) return <p class="muted">Loading…</p>;
   return (
@@ -46,7 +46,7 @@ export function Timeline({ only }: { readonly only: string | undefined }) {
         {only === undefined ? (
           <WorkspaceFilter />
         ) : (
-          <a class="button" href={href("webhooks", only)}>
+          <a class="button" href={buildHref("webhooks", only)}>
             Settings
           </a>
         )}
@@ -112,14 +112,14 @@ function Tracks({
       aria-label="Attempts by webhook, from left to right in virtual time"
       ref={scroller}
       onScroll={look}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard.
       tabIndex={0}
     >
       <div class="canvas" style={{ width: `${axis.width}px` }}>
-        {/* First: everything else lies over it. */}
+        {/* Comes first, so that the rest covers it. */}
         <div class="now-line" style={{ left: `${now}px` }} />
         <div class="axis" aria-hidden="true">
-          {labelled(sliceBetween(axis.ticks, from, to), now).map(({ at, x, gap, isLabelled, day }) => (
+          {selectLabelledTicks(sliceBetween(axis.ticks, from, to), now).map(({ at, x, gap, isLabelled, day }) => (
             <span key={at}>
               {gap && (
                 <span class="gap" style={{ left: `${x - 42}px` }}>
@@ -146,14 +146,20 @@ function Tracks({
   );
 }
 
-/** Position of now without scrolling: the future is in sight, and more of the past. */
+/** Default scroll offset of the current time: the future is visible, and more of the past. */
 const getFollowedOffset = (now: number, width: number): number => Math.max(0, now - width * 0.6);
 
-/** Between the middles of two labels, and how much more one needs to each side that names its day. */
+/** The distance between the centers of two labels, and the extra width on each side of a label with a date. */
 const label = { apart: 66, day: 20 } as const;
 
-/** A label is as wide as two steps: not every moment has one, and now has its own. The first of a day names it. */
-function labelled<Tick extends { readonly x: number; readonly at: number }>(ticks: readonly Tick[], now: number) {
+/**
+ * A label is as wide as two steps, so not every moment has one. The current time has a separate one. The first of a day
+ * has the date.
+ */
+function selectLabelledTicks<Tick extends { readonly x: number; readonly at: number }>(
+  ticks: readonly Tick[],
+  now: number,
+) {
   const isOneDay = ticks.length === 0 || formatDate(ticks[0]!.at) === formatDate(ticks.at(-1)!.at);
   let last = Number.NEGATIVE_INFINITY;
   let today = "";

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { type ActivityHistory, explainNoDeliveries } from "../../api/webhook-health/streak.ts";
 import { failuresUntilDisabled } from "../../api/webhook-retries.ts";
-import { isoSeconds } from "../../base/clock.ts";
+import { toIsoSeconds } from "../../base/clock.ts";
 import { formatTime, pluralize } from "../format.ts";
 import { Icon, Name, State } from "../parts/labels.tsx";
 
@@ -10,7 +10,7 @@ import { isolateText } from "../parts/names.ts";
 
 import { nowSeconds } from "../state/clock.ts";
 import { areDeliveriesRead, healthByWebhook, type Webhook } from "../state/deliveries.ts";
-import { href, hrefOfPart, navigate, withTrace } from "../state/route.ts";
+import { buildHref, buildPartHref, navigate, replaceTrace } from "../state/route.ts";
 
 import type { Mark, Track } from "./tracks.ts";
 
@@ -21,7 +21,7 @@ const glyphs = new Map([
   ["none", "dash"],
 ]);
 
-/** One webhook, and its attempts in a row. One stop for the Tab key: arrows go from mark to mark. */
+/** One webhook with its attempts in a row. It is one tab stop: arrow keys move between marks. */
 export function TrackRow({
   track,
   happened,
@@ -39,7 +39,7 @@ export function TrackRow({
   const row = useRef<HTMLDivElement>(null);
   const chosen = Math.max(
     0,
-    active.value === undefined ? firstAfter(marks, from) : marks.findIndex(({ key }) => key === active.value),
+    active.value === undefined ? findFirstAfter(marks, from) : marks.findIndex(({ key }) => key === active.value),
   );
   useLayoutEffect(() => {
     if (!isMoving.current) return;
@@ -49,7 +49,7 @@ export function TrackRow({
     button?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [active.value]);
   const onKeyDown = (event: KeyboardEvent) => {
-    const place = destination(event.key, chosen, marks);
+    const place = findDestination(event.key, chosen, marks);
     if (place === undefined) return;
     event.preventDefault();
     isMoving.current = true;
@@ -60,7 +60,7 @@ export function TrackRow({
   return (
     <section class="track" aria-label={`Webhook ${id}: ${title}`}>
       <div class="track-head">
-        <a href={href("timeline", id)}>
+        <a href={buildHref("timeline", id)}>
           <Name>{webhook?.title ?? `Webhook ${id}`}</Name>
         </a>
         {webhook ? <WebhookState webhook={webhook} /> : <State tone="none">deleted</State>}
@@ -99,7 +99,9 @@ export function TrackRow({
 }
 
 const explainEmpty = (webhook: Webhook | undefined, happened: ActivityHistory | undefined): string =>
-  webhook ? explainNoDeliveries(webhook, happened, { at: formatTime, now: nowSeconds.value }) : "nothing was sent";
+  webhook
+    ? explainNoDeliveries(webhook, happened, { formatTime: formatTime, now: nowSeconds.value })
+    : "nothing was sent";
 
 function WebhookState({ webhook }: { readonly webhook: Webhook }) {
   const { status, failure_count: failures } = webhook;
@@ -134,8 +136,8 @@ function MarkButton(props: { readonly mark: Mark; readonly isStop: boolean; read
         props.onPress();
         navigate(
           more === undefined
-            ? withTrace(`delivery:${delivery}`)
-            : hrefOfPart("deliveries", { webhook: String(mark.webhook), at: isoSeconds(mark.at) }),
+            ? replaceTrace(`delivery:${delivery}`)
+            : buildPartHref("deliveries", { webhook: String(mark.webhook), at: toIsoSeconds(mark.at) }),
         );
       }}
     >
@@ -144,13 +146,17 @@ function MarkButton(props: { readonly mark: Mark; readonly isStop: boolean; read
   );
 }
 
-const firstAfter = (marks: readonly Mark[], x: number): number => {
+const findFirstAfter = (marks: readonly Mark[], x: number): number => {
   const found = marks.findIndex((mark) => mark.x >= x);
   return found < 0 ? marks.length - 1 : found;
 };
 
-/** Target of a key at a mark: right and left in time, down and up among those of one moment. */
-export function destination(key: string, at: number, marks: readonly Pick<Mark, "x" | "slot">[]): number | undefined {
+/** Target of an arrow key at a mark: right and left in time, down and up within a moment. */
+export function findDestination(
+  key: string,
+  at: number,
+  marks: readonly Pick<Mark, "x" | "slot">[],
+): number | undefined {
   const { x, slot } = marks[at]!;
   switch (key) {
     case "ArrowDown":
@@ -159,13 +165,13 @@ export function destination(key: string, at: number, marks: readonly Pick<Mark, 
       return marks[at - 1]?.x === x ? at - 1 : at;
     case "ArrowRight": {
       const next = marks.findIndex((mark) => mark.x > x);
-      return next < 0 ? at : inStack(marks, next, slot);
+      return next < 0 ? at : findInStack(marks, next, slot);
     }
     case "ArrowLeft": {
       const before = marks.findLastIndex((mark) => mark.x < x);
       return before < 0
         ? at
-        : inStack(
+        : findInStack(
             marks,
             marks.findIndex((mark) => mark.x === marks[before]!.x),
             slot,
@@ -180,8 +186,8 @@ export function destination(key: string, at: number, marks: readonly Pick<Mark, 
   }
 }
 
-/** In the stack that begins there the mark of that height, or the lowest. */
-function inStack(marks: readonly Pick<Mark, "x" | "slot">[], first: number, slot: number): number {
+/** The mark at that height in the stack that starts there, or the lowest one. */
+function findInStack(marks: readonly Pick<Mark, "x" | "slot">[], first: number, slot: number): number {
   let at = first;
   while (marks[at]!.slot < slot && marks[at + 1]?.x === marks[first]!.x) at += 1;
   return at;

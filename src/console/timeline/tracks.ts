@@ -1,25 +1,25 @@
 import { filterScheduled, formatAttemptNumber, hasSucceeded } from "../../api/webhook-health/attempts.ts";
-import { failuresUntilDisabled, retryDelayMs } from "../../api/webhook-retries.ts";
+import { failuresUntilDisabled, getRetryDelayMs } from "../../api/webhook-retries.ts";
 import { formatAttemptName } from "../deliveries/explain.ts";
 import { formatElapsed } from "../format.ts";
 import type { Tone } from "../parts/names.ts";
 import type { Delivery, Webhook } from "../state/deliveries.ts";
 
-/** One attempt in its track: made, planned, or what would follow were the planned ones to fail. */
+/** One attempt in its track: made, planned, or assumed if the planned ones fail. */
 export interface Mark {
   readonly key: string;
   /** `attempt 3 of 7, at +15 min, 503` */
   readonly name: string;
   readonly delivery: number;
   readonly webhook: number;
-  /** The second of virtual time in which it is. */
+  /** The second of virtual time that contains it. */
   readonly at: number;
   readonly kind: "made" | "planned" | "supposed";
   readonly tone: Tone;
   readonly x: number;
-  /** From the top; marks of one moment are below each other. */
+  /** Position from the top: marks of one moment are stacked. */
   readonly slot: number;
-  /** More of the same moment than are drawn. */
+  /** Marks of the same moment that are not drawn. */
   readonly more?: number;
 }
 
@@ -39,7 +39,7 @@ export interface Timeline {
 
 type Moment = Omit<Mark, "x" | "slot">;
 
-/** More than this many of one moment in one track are a number. */
+/** Maximum number of marks of one moment in one track. More are shown as a number. */
 const maxStacked = 3;
 /** Limit of waiting deliveries whose possible retries are drawn. */
 const maxSupposed = 12;
@@ -47,8 +47,8 @@ const maxSupposed = 12;
 const toSecond = (at: string): number => Math.floor(Date.parse(at) / 1_000) * 1_000;
 
 /**
- * Every attempt in the track of its subscription, on an axis of virtual time; those of subscriptions that are no more come
- * last. `now` is rounded to seconds.
+ * All attempts in the tracks of their webhooks, on an axis of virtual time. Deleted webhooks come last. `now` is
+ * rounded to seconds.
  */
 export function buildTimeline(deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number): Timeline {
   const byTrack = new Map<number, Moment[]>(webhooks.map(({ id }) => [id, []]));
@@ -80,7 +80,7 @@ function toMadeMark(delivery: Delivery, attempt: Delivery["attempts"][number]): 
   };
 }
 
-/** There was no attempt: it is drawn at its time. */
+/** There was no attempt, so the skip is drawn at its time. */
 const toSkippedMark = ({ id, webhook_id, created_at, outcome }: Delivery): Moment => ({
   key: `${id}.skipped`,
   name: skipReasons.get(outcome) ?? "skipped",
@@ -97,15 +97,15 @@ const skipReasons = new Map([
   ["skipped_not_allowed", "not sent, its address is not allowed"],
 ]);
 
-function toPlannedMarks(delivery: Delivery, webhook: Webhook | undefined, isSupposing: boolean): Moment[] {
+function toPlannedMarks(delivery: Delivery, webhook: Webhook | undefined, isAssumed: boolean): Moment[] {
   const { id, next_attempt_at: next, created_at } = delivery;
   if (next === null) return [];
   const made = filterScheduled(delivery.attempts).length;
-  const begun = Date.parse(created_at);
+  const createdAt = Date.parse(created_at);
   const isSkipped = webhook?.status !== "ACTIVE";
   const mark = (number: number, at: number, kind: "planned" | "supposed", words: string): Moment => ({
     key: `${id}.${kind}.${number}`,
-    name: `${formatAttemptNumber(number, delivery)}, ${words} at +${formatElapsed(at - begun)}`,
+    name: `${formatAttemptNumber(number, delivery)}, ${words} at +${formatElapsed(at - createdAt)}`,
     delivery: id,
     webhook: delivery.webhook_id,
     kind,
@@ -114,10 +114,10 @@ function toPlannedMarks(delivery: Delivery, webhook: Webhook | undefined, isSupp
   });
   const first = Date.parse(next);
   const out = [mark(made + 1, first, "planned", isSkipped ? "will be skipped" : "planned")];
-  if (isSkipped || !isSupposing) return out;
+  if (isSkipped || !isAssumed) return out;
   let at = first;
   for (let number = made + 2; number <= made + failuresUntilDisabled - (webhook?.failure_count ?? 0); number += 1) {
-    const delay = webhook && retryDelayMs(webhook.retry_schedule, number - 1);
+    const delay = webhook && getRetryDelayMs(webhook.retry_schedule, number - 1);
     if (delay === undefined) break;
     at += delay;
     out.push(mark(number, at, "supposed", "if all earlier attempts fail,"));
@@ -134,36 +134,36 @@ function toTrack(
   const byPlace = new Map<number, Moment[]>();
   for (const moment of moments) {
     const x = places.get(moment.at)!;
-    const there = byPlace.get(x);
-    if (there) there.push(moment);
+    const existing = byPlace.get(x);
+    if (existing) existing.push(moment);
     else byPlace.set(x, [moment]);
   }
   let slots = 1;
   const marks = [...byPlace]
     .sort(([a], [b]) => a - b)
-    .flatMap(([x, together]) => {
+    .flatMap(([x, group]) => {
       // Failures come first.
-      const there = together.sort(
+      const sorted = group.sort(
         (a, b) => Number(b.tone === "bad") - Number(a.tone === "bad") || a.delivery - b.delivery,
       );
-      const shown = there.length > maxStacked ? there.slice(0, maxStacked - 1) : there;
-      const rest = there.length - shown.length;
+      const shown = sorted.length > maxStacked ? sorted.slice(0, maxStacked - 1) : sorted;
+      const rest = sorted.length - shown.length;
       slots = Math.max(slots, shown.length + (rest > 0 ? 1 : 0));
       const out: Mark[] = shown.map((moment, slot) => ({ ...moment, x, slot }));
-      if (rest > 0) out.push(toMoreMark(there.slice(shown.length), x, shown.length));
+      if (rest > 0) out.push(toMoreMark(sorted.slice(shown.length), x, shown.length));
       return out;
     });
   return { id, webhook, marks, slots };
 }
 
 function toMoreMark(rest: readonly Moment[], x: number, slot: number): Mark {
-  const bad = rest.filter(({ tone }) => tone === "bad").length;
+  const failedCount = rest.filter(({ tone }) => tone === "bad").length;
   const first = rest[0]!;
   return {
     ...first,
     key: `${first.key}.more`,
-    name: `${rest.length} more at this time${bad > 0 ? `, ${bad} failed` : ""}`,
-    tone: bad > 0 ? "bad" : first.tone,
+    name: `${rest.length} more at this time${failedCount > 0 ? `, ${failedCount} failed` : ""}`,
+    tone: failedCount > 0 ? "bad" : first.tone,
     more: rest.length,
     x,
     slot,
@@ -174,7 +174,7 @@ function toMoreMark(rest: readonly Moment[], x: number, slot: number): Mark {
 export interface Tick {
   readonly at: number;
   readonly x: number;
-  /** Idle time before it that is drawn shorter than it was: `1 h 15 min`. */
+  /** Idle time before it that is drawn compressed: `1 h 15 min`. */
   readonly gap?: string;
 }
 
@@ -183,39 +183,39 @@ interface Axis {
   readonly width: number;
 }
 
-/** Half of a label that names its day is before it. */
-const lead = 60;
-/** Marks next to each other do not touch. */
+/** Half of a label with a date extends before it. */
+const leadWidth = 60;
+/** Adjacent marks do not touch. */
 const step = 30;
 const collapsed = 84;
 
-/** Distance of two moments: seconds next to each other, and no idle time longer than a label. */
-const distance = (gap: number): number => (gap >= 60_000 ? collapsed : gap >= 10_000 ? step + 8 : step);
+/** Distance between two moments: seconds are adjacent, and idle time is not longer than a label. */
+const computeDistance = (gap: number): number => (gap >= 60_000 ? collapsed : gap >= 10_000 ? step + 8 : step);
 
-/** Lays moments out from left to right, in milliseconds, each once; time in which nothing is collapses. */
+/** Lays out distinct moments from left to right, in milliseconds, and compresses idle time. */
 export function layOutAxis(moments: readonly number[]): Axis {
   const sorted = [...new Set(moments)].sort((a, b) => a - b);
   const ticks: Tick[] = [];
-  let x = lead;
+  let x = leadWidth;
   for (const [place, at] of sorted.entries()) {
     const gap = place === 0 ? 0 : at - sorted[place - 1]!;
-    if (place > 0) x += distance(gap);
+    if (place > 0) x += computeDistance(gap);
     ticks.push({ at, x, ...(gap >= 60_000 ? { gap: formatElapsed(gap) } : {}) });
   }
   return { ticks, width: x + 2 * collapsed };
 }
 
-/** Of things in order, those that are between two places: from this one on, and how many. */
+/** The range of sorted items between two positions: start index and length. */
 export function sliceBetween<Thing extends { readonly x: number }>(
   all: readonly Thing[],
   from: number,
   to: number,
 ): readonly Thing[] {
-  return all.slice(firstFrom(all, from), firstFrom(all, to));
+  return all.slice(findFirstFrom(all, from), findFirstFrom(all, to));
 }
 
-/** The index of the first at that position or further right. */
-function firstFrom(all: readonly { readonly x: number }[], x: number): number {
+/** The index of the first item at or after a position. */
+function findFirstFrom(all: readonly { readonly x: number }[], x: number): number {
   let low = 0;
   let high = all.length;
   while (low < high) {

@@ -6,15 +6,15 @@ import { toWords } from "../format.ts";
 import { Command } from "../parts/copy.tsx";
 import { Icon, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, ProblemMessage } from "../parts/messages.tsx";
-import { toneOf } from "../parts/names.ts";
+import { getTone } from "../parts/names.ts";
 import { formatCommand, useLoaded } from "../state/act.ts";
 import { deliveries } from "../state/deliveries.ts";
-import { formatReferenceHref, navigate, route, withTrace } from "../state/route.ts";
+import { formatReferenceHref, navigate, replaceTrace, route } from "../state/route.ts";
 
 type Trace = OperationResult<"traces.show">;
 type Node = Trace["nodes"][number];
 
-/** Why something happened, and what followed: lies over any view, and in its address. */
+/** Why something happened, and what followed. It opens over any view, and is part of its address. */
 export function TraceDrawer() {
   const ref = route.value.query.get("trace");
   return ref === null ? null : <Drawer key={ref} about={ref} />;
@@ -29,7 +29,7 @@ function Drawer({ about }: { readonly about: string }) {
     const opened = dialog.current;
     if (opened && !opened.open) opened.showModal();
   }, []);
-  const close = () => navigate(withTrace(undefined));
+  const close = () => navigate(replaceTrace(undefined));
   const trace = value.value;
   return (
     <dialog class="drawer" ref={dialog} aria-labelledby="trace" onClose={close}>
@@ -72,11 +72,11 @@ function Tree({ trace }: { readonly trace: Trace }) {
   );
 }
 
-/** Deeper levels are shown by the order alone: the drawer is narrow. */
-const indent = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
+/** Deeper levels are not indented further, because the drawer is narrow. */
+const getIndentStyle = (depth: number) => ({ "--depth": String(Math.min(depth, 6)) });
 
 const PastNode = ({ node, depth }: { readonly node: Node; readonly depth: number }) => (
-  <li class={toneOfNode(node)} style={indent(depth)}>
+  <li class={getNodeTone(node)} style={getIndentStyle(depth)}>
     <p>
       <strong>{describeNode(node)}</strong> {node.outcome !== null && <Outcome node={node} />}
     </p>
@@ -84,13 +84,13 @@ const PastNode = ({ node, depth }: { readonly node: Node; readonly depth: number
       <VirtualTime at={node.at} /> · {replaceCodes(node.because)}
       {describeOutcome(node.outcome) && `; ${describeOutcome(node.outcome)}`}
       {node.fault && ` · ${replaceCodes(node.fault)}`} ·{" "}
-      <a href={formatReferenceHref(node.id) ?? withTrace(node.id)}>{node.id}</a>
+      <a href={formatReferenceHref(node.id) ?? replaceTrace(node.id)}>{node.id}</a>
     </p>
   </li>
 );
 
 const PlannedNode = ({ entry, depth }: { readonly entry: Trace["planned"][number]; readonly depth: number }) => (
-  <li class="open" style={indent(depth)}>
+  <li class="open" style={getIndentStyle(depth)}>
     <p>
       <em>scheduled:</em> <strong>{replaceCodes(entry.what)}</strong>
     </p>
@@ -103,18 +103,18 @@ const PlannedNode = ({ entry, depth }: { readonly entry: Trace["planned"][number
 /** Status of a delivery, as in lists. */
 function Outcome({ node: { id, outcome } }: { readonly node: Node }) {
   const known = deliveries.value.get(Number(id.slice("delivery:".length)));
-  const { tone, words } = known ? toStatusLabel(known) : { tone: toneOf(outcome!), words: toWords(outcome!) };
+  const { tone, words } = known ? toStatusLabel(known) : { tone: getTone(outcome!), words: toWords(outcome!) };
   return <State tone={tone}>{words}</State>;
 }
 
-const toneOfNode = (node: Node): string => (isFailedNode(node) ? "bad" : node.kind === "attempt" ? "good" : "none");
+const getNodeTone = (node: Node): string => (isFailedNode(node) ? "bad" : node.kind === "attempt" ? "good" : "none");
 
 interface PlacedNode {
   readonly id: string;
   readonly parent: string | null;
 }
 
-/** How deep each node is below a beginning; its parent comes before it. */
+/** The depth of each node below a root. Parents come before children. */
 export function computeDepths(nodes: readonly PlacedNode[]): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const { id, parent } of nodes) found.set(id, parent === null ? 0 : (found.get(parent) ?? -1) + 1);
@@ -123,14 +123,14 @@ export function computeDepths(nodes: readonly PlacedNode[]): ReadonlyMap<string,
 
 type Entry<Node, Planned> = { readonly node: Node } | { readonly planned: Planned };
 
-/** Events, with planned ones after the last effect of the same cause: `nodes` are in that order. */
+/** Events in order, with planned ones after the last effect of the same cause. */
 export function insertPlanned<Node extends PlacedNode, Planned extends { readonly parent: string }>(
   nodes: readonly Node[],
   planned: readonly Planned[],
 ): readonly Entry<Node, Planned>[] {
   const depth = computeDepths(nodes);
   const entries: Entry<Node, Planned>[] = [];
-  /** Nodes whose children are not complete yet, innermost last. */
+  /** Nodes whose children are incomplete, innermost last. */
   const open: string[] = [];
   const close = (to: number) => {
     for (const id of open.splice(to).reverse()) {
@@ -156,7 +156,7 @@ interface DescribedNode {
   readonly error: string | null;
 }
 
-/** Name of an event in all views of the page: `contract created`, `attempt 1: nobody listens`. */
+/** Name of an event in all views: `contract created`, `attempt 1: connection refused`. */
 export function describeNode({
   kind,
   what,
@@ -169,13 +169,13 @@ export function describeNode({
   return `${name}: ${describeResponseCode(status, error)}`;
 }
 
-/** A sentence of the emulator without its codes: `webhook 1 wants contract created`. */
+/** A sentence of the emulator with its codes in words: `webhook 1 wants contract created`. */
 export const replaceCodes = (sentence: string): string =>
   sentence.replace(/\b[a-z]+(?:_[a-z]+)+\b|\bE[A-Z]{4,}\b|\b[A-Z]+(?:_[A-Z]+)+\b/g, (code) =>
     code === code.toUpperCase() && !code.startsWith("E") ? toWords(code) : describeResponseCode(null, code),
   );
 
-/** Why a delivery did not arrive in the end. */
+/** Why a delivery finally did not arrive. */
 export const describeOutcome = (outcome: string | null): string | undefined => ends.get(outcome ?? "");
 
 const ends = new Map([
@@ -185,7 +185,7 @@ const ends = new Map([
   ["skipped_not_allowed", "not sent, because its address is not allowed"],
 ]);
 
-/** Whether it is bad news: an attempt or a request that failed, a delivery that never arrived. */
+/** Whether it is bad news: a failed attempt or request, or a delivery that never arrived. */
 export function isFailedNode({
   status,
   error,
@@ -199,5 +199,5 @@ export function isFailedNode({
   );
 }
 
-/** `delivery 3` of `delivery:3`; a contract and a trace are called as they are. */
+/** `delivery 3` for `delivery:3`. Contracts and traces are named by their reference. */
 export const formatReference = (ref: string): string => ref.replace(/^([a-z]+):(?=\d)/, "$1 ");

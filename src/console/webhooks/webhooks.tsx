@@ -12,9 +12,9 @@ import { isolateText } from "../parts/names.ts";
 import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 import type { ActionOutcome } from "../state/act.ts";
 import { findDeliveriesTo, healthByWebhook, type Webhook, webhooks } from "../state/deliveries.ts";
-import { href, hrefOfPart } from "../state/route.ts";
+import { buildHref, buildPartHref } from "../state/route.ts";
 
-/** Every webhook: where it leads, to what it is subscribed, and how it does. */
+/** All webhooks with their URLs, activities and status. */
 export function Webhooks({ id }: { readonly id: string | undefined }) {
   const all = webhooks.value;
   const shown = all?.filter(({ workspace_id }) => isInWorkspace(workspace_id));
@@ -52,7 +52,7 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
       <div class="who">
         <span>
           <strong>
-            <a href={href("timeline", id)}>
+            <a href={buildHref("timeline", id)}>
               <Name>{title}</Name>
             </a>
           </strong>{" "}
@@ -68,7 +68,7 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
             op="emulator-webhooks.disable"
             input={{ params }}
             name={`Disable ${title}`}
-            message={() => `${isolateText(title)} is disabled`}
+            describe={() => `${isolateText(title)} is disabled`}
           >
             Disable
           </Action>
@@ -78,7 +78,7 @@ function WebhookCard({ webhook }: { readonly webhook: Webhook }) {
             input={{ params }}
             kind="primary"
             name={`Enable ${title}`}
-            message={() => `${isolateText(title)} is enabled`}
+            describe={() => `${isolateText(title)} is enabled`}
           >
             Enable
           </Action>
@@ -101,10 +101,10 @@ const DeliveriesLink = ({ id, count }: { readonly id: number; readonly count: nu
   count === 0 ? (
     <>none</>
   ) : (
-    <a href={hrefOfPart("deliveries", { webhook: String(id) })}>{pluralize(count, "delivery", "deliveries")}</a>
+    <a href={buildPartHref("deliveries", { webhook: String(id) })}>{pluralize(count, "delivery", "deliveries")}</a>
   );
 
-/** Sends an activity to this webhook alone, and reports the response. */
+/** Sends an activity only to this webhook, and shows the response. */
 function TestEvent({ webhook: { id, title, only_for_activities: activities } }: { readonly webhook: Webhook }) {
   const chosen = useSignal(activities[0]!);
   const activity = activities.includes(chosen.value) ? chosen.value : activities[0]!;
@@ -130,7 +130,7 @@ function TestEvent({ webhook: { id, title, only_for_activities: activities } }: 
         input={{ body: { activity, webhook: id, wait: true } }}
         command={`svc webhooks trigger ${activity} --webhook ${id}`}
         name={`Send test event to ${title}`}
-        message={describeTestEvent}
+        describe={describeTestEvent}
       >
         Send test event
       </Action>

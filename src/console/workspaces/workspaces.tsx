@@ -6,11 +6,11 @@ import { Command, Copy } from "../parts/copy.tsx";
 import { Name, State } from "../parts/labels.tsx";
 import { Facts, Head, NotListedMessage, ProblemMessage } from "../parts/messages.tsx";
 import { useLoaded } from "../state/act.ts";
-import { hrefOfPart } from "../state/route.ts";
+import { buildPartHref } from "../state/route.ts";
 
 type Workspace = OperationResult<"emulator.workspaces">[number];
 
-/** Every workspace, with the keys of its API and of its webhooks. */
+/** All workspaces, with their API keys and webhook keys. */
 export function Workspaces({ id }: { readonly id: string | undefined }) {
   const { value, problem } = useLoaded("", ["requests"], () => callOperation("emulator.workspaces"));
   const { value: clusters } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
@@ -57,10 +57,10 @@ function WorkspaceCard({ workspace, url }: { readonly workspace: Workspace; read
         {is_suspended && <State tone="warn">suspended</State>}
       </div>
       <div class="actions">
-        <a href={hrefOfPart("contracts", part)}>Contracts</a>
-        <a href={hrefOfPart("webhooks", part)}>Webhooks</a>
-        <a href={hrefOfPart("deliveries", part)}>Deliveries</a>
-        <a href={hrefOfPart("emails", part)}>E-mails</a>
+        <a href={buildPartHref("contracts", part)}>Contracts</a>
+        <a href={buildPartHref("webhooks", part)}>Webhooks</a>
+        <a href={buildPartHref("deliveries", part)}>Deliveries</a>
+        <a href={buildPartHref("emails", part)}>E-mails</a>
       </div>
       <Facts
         rows={[
@@ -81,7 +81,7 @@ function WorkspaceCard({ workspace, url }: { readonly workspace: Workspace; read
   );
 }
 
-/** A secret, which is shown on demand; of a token that may not read secrets, why it is not there. */
+/** A secret that is shown on request. If the token may not read secrets, the reason is shown instead. */
 function Secret({ value, name }: { readonly value: string; readonly name: string }) {
   const isShown = useSignal(false);
   if (!canReadSecrets.value) return <span class="muted">Hidden: a token with the role read shows no secrets.</span>;

@@ -5,19 +5,21 @@ import type { Service } from "../../api/services.ts";
 import type { Json, SchemaWriter } from "./schemas.ts";
 
 /** Content of a body of each kind: media type to schema. */
-type Content = Readonly<Record<string, Json>>;
+type MediaContent = Readonly<Record<string, Json>>;
 
 /** The request body of an operation, with the bodies of its examples. */
-export function requestBody(operation: Operation, writer: SchemaWriter): Json | undefined {
+export function buildRequestBody(operation: Operation, writer: SchemaWriter): Json | undefined {
   const { service, request } = operation;
   const { body } = request;
   if (!body) return undefined;
   const given = operation.examples.filter(({ body }) => body !== undefined);
-  const examples = Object.fromEntries(given.map(({ title, body }) => [slug(title), { summary: title, value: body }]));
+  const examples = Object.fromEntries(
+    given.map(({ title, body }) => [slugify(title), { summary: title, value: body }]),
+  );
   return {
     required: !mayBeAbsent(body, service),
     content: Object.fromEntries(
-      Object.entries(requestContent(body, writer)).map(([mediaType, schema]) => [
+      Object.entries(buildRequestContent(body, writer)).map(([mediaType, schema]) => [
         mediaType,
         { schema, ...(given.length > 0 ? { examples } : {}) },
       ]),
@@ -25,17 +27,17 @@ export function requestBody(operation: Operation, writer: SchemaWriter): Json | 
   };
 }
 
-/** As the emulator reads a request without a body: bytes may be absent, and a form without fields is an empty one. */
+/** How the emulator treats a request without a body: bytes may be missing, and a form without fields is empty. */
 function mayBeAbsent(body: RequestBody, { noBody }: Service): boolean {
   if (!("schema" in body)) return true;
-  // Rejections in the handler's own words are only in the schema's metadata.
+  // Errors in the handler's own wording are only in the schema's metadata.
   const { required, oneOf, anyOf } = body.schema.meta() ?? {};
   if (required ?? oneOf ?? anyOf) return false;
   const readAsEmpty = body.kind === "form" || noBody === "empty";
-  return [undefined, ...(readAsEmpty ? [{}] : [])].some((nothing) => body.schema.safeParse(nothing).success);
+  return [undefined, ...(readAsEmpty ? [{}] : [])].some((emptyBody) => body.schema.safeParse(emptyBody).success);
 }
 
-function requestContent(body: RequestBody, writer: SchemaWriter): Content {
+function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaContent {
   switch (body.kind) {
     case "json":
       return { "application/json": writer.write(body.schema, "input") };
@@ -52,19 +54,19 @@ function requestContent(body: RequestBody, writer: SchemaWriter): Content {
   }
 }
 
-/** The success responses of an operation, by status; a cluster whose answer is passed on has further ones of its own. */
-export function successResponses(operation: Operation, writer: SchemaWriter): Json {
+/** The success responses of an operation, by status. A forwarded response may have others. */
+export function buildSuccessResponses(operation: Operation, writer: SchemaWriter): Json {
   const declared = Object.entries(operation.responses);
   const ofCluster = declared.some(([, body]) => body.kind === "passthrough");
   return {
-    ...Object.fromEntries(declared.map(([status, body]) => [status, successResponse(status, body, writer)])),
+    ...Object.fromEntries(declared.map(([status, body]) => [status, buildSuccessResponse(status, body, writer)])),
     ...(ofCluster
       ? { default: { description: "Other responses of the cluster, unchanged", content: { "*/*": {} } } }
       : {}),
   };
 }
 
-function successResponse(status: string, body: ResponseBody, writer: SchemaWriter): Json {
+function buildSuccessResponse(status: string, body: ResponseBody, writer: SchemaWriter): Json {
   const { description, content, ...more } = buildResponse(body, writer);
   return { description: `${status}: ${description}`, ...(content === undefined ? {} : { content }), ...more };
 }
@@ -73,14 +75,17 @@ function buildResponse(
   body: ResponseBody,
   writer: SchemaWriter,
 ): { description: string; content?: Json; headers?: Json } {
-  const of = (mediaType: string, schema: Json) => ({ [mediaType]: { schema } });
+  const createContent = (mediaType: string, schema: Json) => ({ [mediaType]: { schema } });
   switch (body.kind) {
     case "json":
-      return { description: "a JSON document", content: of("application/json", writer.write(body.schema, "output")) };
+      return {
+        description: "a JSON document",
+        content: createContent("application/json", writer.write(body.schema, "output")),
+      };
     case "empty":
       return { description: "no body" };
     case "html":
-      return { description: "a page", content: of("text/html", { type: "string" }) };
+      return { description: "a page", content: createContent("text/html", { type: "string" }) };
     case "bytes":
       return {
         description: "a file",
@@ -101,33 +106,33 @@ function buildResponse(
     case "passthrough":
       return {
         description: "the cluster's own headers and body",
-        content: body.schema ? of("application/json", writer.write(body.schema, "output")) : { "*/*": {} },
+        content: body.schema ? createContent("application/json", writer.write(body.schema, "output")) : { "*/*": {} },
       };
   }
 }
 
 /** A title as a key: `Find the cluster` becomes `find-the-cluster`. */
-export const slug = (title: string): string =>
+export const slugify = (title: string): string =>
   title
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
 
-/** Webhooks as OpenAPI 3.1 describes them: one POST for each activity, by its name. */
-export function webhookItems(payloads: ReadonlyMap<Activity, z.ZodType>, writer: SchemaWriter): Json {
+/** Webhooks in OpenAPI 3.1: one POST for each activity, by name. */
+export function buildWebhookItems(payloads: ReadonlyMap<Activity, z.ZodType>, writer: SchemaWriter): Json {
   return Object.fromEntries(
     [...payloads].map(([activity, payload]) => [
       activity,
-      { post: delivery(activity, writer.write(payload, "output")) },
+      { post: buildDelivery(activity, writer.write(payload, "output")) },
     ]),
   );
 }
 
-const delivery = (activity: Activity, schema: Json): Json => ({
+const buildDelivery = (activity: Activity, schema: Json): Json => ({
   operationId: `webhook.${activity}`,
   tags: ["webhooks"],
   summary: `Webhook for ${activity}`,
-  // The receiver's own business: the signature shows who sends.
+  // The receiver decides; the signature identifies the sender.
   security: [],
   parameters: [{ $ref: "#/components/parameters/ContentHash" }],
   requestBody: { required: true, content: { "application/json": { schema } } },

@@ -2,48 +2,55 @@ import type * as z from "zod";
 import type { Basis } from "../../api/basis.ts";
 import type { Failure } from "../../api/failure.ts";
 import { type FailureCode, failures } from "../../api/failures.ts";
-import { type Auth, type Example, isOAuthRequest, type Method, type Operation, roleOf } from "../../api/operation.ts";
-import { requestBody, slug, successResponses } from "./bodies.ts";
+import {
+  type Auth,
+  type Example,
+  getRequiredRole,
+  isOAuthRequest,
+  type Method,
+  type Operation,
+} from "../../api/operation.ts";
+import { buildRequestBody, buildSuccessResponses, slugify } from "./bodies.ts";
 import { failureShapes, type Json, type SchemaWriter } from "./schemas.ts";
 
-/** One operation as OpenAPI describes it, under one of its methods. */
-export function operationObject(operation: Operation, method: Method, writer: SchemaWriter): Json {
+/** One operation in OpenAPI, for one of its methods. */
+export function buildOperationObject(operation: Operation, method: Method, writer: SchemaWriter): Json {
   const { id, summary, description, auth, emits, cli, basis } = operation;
-  const role = roleOf(operation);
-  const body = requestBody(operation, writer);
+  const role = getRequiredRole(operation);
+  const body = buildRequestBody(operation, writer);
   return {
     // The catch-all has five methods, and an operationId must be unique.
     operationId: [operation.method].flat().length > 1 ? `${id}.${method.toLowerCase()}` : id,
-    tags: [tagOf(operation)],
+    tags: [getTag(operation)],
     summary,
     ...(description === undefined ? {} : { description }),
     security: securityRequirements[auth].map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []]))),
-    parameters: parametersOf(operation, writer),
+    parameters: buildParameters(operation, writer),
     ...(body && method !== "GET" ? { requestBody: body } : {}),
     responses: {
-      ...successResponses(operation, writer),
-      ...failureResponses(operation),
+      ...buildSuccessResponses(operation, writer),
+      ...buildFailureResponses(operation),
     },
     ...(role === undefined ? {} : { "x-role": role }),
     "x-command": `svc ${"by" in cli ? cli.by : cli.command}`,
     ...(emits?.length ? { "x-emits": emits } : {}),
-    ...basisOf(basis),
+    ...toBasisExtension(basis),
   };
 }
 
-/** The resource, which is the first part of an operation's id. */
-export const tagOf = ({ id }: Operation): string => id.split(".")[0]!;
+/** The resource: the first part of an operation's id. */
+export const getTag = ({ id }: Operation): string => id.split(".")[0]!;
 
-function parametersOf({ request, examples, auth }: Operation, writer: SchemaWriter): Json[] {
+function buildParameters({ request, examples, auth }: Operation, writer: SchemaWriter): Json[] {
   return [
-    ...partParameters("path", request.params, examples, writer),
-    ...partParameters("query", request.query, examples, writer),
-    ...partParameters("header", request.headers, examples, writer),
+    ...buildPartParameters("path", request.params, examples, writer),
+    ...buildPartParameters("query", request.query, examples, writer),
+    ...buildPartParameters("header", request.headers, examples, writer),
     ...(auth === "api-key" ? [{ $ref: "#/components/parameters/UserEmail" }] : []),
   ];
 }
 
-/** Parameters that are declared for a kind of credentials or for all deliveries, not for an operation. */
+/** Parameters that belong to a kind of credentials or to all deliveries, not to an operation. */
 export const sharedParameters: Json = {
   ContentHash: {
     name: "X-SVC-WEBHOOK-CONTENT-HASH",
@@ -56,28 +63,28 @@ export const sharedParameters: Json = {
     name: "user-email",
     in: "header",
     description: "Acts as this active member of the workspace",
-    // Next to a query parameter `user_email` both would be one name to generators of Go.
+    // Generators for Go would confuse it with a query parameter `user_email`.
     "x-go-name": "ActingUserEmail",
     schema: { type: "string", format: "email" },
-    // Importers without one send placeholders, which are no user's address; this one is in the seed `demo`.
+    // Without an example importers send placeholders, which are not addresses of users. This one is in the seed `demo`.
     example: "ada@northwind.example",
   },
 };
 
 const exampleKeys = { path: "params", query: "query", header: "headers" } as const;
 
-function partParameters(
+function buildPartParameters(
   where: keyof typeof exampleKeys,
   shape: z.ZodObject | undefined,
   examples: readonly Example[],
   writer: SchemaWriter,
 ): Json[] {
   if (!shape) return [];
-  const { properties, required } = writer.fields(shape);
+  const { properties, required } = writer.writeFields(shape);
   return Object.entries(properties).map(([name, { description, ...schema }]) => {
     const given = examples.flatMap((example) => {
       const value = example[exampleKeys[where]]?.[name];
-      return value === undefined ? [] : [[slug(example.title), { summary: example.title, value }] as const];
+      return value === undefined ? [] : [[slugify(example.title), { summary: example.title, value }] as const];
     });
     return {
       name,
@@ -90,7 +97,7 @@ function partParameters(
   });
 }
 
-/** The failures that an operation may answer with: its own, its cluster's, and those of its service that can happen to it. */
+/** The failures that an operation may return: its own, its cluster's, and the applicable ones of its service. */
 export const collectFailures = (operation: Operation): FailureCode[] => [
   ...new Set([
     ...operation.failures,
@@ -99,7 +106,7 @@ export const collectFailures = (operation: Operation): FailureCode[] => [
   ]),
 ];
 
-/** A service declares its failures for all operations; these rules omit what a given one cannot meet. */
+/** A service declares its failures for all operations. These rules omit the inapplicable ones. */
 function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): boolean {
   if (status === 401 || status === 403) return auth !== "none";
   // A response to another method of the same path.
@@ -110,17 +117,17 @@ function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): 
   return true;
 }
 
-/** One response per status, since OpenAPI keys them so; failures that share it have different examples. */
-function failureResponses(operation: Operation): Record<string, Json> {
+/** One response per status, as OpenAPI requires. Failures with the same status have different examples. */
+function buildFailureResponses(operation: Operation): Record<string, Json> {
   const byStatus = new Map<number, FailureCode[]>();
   for (const code of collectFailures(operation)) {
     const { status } = catalogue[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, responseOf(codes)]));
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, buildFailureResponse(codes)]));
 }
 
-function responseOf(codes: readonly FailureCode[]): Json {
+function buildFailureResponse(codes: readonly FailureCode[]): Json {
   const forms = [...new Set(codes.map((code) => catalogue[code].shape))];
   const mediaTypes = [...new Set(forms.map((form) => failureShapes[form].mediaType))];
   return {
@@ -129,29 +136,36 @@ function responseOf(codes: readonly FailureCode[]): Json {
       mediaTypes.map((mediaType) => {
         const ofType = forms.filter((form) => failureShapes[form].mediaType === mediaType);
         const refs = ofType.map((form) => ({ $ref: `#/components/schemas/${failureShapes[form].name}` }));
-        const told = codes.filter((code) => ofType.includes(catalogue[code].shape));
+        const matchingCodes = codes.filter((code) => ofType.includes(catalogue[code].shape));
         return [
           mediaType,
           {
-            // Not oneOf: a domain error is a detail as well, and any object may be field errors.
+            // Not oneOf: a domain error is also a detail, and any object may be field errors.
             schema: refs.length === 1 ? refs[0] : { anyOf: refs },
             examples: Object.fromEntries(
-              told.map((code) => [code, { summary: catalogue[code].when, value: buildSample(catalogue[code]) }]),
+              matchingCodes.map((code) => [
+                code,
+                { summary: catalogue[code].when, value: buildSample(catalogue[code]) },
+              ]),
             ),
           },
         ];
       }),
     ),
-    "x-failures": codes.map((code) => ({ code, when: catalogue[code].when, ...basisOf(catalogue[code].basis) })),
+    "x-failures": codes.map((code) => ({
+      code,
+      when: catalogue[code].when,
+      ...toBasisExtension(catalogue[code].basis),
+    })),
   };
 }
 
-/** A body of the failure, with `<name>` where the words need to know something. */
+/** A sample body of the failure, with `<name>` for data in the message. */
 export function buildSample(failure: Failure<unknown>): unknown {
   const data = new Proxy({}, { get: (_, name) => (typeof name === "string" ? `<${name}>` : undefined) });
   try {
     const body = failure.body(data);
-    // Bodies that are handed in whole, such as validation errors, have no words of their own.
+    // Bodies that are passed as a whole, such as validation errors, have no template.
     const known = JSON.stringify(body);
     return known === undefined || known === "{}" || known.includes("{}") ? failureShapes[failure.shape].sample : body;
   } catch {
@@ -161,13 +175,18 @@ export function buildSample(failure: Failure<unknown>): unknown {
 
 const catalogue = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
 
-const header = (name: string, description: string): Json => ({ type: "apiKey", in: "header", name, description });
+const createHeaderScheme = (name: string, description: string): Json => ({
+  type: "apiKey",
+  in: "header",
+  name,
+  description,
+});
 
-/** Every way to show who one is, by its name in the documents. */
+/** The authentication schemes, by their names in the documents. */
 export const securitySchemes = {
-  clientId: header("client-id", "The id of the workspace's API key"),
-  clientSecret: header("client-secret", "The secret of the workspace's API key"),
-  clusterKey: header("x-cluster-key", "The key of the cluster of the request"),
+  clientId: createHeaderScheme("client-id", "The id of the workspace's API key"),
+  clientSecret: createHeaderScheme("client-secret", "The secret of the workspace's API key"),
+  clusterKey: createHeaderScheme("x-cluster-key", "The key of the cluster of the request"),
   clusterKeyAsBearer: { type: "http", scheme: "bearer", description: "The key of the cluster as a bearer token" },
   basic: { type: "http", scheme: "basic", description: "The credentials of the billing provider" },
   accessToken: { type: "http", scheme: "bearer", description: "An OAuth access token" },
@@ -181,8 +200,8 @@ export const securitySchemes = {
 type Scheme = keyof typeof securitySchemes;
 
 /**
- * Requirements of each kind of credentials: one of the rows, and all of a row. An empty row: they may be omitted, which
- * the specification states for the cluster key and for userinfo's header (DECISIONS.md, R6).
+ * Requirements of each kind of credentials: one of the rows, with everything in that row. An empty row means that they
+ * may be omitted, as the specification states for the cluster key and for userinfo's header (DECISIONS.md, R6).
  */
 export const securityRequirements: Readonly<Record<Auth, readonly (readonly Scheme[])[]>> = {
   none: [],
@@ -194,6 +213,6 @@ export const securityRequirements: Readonly<Record<Auth, readonly (readonly Sche
   "control-token": [["controlToken"]],
 };
 
-/** How we know, as extensions, so that a reader knows what the emulator merely guesses. */
-const basisOf = (basis: Basis): Json =>
+/** The basis of a claim, as extensions, so that readers see what the emulator only assumes. */
+const toBasisExtension = (basis: Basis): Json =>
   typeof basis === "string" ? { "x-basis": basis } : { "x-basis": "assumed", "x-basis-reason": basis.assumed };

@@ -4,34 +4,34 @@ import type { Failure } from "../../api/failure.ts";
 export type Json = Readonly<Record<string, unknown>>;
 export type SchemaNames = ReadonlyMap<z.ZodType, string>;
 
-/** `input`: a caller's input, defaults omitted. `output`: a service's response. */
+/** `input`: a client's input, with defaults omitted. `output`: a service's response. */
 export type Direction = "input" | "output";
 
-/** Writes schemas as JSON Schema; those with a name become a reference and are described once, in `components`. */
+/** Writes schemas as JSON Schema. Named schemas become references and are described once, in `components`. */
 export interface SchemaWriter {
   write(schema: z.ZodType, direction: Direction): Json;
-  /** The fields of an object, each for itself: parameters are no object in OpenAPI. */
-  fields(shape: z.ZodObject): {
+  /** The fields of an object one by one, because OpenAPI's parameters are not an object. */
+  writeFields(shape: z.ZodObject): {
     readonly properties: Readonly<Record<string, Json>>;
     readonly required: readonly string[];
   };
-  /** The named schemas that were referred to so far. */
-  components(): Record<string, Json>;
+  /** The named schemas that were referenced so far. */
+  getComponents(): Record<string, Json>;
 }
 
-export function schemaWriter(names: SchemaNames): SchemaWriter {
-  const components = new Map<string, Json>();
+export function createSchemaWriter(names: SchemaNames): SchemaWriter {
+  const getComponents = new Map<string, Json>();
 
   const write = (schema: z.ZodType, direction: Direction): Json =>
-    reference(schema, direction) ?? body(schema, direction);
+    writeReference(schema, direction) ?? writeBody(schema, direction);
 
-  const body = (schema: z.ZodType, direction: Direction): Json => {
+  const writeBody = (schema: z.ZodType, direction: Direction): Json => {
     const { $schema: _, ...json } = schema.toJSONSchema({
       io: direction,
       unrepresentable: "any",
       override: ({ zodSchema, jsonSchema, path }) => {
-        // The types of zod's core and of its classes differ by name alone.
-        const known = path.length > 0 ? reference(zodSchema as unknown as z.ZodType, direction) : undefined;
+        // The types of zod's core and of its classes only differ by name.
+        const known = path.length > 0 ? writeReference(zodSchema as unknown as z.ZodType, direction) : undefined;
         Object.assign(jsonSchema, known);
         tidy(jsonSchema);
       },
@@ -39,25 +39,31 @@ export function schemaWriter(names: SchemaNames): SchemaWriter {
     return json;
   };
 
-  const reference = (schema: z.ZodType, direction: Direction): Json | undefined => {
-    // A schema with a description of its own is the same schema with other words.
+  const writeReference = (schema: z.ZodType, direction: Direction): Json | undefined => {
+    // A schema with its own description is the same schema with other words.
     const name = names.get(schema) ?? (schema._zod.parent && names.get(schema._zod.parent as z.ZodType));
     if (name === undefined) return undefined;
-    // A schema that reads differently in the two directions is two schemas to OpenAPI.
-    const key = direction === "input" && differs(schema) ? `${name}Input` : name;
-    if (!components.has(key)) {
-      components.set(key, {});
-      components.set(key, body(schema, direction));
+    // A schema that differs in the two directions becomes two schemas in OpenAPI.
+    const key = direction === "input" && differsByDirection(schema) ? `${name}Input` : name;
+    if (!getComponents.has(key)) {
+      getComponents.set(key, {});
+      getComponents.set(key, writeBody(schema, direction));
     }
     return { $ref: `#/components/schemas/${key}` };
   };
 
-  const fields = (shape: z.ZodObject) => {
-    const { properties = {}, required = [] } = body(shape, "input") as Partial<ReturnType<SchemaWriter["fields"]>>;
+  const writeFields = (shape: z.ZodObject) => {
+    const { properties = {}, required = [] } = writeBody(shape, "input") as Partial<
+      ReturnType<SchemaWriter["writeFields"]>
+    >;
     return { properties, required };
   };
 
-  return { write, fields, components: () => Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))) };
+  return {
+    write,
+    writeFields,
+    getComponents: () => Object.fromEntries([...getComponents].sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
 }
 
 /** In place, as zod's override requires. */
@@ -65,16 +71,16 @@ function tidy(json: Record<string, unknown>): void {
   if ("$ref" in json) {
     for (const key of Object.keys(json)) if (!["$ref", "description", "default"].includes(key)) delete json[key];
   }
-  // Closed objects would make callers reject fields that the service adds one day.
+  // With closed objects, clients would reject fields that the service may add.
   if (json.additionalProperties === false) delete json.additionalProperties;
   if ("format" in json) {
-    // The pattern of a date says nothing that the format does not; a format of the library's own says nothing to others.
+    // The pattern of a date adds nothing to the format. Formats of the library mean nothing to others.
     if (standardFormats.has(json.format)) delete json.pattern;
     else delete json.format;
   }
-  // By default, generators treat an integer as one of 32 bits, which cannot hold such limits.
+  // By default, generators use 32-bit integers, which cannot hold such limits.
   if ([json.minimum, json.maximum].some((limit) => Math.abs(Number(limit)) > maxInt32)) json.format = "int64";
-  // Names of fields are text in any case.
+  // Property names are always strings.
   if (JSON.stringify(json.propertyNames) === '{"type":"string"}') delete json.propertyNames;
   if (Array.isArray(json.prefixItems)) convertToList(json, json.prefixItems);
 }
@@ -84,7 +90,7 @@ const maxInt32 = 2 ** 31 - 1;
 /** Keywords of JSON Schema in the declarations. */
 const standardFormats: ReadonlySet<unknown> = new Set(["date-time", "date", "email", "uri", "uuid"]);
 
-/** Generators stumble over tuples; a list of this many items of one form is all that a pair needs. */
+/** Generators have problems with tuples. A list with this many items of one form is enough for a pair. */
 function convertToList(json: Record<string, unknown>, items: readonly unknown[]): void {
   const forms = [...new Set(items.map((item) => JSON.stringify(item)))].map((text) => JSON.parse(text));
   delete json.prefixItems;
@@ -95,38 +101,42 @@ function convertToList(json: Record<string, unknown>, items: readonly unknown[])
   });
 }
 
-const differs = (schema: z.ZodType): boolean => {
-  const text = (io: Direction) =>
+const differsByDirection = (schema: z.ZodType): boolean => {
+  const toText = (io: Direction) =>
     JSON.stringify(schema.toJSONSchema({ io, unrepresentable: "any", override: ({ jsonSchema }) => tidy(jsonSchema) }));
-  return text("input") !== text("output");
+  return toText("input") !== toText("output");
 };
 
-interface Form {
+interface SchemaForm {
   /** Name among the schemas of the document. */
   readonly name: string;
   readonly mediaType: string;
   readonly schema: Json;
-  /** Further schemas of the document that this one refers to. */
+  /** Other schemas that this one refers to. */
   readonly parts?: Json;
-  /** Shown for a failure whose body cannot be made up from its words. */
+  /** An example for failures whose body cannot be generated from a template. */
   readonly sample: unknown;
 }
 
 const text = { type: "string" };
-const object = (required: readonly string[], properties: Json): Json => ({ type: "object", required, properties });
+const createObjectSchema = (required: readonly string[], properties: Json): Json => ({
+  type: "object",
+  required,
+  properties,
+});
 
 /** The forms of failure bodies, each described once in every document (src/api/failure.ts). */
-export const failureShapes: Readonly<Record<Failure["shape"], Form>> = {
+export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
   detail: {
     name: "Detail",
     mediaType: "application/json",
-    schema: object(["detail"], { detail: text }),
+    schema: createObjectSchema(["detail"], { detail: text }),
     sample: { detail: "<sentence>" },
   },
   domain: {
     name: "DomainError",
     mediaType: "application/json",
-    schema: object(["detail", "status_code", "code", "message"], {
+    schema: createObjectSchema(["detail", "status_code", "code", "message"], {
       detail: text,
       status_code: { type: "integer" },
       code: text,
@@ -137,7 +147,7 @@ export const failureShapes: Readonly<Record<Failure["shape"], Form>> = {
   fields: {
     name: "FieldErrors",
     mediaType: "application/json",
-    // Nested rows are keyed by field and index, so only the outermost keys are sure, and one of them by name.
+    // Nested rows are keyed by field and index, so only the outermost keys are known, and one of them by name.
     schema: {
       type: "object",
       properties: { non_field_errors: { type: "array", items: text, description: "Errors of the whole request" } },
@@ -148,13 +158,13 @@ export const failureShapes: Readonly<Record<Failure["shape"], Form>> = {
   validation: {
     name: "HTTPValidationError",
     mediaType: "application/json",
-    // As FastAPI prints them.
+    // In FastAPI's format.
     schema: {
       type: "object",
       properties: { detail: { type: "array", items: { $ref: "#/components/schemas/ValidationError" } } },
     },
     parts: {
-      ValidationError: object(["loc", "msg", "type"], {
+      ValidationError: createObjectSchema(["loc", "msg", "type"], {
         loc: { type: "array", items: { anyOf: [text, { type: "integer" }] } },
         msg: text,
         type: text,
@@ -167,19 +177,21 @@ export const failureShapes: Readonly<Record<Failure["shape"], Form>> = {
   oauth: {
     name: "OAuthError",
     mediaType: "application/json",
-    schema: object(["error"], { error: text, error_description: text }),
+    schema: createObjectSchema(["error"], { error: text, error_description: text }),
     sample: { error: "<code>" },
   },
   control: {
     name: "ControlError",
     mediaType: "application/json",
-    schema: object(["error"], { error: object(["code", "message"], { code: text, message: text, hint: text }) }),
+    schema: createObjectSchema(["error"], {
+      error: createObjectSchema(["code", "message"], { code: text, message: text, hint: text }),
+    }),
     sample: { error: { code: "<code>", message: "<sentence>" } },
   },
   xml: {
     name: "StorageError",
     mediaType: "application/xml",
-    schema: object(["Code", "Message"], { Code: text, Message: text }),
+    schema: createObjectSchema(["Code", "Message"], { Code: text, Message: text }),
     sample: "<Error><Code/><Message/></Error>",
   },
   text: { name: "PlainText", mediaType: "text/plain", schema: text, sample: "<sentence>" },

@@ -1,12 +1,12 @@
 import type { Operation } from "../../api/operation.ts";
 import { writeJson } from "../../base/json.ts";
 import { isObject, tryParseJson } from "../../base/object.ts";
-import { claimAt } from "../replay/claims.ts";
-import { matchPieces } from "../text-pattern.ts";
-import type { Change, Observations, ObservedRule } from "./rules.ts";
+import { findClaim } from "../replay/claims.ts";
+import { matchPieces } from "../replay/compare-text.ts";
+import type { Change, Observations, ObservedRule } from "./observations.ts";
 
 /** A response as the emulator has made it: headers are name, value, name, value. */
-export interface ObservableResponse {
+interface ObservableResponse {
   readonly status: number;
   readonly headers: readonly string[];
   readonly body: string | undefined;
@@ -38,7 +38,7 @@ export class Observer {
     const all = this.#byOperation.get(operation.id);
     if (!all) return undefined;
     const document = response.body === undefined ? undefined : tryParseJson(response.body);
-    const { name } = claimAt(operation, response.status, document);
+    const { name } = findClaim(operation, response.status, document);
     const rules = all.filter(({ claim, id }) => claim === name && id.includes(`:${response.status}:`));
     if (rules.length === 0) return undefined;
     let { status, headers } = response;
@@ -100,7 +100,7 @@ function withHeader(headers: readonly string[], name: string, value: string | un
 }
 
 /** The document with a change made at every place that a path leads to. */
-export function applyAt(document: unknown, path: string, change: Change): unknown {
+function applyAt(document: unknown, path: string, change: Change): unknown {
   const keys = path === "" ? [] : path.replaceAll("[]", ".[]").replace(/^\./, "").split(".");
   return walk(document, keys, change);
 }

@@ -2,16 +2,17 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { tryParseJson } from "../../base/object.ts";
+import { svcVersion } from "../../base/version.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { type Corpus, readCorpus } from "../corpus.ts";
-import { replayOnEmulator, type StartReplayEmulator } from "../replay/on-emulator.ts";
+import { replayOnEmulator, type StartReplayEmulator } from "../replay/replay.ts";
 import { buildReport } from "../report.ts";
-import { Observations, observationsFrom } from "./rules.ts";
+import { deriveObservations, Observations } from "./observations.ts";
 
 /** File of the data that a replay has derived from a corpus. */
-export const observationsName = "observations.json";
-const version = 1;
-const Stored = Observations.extend({ version: z.literal(version), corpus: z.string() });
+const observationsName = "observations.json";
+/** Another version of svc may differ from the corpus in other ways. */
+const Stored = Observations.extend({ svc: z.literal(svcVersion), corpus: z.string() });
 
 /** Reads a corpus, and what follows from it: as the last replay stored it, else by a replay now. */
 export async function loadObservations(
@@ -23,11 +24,11 @@ export async function loadObservations(
   const text = await readFile(join(folder, observationsName), "utf8").catch(() => "");
   const stored = Stored.safeParse(tryParseJson(text)).data;
   if (stored?.corpus === corpus.digest) return stored;
-  return observationsFrom(buildReport(await replayOnEmulator(corpus, startEmulator, signal), {}), corpus);
+  return deriveObservations(buildReport(await replayOnEmulator(corpus, startEmulator, signal), {}), corpus);
 }
 
 export const storeObservations = ({ folder, digest }: Corpus, observations: Observations): Promise<void> =>
   writeFileAtomic(
     join(folder, observationsName),
-    `${JSON.stringify({ version, corpus: digest, ...observations }, undefined, 2)}\n`,
+    `${JSON.stringify({ svc: svcVersion, corpus: digest, ...observations }, undefined, 2)}\n`,
   );

@@ -4,7 +4,7 @@ import { type FailureCode, failures } from "../../api/failures.ts";
 import type { Operation } from "../../api/operation.ts";
 import { registry } from "../../api/registry.ts";
 import { buildSample, collectFailures } from "../../derive/openapi/operations.ts";
-import { matchPieces } from "../text-pattern.ts";
+import { matchPieces } from "./compare-text.ts";
 
 /** The emulator's claims about the service: how an operation, or one of its failures, responds. */
 export interface Claim {
@@ -17,53 +17,59 @@ export interface Claim {
   readonly decisions: readonly string[];
 }
 
+const declared: readonly Operation[] = registry;
+
+/** An operation by its id, if it is one of the services. */
+export const findOperationById = (id: string | undefined): Operation | undefined =>
+  id === undefined ? undefined : declared.find((one) => one.id === id);
+
 const catalogue = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
 
-const decisionsIn = (basis: Basis): string[] =>
+const findDecisions = (basis: Basis): string[] =>
   typeof basis === "string" ? [] : (basis.assumed.match(/\b[RCFPLE]\d{1,2}\b/g) ?? []);
 
-const claimOf = (operation: string, failure: FailureCode | undefined, basis: Basis): Claim => ({
+const createClaim = (operation: string, failure: FailureCode | undefined, basis: Basis): Claim => ({
   name: failure === undefined ? operation : `${operation} ${failure}`,
   operation,
   failure,
   basis,
-  decisions: decisionsIn(basis),
+  decisions: findDecisions(basis),
 });
 
 /** The claim that a response of this status and body belongs to. */
-export function claimAt(operation: Operation, status: number, body: unknown): Claim {
-  const failure = status < 400 ? undefined : failureAt(operation, status, body);
-  return claimOf(operation.id, failure, failure === undefined ? operation.basis : catalogue[failure].basis);
+export function findClaim(operation: Operation, status: number, body: unknown): Claim {
+  const failure = status < 400 ? undefined : findFailure(operation, status, body);
+  return createClaim(operation.id, failure, failure === undefined ? operation.basis : catalogue[failure].basis);
 }
 
-export const webhookClaim = (activity: string): Claim =>
-  claimOf(`webhook ${activity}`, undefined, {
+export const createWebhookClaim = (activity: string): Claim =>
+  createClaim(`webhook ${activity}`, undefined, {
     assumed: "The fields of a payload and their order are those of DECISIONS.md, C17 and F21.",
   });
 
 /** All claims about the two services. */
-export const allClaims = (): Claim[] =>
-  (registry as readonly Operation[])
+export const listClaims = (): Claim[] =>
+  declared
     .filter(({ service }) => service.name !== "emulator")
     .flatMap((operation) => [
-      claimOf(operation.id, undefined, operation.basis),
-      ...collectFailures(operation).map((code) => claimOf(operation.id, code, catalogue[code].basis)),
+      createClaim(operation.id, undefined, operation.basis),
+      ...collectFailures(operation).map((code) => createClaim(operation.id, code, catalogue[code].basis)),
     ]);
 
 /** The declared failure that has this status, and these words if several do. */
-function failureAt(operation: Operation, status: number, body: unknown): FailureCode | undefined {
+function findFailure(operation: Operation, status: number, body: unknown): FailureCode | undefined {
   const codes = [...new Set([...collectFailures(operation), ...operation.service.failures])].filter(
     (code) => catalogue[code].status === status,
   );
   return (
-    codes.find((code) => fits(buildSample(catalogue[code]), body)) ??
+    codes.find((code) => matchesSample(buildSample(catalogue[code]), body)) ??
     codes.find((code) => /invalid-fields|validation/.test(code)) ??
     codes[0]
   );
 }
 
 /** Whether a body has the form and the words of a sample, whose `<names>` match anything. */
-function fits(sample: unknown, body: unknown): boolean {
+function matchesSample(sample: unknown, body: unknown): boolean {
   if (typeof sample === "string") {
     if (typeof body !== "string") return false;
     const parts = sample.split(/<[\w ]{1,60}>/);
@@ -73,6 +79,6 @@ function fits(sample: unknown, body: unknown): boolean {
   if (typeof sample !== "object" || sample === null || typeof body !== "object" || body === null)
     return sample === body;
   return Object.entries(sample).every(
-    ([key, value]) => key in body && fits(value, (body as Record<string, unknown>)[key]),
+    ([key, value]) => key in body && matchesSample(value, (body as Record<string, unknown>)[key]),
   );
 }

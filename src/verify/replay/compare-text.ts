@@ -1,5 +1,4 @@
 import { isStandInToken, isStandInWord } from "../stand-ins.ts";
-import { matchPieces, type PieceKind } from "../text-pattern.ts";
 import { getVocabulary } from "../vocabulary.ts";
 import type { Links } from "./links.ts";
 
@@ -13,7 +12,7 @@ const volatile =
 const toleranceMs = 5_000;
 
 /** `9999-99-99T99:99:99.999Z`: how a time is written. */
-export const timeFormatOf = (time: string): string => time.replace(/\d/g, "9");
+export const describeTimeFormat = (time: string): string => time.replace(/\d/g, "9");
 export const isTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
 
@@ -30,7 +29,7 @@ export function compareText(
   const unlike: TextDifference =
     values.has(recorded) || values.has(actual) ? "enumeration" : isFailure ? "wording" : "value";
   if (/^https?:\/\//.test(recorded) !== /^https?:\/\//.test(actual)) return unlike;
-  const { pieces, rest } = partsOf(recorded);
+  const { pieces, rest } = splitVolatile(recorded);
   const found = matchPieces(actual, rest, pieces.map(kindOf));
   if (!found) return /^https?:\/\//.test(recorded) && linkUrl(recorded, actual, links) ? undefined : unlike;
   for (const [at, piece] of pieces.entries()) {
@@ -42,7 +41,7 @@ export function compareText(
 }
 
 /** A recorded text as pieces that may differ, and the text around them. Consecutive words are one piece. */
-function partsOf(text: string): { readonly pieces: readonly string[]; readonly rest: readonly string[] } {
+function splitVolatile(text: string): { readonly pieces: readonly string[]; readonly rest: readonly string[] } {
   const pieces: string[] = [];
   const rest = [""];
   let at = 0;
@@ -84,7 +83,7 @@ function isSamePiece(recorded: string, actual: string, links: Links, isUrl: bool
 }
 
 function compareTimes(recorded: string, actual: string, links: Links): TextDifference | undefined {
-  if (timeFormatOf(recorded) !== timeFormatOf(actual)) return "time-format";
+  if (describeTimeFormat(recorded) !== describeTimeFormat(actual)) return "time-format";
   const apart = Math.abs(Date.parse(recorded) - Date.parse(actual));
   const tolerance = recorded.length <= 10 ? 24 * 3_600_000 : toleranceMs;
   if (apart > tolerance) return "time";
@@ -99,4 +98,51 @@ function linkUrl(recorded: string, actual: string, links: Links): boolean {
   if (!isSigned || namesOf(recorded) !== namesOf(actual)) return false;
   links.linkText(recorded, actual);
   return true;
+}
+
+/** A part of a pattern. */
+type PieceKind = "digits" | "id" | "time" | "uuid" | "token" | "origin" | "text";
+
+const forms: Readonly<Record<Exclude<PieceKind, "text">, RegExp>> = {
+  digits: /\d{1,40}/y,
+  id: /[A-Z]{1,5}-\d{1,20}/y,
+  time: /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?/y,
+  uuid: /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y,
+  token: /[A-Za-z0-9+/_=.-]+/y,
+  origin: /https?:\/\/[^/\s"'?#]+/y,
+};
+
+/**
+ * Matches a string that consists of literal parts and of pieces between them, `literals[0] piece[0] literals[1] …`.
+ * Resolves with the pieces; undefined if the text is another. A piece of free text is as short as it can be.
+ */
+export function matchPieces(
+  text: string,
+  literals: readonly string[],
+  kinds: readonly PieceKind[],
+): readonly string[] | undefined {
+  if (!text.startsWith(literals[0]!)) return undefined;
+  let at = literals[0]!.length;
+  const pieces: string[] = [];
+  for (const [index, kind] of kinds.entries()) {
+    const next = literals[index + 1]!;
+    const isLast = index === kinds.length - 1;
+    const end = kind === "text" ? findTextEnd(text, at, next, isLast) : findFormEnd(text, at, kind);
+    if (end === undefined || end <= at || !text.startsWith(next, end)) return undefined;
+    pieces.push(text.slice(at, end));
+    at = end + next.length;
+  }
+  return at === text.length ? pieces : undefined;
+}
+
+function findTextEnd(text: string, at: number, next: string, isLast: boolean): number | undefined {
+  if (isLast) return text.length - next.length;
+  const found = next === "" ? at + 1 : text.indexOf(next, at + 1);
+  return found < 0 ? undefined : found;
+}
+
+function findFormEnd(text: string, at: number, kind: Exclude<PieceKind, "text">): number | undefined {
+  const form = forms[kind];
+  form.lastIndex = at;
+  return form.test(text) ? form.lastIndex : undefined;
 }

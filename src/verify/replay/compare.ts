@@ -1,4 +1,5 @@
 import { isObject } from "../../base/object.ts";
+import { pluralize } from "../../base/text.ts";
 import { compareText, type TextDifference } from "./compare-text.ts";
 import { isIdKey, type Links, scopeOf } from "./links.ts";
 
@@ -24,7 +25,7 @@ export interface FoundDifference {
   /** `contract_status`, `results[].id`, `header location`; empty: the whole. */
   readonly path: string;
   readonly recorded: unknown;
-  readonly emulated: unknown;
+  readonly replayed: unknown;
 }
 
 export interface CompareContext {
@@ -34,11 +35,13 @@ export interface CompareContext {
   readonly isFailure: boolean;
   /** Called with the reason why a part of a response cannot be compared. */
   readonly incomparable: (reason: string) => void;
+  /** Whether the lists of a service are compared, which has other items. */
+  readonly hasOtherItems: boolean;
   /** Whether an identifier was there before the recording. */
   readonly isOlder: (id: string) => boolean;
 }
 
-const joined = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
+const joinPath = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
 const typeOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 const keyOf = (path: string): string => path.replace(/\[\]/g, "").split(".").at(-1) ?? "";
 /** Fields that count the items of a list. */
@@ -52,24 +55,24 @@ export function compareValues(
   context: CompareContext,
 ): FoundDifference[] {
   const [type, other] = [typeOf(recorded), typeOf(actual)];
-  if (type !== other) return [{ kind: "type", path, recorded, emulated: actual }];
+  if (type !== other) return [{ kind: "type", path, recorded, replayed: actual }];
   if (Array.isArray(recorded)) return compareArrays(recorded, actual as unknown[], path, context);
   if (isObject(recorded)) return compareObjects(recorded, actual as Record<string, unknown>, path, context);
   if (recorded === actual) {
     if (typeof recorded === "number" && isIdKey(keyOf(path)))
-      context.links.linkNumber(scopeAt(path, context.resource), recorded, recorded);
+      context.links.linkNumber(findScope(path, context.resource), recorded, recorded);
     return [];
   }
   if (typeof recorded === "string") {
     const kind = compareText(recorded, actual as string, context.links, context.isFailure);
-    return kind === undefined ? [] : [{ kind, path, recorded, emulated: actual }];
+    return kind === undefined ? [] : [{ kind, path, recorded, replayed: actual }];
   }
   if (typeof recorded === "number") return compareNumbers(recorded, actual as number, path, context);
-  return [{ kind: "value", path, recorded, emulated: actual }];
+  return [{ kind: "value", path, recorded, replayed: actual }];
 }
 
 /** The scope of the identifier at a path: an `id` belongs to the object around it, if that has a name. */
-function scopeAt(path: string, resource: string): string {
+function findScope(path: string, resource: string): string {
   const [key = "", parent = ""] = path.replace(/\[\]/g, "").split(".").reverse();
   const isOwn = key !== "id" || parent === "" || /^(?:results|items|data|files)$/.test(parent);
   return isOwn ? scopeOf(key, resource) : scopeOf(parent, resource);
@@ -82,9 +85,9 @@ function compareNumbers(
   { links, resource }: CompareContext,
 ): FoundDifference[] {
   const key = keyOf(path);
-  const difference: FoundDifference = { kind: "value", path, recorded, emulated: actual };
+  const difference: FoundDifference = { kind: "value", path, recorded, replayed: actual };
   if (isIdKey(key)) {
-    const scope = scopeAt(path, resource);
+    const scope = findScope(path, resource);
     const known = links.exactNumber(scope, recorded);
     links.linkNumber(scope, recorded, actual);
     return known === undefined || known === actual ? [] : [difference];
@@ -114,21 +117,21 @@ function compareObjects(
     ...added.map(
       (key): FoundDifference => ({
         kind: "added",
-        path: joined(path, key),
+        path: joinPath(path, key),
         recorded: recorded[key],
-        emulated: undefined,
+        replayed: undefined,
       }),
     ),
     ...absent.map(
       (key): FoundDifference => ({
         kind: "absent",
-        path: joined(path, key),
+        path: joinPath(path, key),
         recorded: undefined,
-        emulated: actual[key],
+        replayed: actual[key],
       }),
     ),
-    ...(isReordered ? [{ kind: "order" as const, path, recorded: keys, emulated: Object.keys(actual) }] : []),
-    ...common.flatMap((key) => compareValues(recorded[key], actual[keyFor(key)], joined(path, key), context)),
+    ...(isReordered ? [{ kind: "order" as const, path, recorded: keys, replayed: Object.keys(actual) }] : []),
+    ...common.flatMap((key) => compareValues(recorded[key], actual[keyFor(key)], joinPath(path, key), context)),
   ];
 }
 
@@ -146,9 +149,11 @@ function compareArrays(
   context: CompareContext,
 ): FoundDifference[] {
   const { links, resource, incomparable, isOlder } = context;
-  const isWhole = /^(?:results|items|data)?$/.test(path);
+  // A list of its own, not one within an item.
+  const isWhole = !/[.[]/.test(path);
   const older = isWhole ? recorded.filter((item) => isOlder(idOf(item) ?? "")) : [];
-  if (older.length > 0) incomparable(`${path || "the list"} holds ${older.length} items from before the recording`);
+  if (older.length > 0)
+    incomparable(`${path || "the list"} holds ${pluralize(older.length, "item")} from before the recording`);
   const own = recorded.filter((item) => !older.includes(item));
   const mapped = own.map((item) => {
     const id = idOf(item);
@@ -158,13 +163,13 @@ function compareArrays(
   const places = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => idOf(item) === id)));
   const isMatched = own.length > 0 && places.every((place) => place >= 0) && new Set(places).size === places.length;
   const found: FoundDifference[] = [];
-  if (older.length === 0 && own.length !== actual.length) {
-    return [{ kind: "items", path, recorded: own.length, emulated: actual.length }];
+  if (older.length === 0 && own.length !== actual.length && !context.hasOtherItems) {
+    return [{ kind: "items", path, recorded: own.length, replayed: actual.length }];
   }
   if (isMatched && places.some((place, at) => at > 0 && place < places[at - 1]!)) {
-    found.push({ kind: "item-order", path, recorded: mapped, emulated: actual.map(idOf) });
+    found.push({ kind: "item-order", path, recorded: mapped, replayed: actual.map(idOf) });
   } else if (!isMatched && isScalarPermutation(own, actual)) {
-    return [{ kind: "item-order", path, recorded: own, emulated: actual }];
+    return [{ kind: "item-order", path, recorded: own, replayed: actual }];
   }
   for (const [at, item] of own.entries()) {
     const other = isMatched ? actual[places[at]!] : actual[at];
@@ -194,7 +199,7 @@ const comparedHeaders = [
   "link",
 ] as const;
 
-export type HeaderLookup = (name: string) => string | undefined;
+type HeaderLookup = (name: string) => string | undefined;
 
 export function compareHeaders(
   recorded: HeaderLookup,
@@ -206,6 +211,6 @@ export function compareHeaders(
     const [was, is] = [recorded(name), actual(name)];
     if (was === is) return [];
     if (was !== undefined && is !== undefined && compareText(was, is, context.links, false) === undefined) return [];
-    return [{ kind: "header", path: `header ${name}`, recorded: was, emulated: is }];
+    return [{ kind: "header", path: `header ${name}`, recorded: was, replayed: is }];
   });
 }

@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { fieldsOf, tryParseJson } from "../../base/object.ts";
+import { toFields, tryParseJson } from "../../base/object.ts";
 import type { CorpusExchange } from "../corpus.ts";
-import { headerOf, type Message } from "../exchange.ts";
+import { headerOf, type Message, pairHeaders, parseBody } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 import { type CompareContext, compareHeaders, compareValues, type FoundDifference } from "./compare.ts";
-import type { Links } from "./links.ts";
+import { type Links, targetOf } from "./links.ts";
 
 /** One delivery as a corpus holds it: the same bytes to the same receiver, attempt by attempt. */
 interface RecordedDelivery {
@@ -26,7 +26,15 @@ interface ReceivedDelivery extends Message {
   match?: RecordedDelivery;
 }
 
-export interface ComparedDelivery {
+/** A webhook that was created before the recording, or past it: what its deliveries show of it. */
+interface OlderWebhook {
+  readonly target: string;
+  readonly activities: readonly string[];
+  /** Whether an activity of this time was in the recording for sure. */
+  readonly isRecorded: (at: number) => boolean;
+}
+
+interface ComparedDelivery {
   readonly activity: string;
   readonly file: string | undefined;
   readonly operation: string | undefined;
@@ -34,7 +42,7 @@ export interface ComparedDelivery {
 }
 
 /** How JSON is spelled: `compact`, `spaced` as Python writes it, `indented`; `escaped` where it has only ASCII. */
-export function spellingOf(text: string): string {
+function detectSpelling(text: string): string {
   const bare = editJson(text, { string: () => "", number: () => "0" });
   const spacing = /[{[]\n/.test(bare) ? "indented" : /[:,] /.test(bare) ? "spaced" : "compact";
   return /\\u[0-9a-f]{4}/i.test(text) && !/[\u0080-\uffff]/.test(text) ? `${spacing}, escaped` : spacing;
@@ -46,6 +54,8 @@ const retryToleranceMs = 61_000;
 /** Receives the webhooks of a replay, and answers as the recorded receiver did. */
 export class ReplayReceiver {
   readonly #recorded: readonly RecordedDelivery[];
+  /** Webhooks that a replay has to create first. */
+  readonly olderWebhooks: readonly OlderWebhook[];
   readonly #links: Links;
   readonly #received: ReceivedDelivery[] = [];
   readonly #now: () => number;
@@ -53,9 +63,8 @@ export class ReplayReceiver {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      const { rawHeaders, url = "/" } = request;
-      const headers = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as const] : []));
-      response.writeHead(this.#receive(url, { headers, body: Buffer.concat(chunks) })).end();
+      const message = { headers: pairHeaders(request.rawHeaders), body: Buffer.concat(chunks) };
+      response.writeHead(this.#receive(request.url ?? "/", message)).end();
     });
   });
   /** The operation that was called last. */
@@ -63,13 +72,10 @@ export class ReplayReceiver {
   url = "";
 
   constructor(exchanges: readonly CorpusExchange[], links: Links, now: () => number) {
-    this.#recorded = deliveriesIn(exchanges);
+    this.#recorded = groupDeliveries(exchanges);
+    this.olderWebhooks = findOlderWebhooks(exchanges, this.#recorded);
     this.#links = links;
     this.#now = now;
-  }
-
-  get count(): number {
-    return this.#recorded.length;
   }
 
   async open(): Promise<void> {
@@ -90,7 +96,7 @@ export class ReplayReceiver {
   /** The status that the recorded receiver had for the same attempt. */
   #receive(target: string, message: Message): number {
     const known = this.#received.find((one) => one.target === target && one.body.equals(message.body));
-    const { activity, contract_id: contractId } = fieldsOf(tryParseJson(message.body.toString("utf8")));
+    const { activity, contract_id: contractId } = toFields(parseBody(message));
     const received: ReceivedDelivery = known ?? {
       ...message,
       activity: String(activity),
@@ -134,8 +140,9 @@ export class ReplayReceiver {
           file: match.attempts[0]!.file,
           differences: this.#differences(match, received, context),
         };
-      if (attempts[0]! >= until) return undefined;
-      const difference = { kind: "missing-activity", path: activity, recorded: undefined, emulated: activity } as const;
+      const older = this.olderWebhooks.find((one) => pathOf(one.target) === pathOf(received.target));
+      if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false) return undefined;
+      const difference = { kind: "missing-activity", path: activity, recorded: undefined, replayed: activity } as const;
       return { activity, operation, file: undefined, differences: [difference] };
     });
     const matched = new Set(this.#received.map(({ match }) => match));
@@ -147,7 +154,7 @@ export class ReplayReceiver {
           activity,
           operation: undefined,
           file: attempts[0]!.file,
-          differences: [{ kind: "other-activity", path: activity, recorded: activity, emulated: undefined }],
+          differences: [{ kind: "other-activity", path: activity, recorded: activity, replayed: undefined }],
         }),
       ),
     ];
@@ -158,8 +165,8 @@ export class ReplayReceiver {
     const [was, is] = [first!.request.body.toString("utf8"), received.body.toString("utf8")];
     const found = compareValues(tryParseJson(was), tryParseJson(is), "", context);
     // A string without letters beyond ASCII shows nothing of how they are spelled.
-    const [wasSpelled, isSpelled] = [spellingOf(was), spellingOf(is)];
-    if (wasSpelled !== isSpelled) found.push({ kind: "spelling", path: "", recorded: wasSpelled, emulated: isSpelled });
+    const [wasSpelled, isSpelled] = [detectSpelling(was), detectSpelling(is)];
+    if (wasSpelled !== isSpelled) found.push({ kind: "spelling", path: "", recorded: wasSpelled, replayed: isSpelled });
     const custom = new Set(
       first!.request.headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")),
     );
@@ -179,7 +186,7 @@ export class ReplayReceiver {
             kind: "header",
             path: `header ${name}`,
             recorded: headerOf(first!.request, name),
-            emulated: headerOf(received, name),
+            replayed: headerOf(received, name),
           }),
         ),
     );
@@ -187,24 +194,49 @@ export class ReplayReceiver {
   }
 
   #retries({ attempts }: RecordedDelivery, received: ReceivedDelivery): FoundDifference[] {
-    const was = delays(attempts.map(({ at }) => at));
-    const is = delays(received.attempts);
+    const was = computeDelays(attempts.map(({ at }) => at));
+    const is = computeDelays(received.attempts);
     const at = was.findIndex(
       (delay, place) => is[place] !== undefined && Math.abs(delay - is[place]) > retryToleranceMs,
     );
     if (at >= 0)
-      return [{ kind: "retry-time", path: `retry ${at + 1}`, recorded: minutes(was[at]!), emulated: minutes(is[at]!) }];
+      return [
+        {
+          kind: "retry-time",
+          path: `retry ${at + 1}`,
+          recorded: formatMinutes(was[at]!),
+          replayed: formatMinutes(is[at]!),
+        },
+      ];
     return was.length > is.length
-      ? [{ kind: "attempts", path: "attempts", recorded: attempts.length, emulated: received.attempts.length }]
+      ? [{ kind: "attempts", path: "attempts", recorded: attempts.length, replayed: received.attempts.length }]
       : [];
   }
 }
 
-const delays = (times: readonly number[]): number[] => times.slice(1).map((time, at) => time - times[at]!);
-const minutes = (ms: number): string => `${Math.round(ms / 6_000) / 10} min`;
+const computeDelays = (times: readonly number[]): number[] => times.slice(1).map((time, at) => time - times[at]!);
+const formatMinutes = (ms: number): string => `${Math.round(ms / 6_000) / 10} min`;
 const pathOf = (target: string): string => target.split("?")[0]!;
 
-function deliveriesIn(exchanges: readonly CorpusExchange[]): RecordedDelivery[] {
+function findOlderWebhooks(
+  exchanges: readonly CorpusExchange[],
+  recorded: readonly RecordedDelivery[],
+): readonly OlderWebhook[] {
+  const created = exchanges
+    .filter(({ operation, response }) => operation === "webhooks.create" && response.status < 300)
+    .map(({ request }) => pathOf(targetOf(String(toFields(parseBody(request)).url))));
+  const targets = new Map(recorded.map(({ target }) => [pathOf(target), target]));
+  return [...targets].flatMap(([path, target]) => {
+    if (created.includes(path)) return [];
+    const own = recorded.filter((one) => pathOf(one.target) === path);
+    const times = own.flatMap(({ attempts }) => attempts.map(({ at }) => at));
+    const [from, to] = [Math.min(...times), Math.max(...times)];
+    const activities = [...new Set(own.map(({ activity }) => activity))];
+    return [{ target, activities, isRecorded: (at: number) => at >= from && at <= to }];
+  });
+}
+
+function groupDeliveries(exchanges: readonly CorpusExchange[]): RecordedDelivery[] {
   const found = new Map<
     string,
     { activity: string; target: string; contractId: unknown; attempts: CorpusExchange[] }
@@ -212,7 +244,7 @@ function deliveriesIn(exchanges: readonly CorpusExchange[]): RecordedDelivery[] 
   for (const exchange of exchanges) {
     if (exchange.callee !== "receiver") continue;
     const { target, body } = exchange.request;
-    const { activity, contract_id: contractId } = fieldsOf(tryParseJson(body.toString("utf8")));
+    const { activity, contract_id: contractId } = toFields(parseBody(exchange.request));
     const key = `${target} ${body.toString("base64")}`;
     const delivery = found.get(key) ?? { activity: String(activity), target, contractId, attempts: [] };
     delivery.attempts.push(exchange);

@@ -1,4 +1,5 @@
 import { tryParseJson } from "../../base/object.ts";
+import { decodePart } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 
 /**
@@ -20,6 +21,7 @@ export const isIdKey = (key: string): boolean => /(?:^|_)ids?$|^(?:uuid|number|r
 export class Links {
   readonly #texts = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
+  readonly #scopes = new Set<string>();
   /** Targets of recorded URLs, by which signed URLs are found again. */
   readonly #urls = new Map<string, string>();
 
@@ -27,24 +29,29 @@ export class Links {
     return this.#texts.get(recorded);
   }
 
+  /** The number of this scope, of a related one, or of any if all have the same. */
   number(scope: string, recorded: number): number | undefined {
-    const exact = this.#numbers.get(`${scope} ${recorded}`);
-    if (exact !== undefined) return exact;
-    const others = new Set([...this.#scopes(recorded)]);
+    const known = this.relatedNumber(scope, recorded);
+    if (known !== undefined) return known;
+    const others = new Set(this.#numbersOf([...this.#scopes], recorded));
     return others.size === 1 ? [...others][0] : undefined;
+  }
+
+  /** The number of this scope, or of a related one: `contract_type_id` is the `id` of a type. */
+  relatedNumber(scope: string, recorded: number): number | undefined {
+    const related = [...this.#scopes].filter(
+      (other) => scope !== "" && (other.endsWith(scope) || scope.endsWith(other)),
+    );
+    return this.exactNumber(scope, recorded) ?? this.#numbersOf(related, recorded)[0];
   }
 
   exactNumber(scope: string, recorded: number): number | undefined {
     return this.#numbers.get(`${scope} ${recorded}`);
   }
 
-  *#scopes(recorded: number): Iterable<number> {
-    for (const scope of this.#seenScopes) {
-      const found = this.#numbers.get(`${scope} ${recorded}`);
-      if (found !== undefined) yield found;
-    }
+  #numbersOf(scopes: readonly string[], recorded: number): number[] {
+    return scopes.map((scope) => this.exactNumber(scope, recorded)).filter((found) => found !== undefined);
   }
-  readonly #seenScopes = new Set<string>();
 
   linkText(recorded: string, actual: string): void {
     this.#texts.set(recorded, actual);
@@ -56,7 +63,7 @@ export class Links {
   }
 
   linkNumber(scope: string, recorded: number, actual: number): void {
-    this.#seenScopes.add(scope);
+    this.#scopes.add(scope);
     this.#numbers.set(`${scope} ${recorded}`, actual);
   }
 
@@ -80,7 +87,7 @@ export class Links {
     const [path = "", query] = target.split(/\?(.*)/s);
     const segments = path.split("/").map((segment, at) => {
       const name = names[at];
-      const plain = decode(segment);
+      const plain = decodePart(segment);
       if (name !== undefined && /^\d+$/.test(plain))
         return String(this.number(scopeOf(name, resource), Number(plain)) ?? plain);
       const made = this.translateText(plain);
@@ -90,8 +97,8 @@ export class Links {
     const pairs = query.split("&").map((pair) => {
       const equals = pair.indexOf("=");
       if (equals < 0) return pair;
-      const name = decode(pair.slice(0, equals));
-      const plain = decode(pair.slice(equals + 1).replaceAll("+", " "));
+      const name = decodePart(pair.slice(0, equals));
+      const plain = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
       const made =
         isIdKey(name) && /^\d+$/.test(plain)
           ? String(this.number(scopeOf(name, resource), Number(plain)) ?? plain)
@@ -124,11 +131,3 @@ export class Links {
 }
 
 export const targetOf = (url: string): string => url.replace(/^https?:\/\/[^/]+/, "").split("#")[0]!;
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}

@@ -1,23 +1,30 @@
-import { fieldsOf, tryParseJson } from "../../base/object.ts";
+import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
+import type { Operation } from "../../api/operation.ts";
+import { systemWallClock } from "../../base/clock.ts";
+import { toFields, tryParseJson } from "../../base/object.ts";
+import { toOutputSchema } from "../../derive/fields.ts";
 import type { Corpus, CorpusExchange } from "../corpus.ts";
-import { type Callee, headerOf, type RecordedResponse } from "../exchange.ts";
+import { type Callee, headerOf, parseBody, type RecordedResponse } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
-import { operationNamed } from "../operations.ts";
-import { type Claim, claimAt, webhookClaim } from "./claims.ts";
+import { compareShapes, isUnavailable, toChange, whyIncomparable, whyNotSent } from "./against-service.ts";
+import { type Claim, createWebhookClaim, findClaim, findOperationById } from "./claims.ts";
 import { type CompareContext, compareHeaders, compareValues, countKey, type FoundDifference } from "./compare.ts";
 import { ReplayReceiver } from "./deliveries.ts";
-import { Links, scopeOf } from "./links.ts";
+import { isIdKey, Links, scopeOf } from "./links.ts";
+import { buildSeed, findCallers } from "./seed.ts";
 import { RequestSender } from "./send.ts";
 
-/** Target of a replay. */
+/** Target of a replay: an emulator whose state is made from the corpus, or a service. */
 export interface ReplayTarget {
   readonly url: (callee: Callee) => string | undefined;
-  /** Undefined: its time passes by itself. */
+  /** Of an emulator. */
   readonly clock?: { readonly now: () => number; readonly advance: (to: number) => Promise<unknown> };
-  /** Headers that replace those of the corpus: credentials of a real service. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Only requests that change nothing. */
-  readonly readsOnly: boolean;
+  /** A service gets only reads, and what it holds is not compared. */
+  readonly service?: {
+    /** Headers that replace those of the corpus. */
+    readonly credentials: (operation: Operation) => Readonly<Record<string, string>>;
+    readonly requestsPerSecond: number;
+  };
   readonly signal?: AbortSignal;
 }
 
@@ -35,11 +42,11 @@ export interface ReplayedExchange {
 
 /** Resources of a seed: all their listed rows exist in a replay. */
 const seeded =
-  /^(?:templates|contract-types|organizations|users|key-pointers|clusters|cluster-emails|cluster-clients)\./;
+  /^(?:templates|contract-types|organizations|users|clusters|cluster-emails|cluster-clients)\.|^key-pointers\.definitions$/;
 
 /** The number of requests in a corpus that no operation declares: they are not replayed. */
 export const countUndeclared = ({ exchanges }: Corpus): number =>
-  exchanges.filter(({ callee, operation }) => callee !== "receiver" && !operationNamed(operation)).length;
+  exchanges.filter(({ callee, operation }) => callee !== "receiver" && !findOperationById(operation)).length;
 
 /** Sends the requests of a corpus again, and compares what comes back. */
 export async function replayCorpus(corpus: Corpus, target: ReplayTarget): Promise<ReplayedExchange[]> {
@@ -51,12 +58,50 @@ export async function replayCorpus(corpus: Corpus, target: ReplayTarget): Promis
   }
 }
 
+/** The parts of an emulator that a replay uses. */
+interface ReplayEmulator {
+  readonly routerUrl: string;
+  readonly clusters: readonly { readonly id: string; readonly url: string }[];
+  readonly clock: { now(): number; advance(target: { readonly to: number }): Promise<unknown> };
+  close(): Promise<void>;
+}
+
+/** The door of the emulator: this layer is below it. */
+export type StartReplayEmulator = (options: {
+  readonly ephemeral: true;
+  readonly seed: object;
+  readonly clock: { readonly mode: "manual"; readonly start: string };
+  readonly log: (line: string) => void;
+}) => Promise<ReplayEmulator>;
+
+/** Replays a corpus on a fresh emulator whose state is made from it. */
+export async function replayOnEmulator(
+  corpus: Corpus,
+  startEmulator: StartReplayEmulator,
+  signal?: AbortSignal,
+): Promise<ReplayedExchange[]> {
+  const { exchanges } = corpus;
+  const seed = buildSeed(exchanges, demo);
+  const start = new Date((exchanges[0]?.at ?? Date.parse(demo.time)) - 1).toISOString();
+  const emulator = await startEmulator({ ephemeral: true, seed, clock: { mode: "manual", start }, log: () => {} });
+  try {
+    return await replayCorpus(corpus, {
+      url: (callee) => (callee === "router" ? emulator.routerUrl : emulator.clusters[0]?.url),
+      clock: { now: () => emulator.clock.now(), advance: (to) => emulator.clock.advance({ to }) },
+      ...(signal && { signal }),
+    });
+  } finally {
+    await emulator.close();
+  }
+}
+
 class Replay {
   readonly #corpus: Corpus;
   readonly #target: ReplayTarget;
   readonly #links = new Links();
   readonly #sender = new RequestSender();
   readonly #receiver: ReplayReceiver;
+  #hasSent = false;
 
   constructor(corpus: Corpus, target: ReplayTarget) {
     this.#corpus = corpus;
@@ -71,7 +116,10 @@ class Replay {
 
   async run(): Promise<ReplayedExchange[]> {
     const { clock, signal } = this.#target;
-    if (clock) await this.#receiver.open();
+    if (clock) {
+      await this.#receiver.open();
+      await this.#subscribe();
+    }
     const replayed: ReplayedExchange[] = [];
     for (const exchange of this.#corpus.exchanges) {
       signal?.throwIfAborted();
@@ -80,12 +128,13 @@ class Replay {
       const one = await this.#exchange(exchange);
       if (one) replayed.push(one);
     }
+    if (!clock) return replayed;
     const last = this.#corpus.exchanges.at(-1)?.at ?? 0;
     // Effects of the last request are delivered at once.
-    if (clock) await clock.advance(Math.max(last, clock.now()) + 1_000);
+    await clock.advance(Math.max(last, clock.now()) + 1_000);
     const context = this.#context("contracts", false, () => {});
     for (const { activity, file, operation, differences } of this.#receiver.compare(context, last)) {
-      const claim = webhookClaim(activity);
+      const claim = createWebhookClaim(activity);
       replayed.push({
         claim: operation === undefined ? claim : { ...claim, operation: `webhook ${activity}` },
         file,
@@ -98,9 +147,31 @@ class Replay {
     return replayed;
   }
 
+  /** Creates the webhooks whose creation was not recorded, such as those of `svc webhooks listen`. */
+  async #subscribe(): Promise<void> {
+    const { method, path } = findOperationById("webhooks.create")!;
+    for (const { target, activities } of this.#receiver.olderWebhooks)
+      for (const { clientId, clientSecret } of findCallers(this.#corpus.exchanges)) {
+        const body = { title: "replay", url: this.#receiver.url + target, only_for_activities: activities };
+        await this.#sender.send(
+          {
+            method: [method].flat()[0]!,
+            url: this.#target.url("contracts") + path,
+            headers: [
+              ["content-type", "application/json"],
+              ["client-id", clientId],
+              ["client-secret", clientSecret],
+            ],
+            body: Buffer.from(JSON.stringify(body)),
+          },
+          this.#target.signal,
+        );
+      }
+  }
+
   async #exchange(exchange: CorpusExchange): Promise<ReplayedExchange | undefined> {
     const { request, response: recorded, file, at } = exchange;
-    const operation = operationNamed(exchange.operation);
+    const operation = findOperationById(exchange.operation);
     if (!operation) return undefined;
     const resource = operation.id.split(".")[0]!;
     const result = (
@@ -109,43 +180,59 @@ class Replay {
       differences: readonly FoundDifference[],
       incomparable?: string,
     ): ReplayedExchange => ({
-      claim: claimAt(operation, status, body),
+      claim: findClaim(operation, status, body),
       file,
       status,
       at,
       differences,
       incomparable,
     });
-    const without = (reason: string) => result(recorded.status, jsonOf(recorded), [], reason);
-    if (recorded.status === 429 || (recorded.status >= 500 && recorded.status !== 501))
-      return without(`the service was not available (${recorded.status})`);
-    if (this.#target.readsOnly && !/^(?:GET|HEAD)$/.test(request.method))
-      return without("it may change something, and only reads are replayed against a service");
+    const without = (reason: string) => result(recorded.status, parseBody(recorded), [], reason);
+    if (isUnavailable(recorded)) return without(`the service was not available (${recorded.status})`);
+    const { service, signal } = this.#target;
+    const unlinked = this.#unlinked(request.target, operation.path, resource);
+    const credentials = service?.credentials(operation) ?? {};
+    const unsent = service && whyNotSent(exchange, credentials, unlinked);
+    if (unsent !== undefined) return without(unsent);
     const url = this.#url(exchange, operation.path, resource);
     if (url === undefined) return without("the signed URL comes from a response that was not recorded");
 
     this.#receiver.operation = operation.id;
-    const unlinked = this.#unlinked(request.target, operation.path, resource);
+    if (service) await this.#pause(service.requestsPerSecond);
     const actual = await this.#sender.send(
-      { method: request.method, url, headers: this.#headers(exchange), body: this.#body(exchange, resource) },
-      this.#target.signal,
+      {
+        method: request.method,
+        url,
+        headers: this.#headers(exchange, credentials),
+        body: this.#body(exchange, resource),
+      },
+      signal,
     );
-    const reason = this.#whyIncomparable(exchange, actual, seeded.test(operation.id) ? undefined : unlinked);
+    const reason = service
+      ? whyIncomparable(recorded, actual, unlinked)
+      : this.#whyIncomparable(exchange, actual, seeded.test(operation.id) ? undefined : unlinked);
     if (reason !== undefined) return without(reason);
     let partly: string | undefined;
-    const isList = request.method === "GET" && !seeded.test(operation.id);
+    const isList = !service && request.method === "GET" && !seeded.test(operation.id);
     const context = this.#context(resource, recorded.status >= 400, (why) => (partly = why), isList);
-    const differences = this.#compare(recorded, actual, context);
-    const isWhole = !isList || (partly === undefined && showsAll(jsonOf(recorded)));
+    const differences = this.#compare(recorded, actual, context, operation);
+    const isWhole = !isList || (partly === undefined && showsAll(parseBody(recorded)));
     const comparable = isWhole ? differences : differences.filter(({ path }) => !countKey.test(path));
-    return result(actual.status, jsonOf(actual), comparable, partly);
+    // The emulator makes the claim; a service is measured by what it did before.
+    if (service) return result(recorded.status, parseBody(recorded), comparable.map(toChange), partly);
+    return result(actual.status, parseBody(actual), comparable, partly);
   }
 
-  #compare(recorded: RecordedResponse, actual: RecordedResponse, context: CompareContext): FoundDifference[] {
+  #compare(
+    recorded: RecordedResponse,
+    actual: RecordedResponse,
+    context: CompareContext,
+    operation: Operation,
+  ): FoundDifference[] {
     const status: FoundDifference[] =
       recorded.status === actual.status
         ? []
-        : [{ kind: "status", path: "", recorded: recorded.status, emulated: actual.status }];
+        : [{ kind: "status", path: "", recorded: recorded.status, replayed: actual.status }];
     // A success and a failure have nothing in common.
     if (recorded.status < 400 !== actual.status < 400) return status;
     const headers = compareHeaders(
@@ -153,7 +240,15 @@ class Replay {
       (name) => headerOf(actual, name),
       context,
     );
-    const [was, is] = [jsonOf(recorded), jsonOf(actual)];
+    const [was, is] = [parseBody(recorded), parseBody(actual)];
+    if (this.#target.service && was !== undefined && is !== undefined && recorded.status < 400) {
+      // Identifiers become links: what is shown of a contract is compared with what is shown of another one.
+      compareValues(was, is, "", { ...context, incomparable: () => {} });
+      const declared = operation.responses[recorded.status];
+      const schema = declared && "schema" in declared && declared.schema ? toOutputSchema(declared.schema) : undefined;
+      const ownHeaders = headers.filter(({ path }) => !/^header (?:link|location|content-disposition)$/.test(path));
+      return [...status, ...ownHeaders, ...compareShapes(was, is, schema, context.incomparable)];
+    }
     if (was !== undefined && is !== undefined) return [...status, ...headers, ...compareValues(was, is, "", context)];
     const isText = /^(?:text\/plain|application\/xml)/.test(headerOf(recorded, "content-type") ?? "");
     if (isText && recorded.body.length > 0 && actual.body.length > 0)
@@ -169,7 +264,7 @@ class Replay {
               kind: "type" as const,
               path: "",
               recorded: was ?? recorded.body.length,
-              emulated: is ?? actual.body.length,
+              replayed: is ?? actual.body.length,
             },
           ]),
     ];
@@ -187,34 +282,47 @@ class Replay {
       resource,
       isFailure,
       incomparable,
+      hasOtherItems: this.#target.service !== undefined,
       isOlder: (id) =>
         isList &&
         id !== "" &&
         links.text(id) === undefined &&
-        (!/^\d+$/.test(id) || links.number(scopeOf("id", resource), Number(id)) === undefined),
+        (!/^\d+$/.test(id) || links.relatedNumber(scopeOf("id", resource), Number(id)) === undefined),
     };
   }
 
   #url({ callee, request }: CorpusExchange, path: string, resource: string): string | undefined {
     if (callee === "storage") return this.#links.url(request.target);
     const base = this.#target.url(callee);
-    return base && base + this.#links.translateTarget(request.target, namesIn(path), resource);
+    return base && base + this.#links.translateTarget(request.target, listPathNames(path), resource);
   }
 
-  /** A parameter of the path that occurs in no response of the corpus. */
+  /** An identifier in a request that occurs in no response of the replay. */
   #unlinked(target: string, path: string, resource: string): string | undefined {
-    const names = namesIn(path);
-    return target
-      .split("?")[0]!
-      .split("/")
-      .find((segment, at) => {
-        const name = names[at];
-        if (name === undefined || /hash|email|token|cluster|client/.test(name)) return false;
-        const isKnown =
-          this.#links.text(segment) !== undefined ||
-          (/^\d+$/.test(segment) && this.#links.number(scopeOf(name, resource), Number(segment)) !== undefined);
-        return !isKnown;
-      });
+    const [plain = "", query = ""] = target.split("?");
+    const names = listPathNames(path);
+    const isService = this.#target.service !== undefined;
+    const parameters = plain.split("/").flatMap((segment, at) => {
+      const name = names[at];
+      // The seed of an emulator has those that the corpus mentions.
+      const isOpen = name !== undefined && (isService || !/hash|email|token|cluster|client/.test(name));
+      return isOpen ? [[name, segment] as const] : [];
+    });
+    const inQuery = isService ? [...new URLSearchParams(query)].filter(([name]) => isIdKey(name)) : [];
+    const [name, value] =
+      [...parameters, ...inQuery].find(
+        ([one, id]) =>
+          this.#links.text(id) === undefined &&
+          !(/^\d+$/.test(id) && this.#links.relatedNumber(scopeOf(one, resource), Number(id)) !== undefined),
+      ) ?? [];
+    return value !== undefined && /^\d+$/.test(value) ? `${name} ${value}` : value;
+  }
+
+  async #pause(requestsPerSecond: number): Promise<void> {
+    const { signal } = this.#target;
+    if (this.#hasSent) await systemWallClock.sleep(1_000 / requestsPerSecond, signal);
+    this.#hasSent = true;
+    signal?.throwIfAborted();
   }
 
   #whyIncomparable(
@@ -223,7 +331,7 @@ class Replay {
     unlinked: string | undefined,
   ): string | undefined {
     const isMissing = response.status === 404 || response.status === 410;
-    if (unlinked !== undefined && !isMissing && actual.status === 404)
+    if (unlinked !== undefined && !isMissing && actual.status !== response.status && [403, 404].includes(actual.status))
       return `${unlinked} was there before the recording`;
     const bearer = headerOf(request, "authorization");
     if (
@@ -238,14 +346,16 @@ class Replay {
     return undefined;
   }
 
-  #headers({ callee, request, response }: CorpusExchange): (readonly [string, string])[] {
-    const { headers: replaced = {} } = this.#target;
-    const isRefused = response.status === 401;
+  #headers(
+    { callee, request, response }: CorpusExchange,
+    credentials: Readonly<Record<string, string>>,
+  ): (readonly [string, string])[] {
+    const hasOwn = callee === "storage" || response.status === 401;
     return request.headers
       .filter(([name]) => !/^(?:host|content-length)$/i.test(name))
       .map(([name, value]) => {
-        const own = callee === "storage" || isRefused ? undefined : replaced[name.toLowerCase()];
-        return [name, own ?? this.#links.translateText(value)] as const;
+        const replaced = hasOwn ? undefined : credentials[name.toLowerCase()];
+        return [name, replaced ?? this.#links.translateText(value)] as const;
       });
   }
 
@@ -265,12 +375,9 @@ class Replay {
 
 /** Whether a page of a list has all of its items: else some may be from before the recording. */
 function showsAll(document: unknown): boolean {
-  const { total_results: total, results } = fieldsOf(document);
+  const { total_results: total, results } = toFields(document);
   return typeof total !== "number" || !Array.isArray(results) || total <= results.length;
 }
 
-const jsonOf = ({ body }: RecordedResponse): unknown =>
-  body.length === 0 ? undefined : tryParseJson(body.toString("utf8"));
-
-const namesIn = (path: string): (string | undefined)[] =>
+const listPathNames = (path: string): (string | undefined)[] =>
   path.split("/").map((segment) => /^\{(\w+)\}/.exec(segment)?.[1]);

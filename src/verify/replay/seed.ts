@@ -1,9 +1,9 @@
-import { fieldsOf, lookupTable } from "../../base/object.ts";
-import { headerOf, type RecordedExchange } from "../exchange.ts";
-import { bodyOf, type Caller, type Row, rowsOf, WorkspaceSeed } from "./workspace-seed.ts";
+import { lookupTable, toFields } from "../../base/object.ts";
+import { headerOf, parseBody, type RecordedExchange } from "../exchange.ts";
+import { type Caller, listRows, type Row, WorkspaceSeed } from "./workspace-seed.ts";
 
 /** A seed as the emulator reads it; it checks the fields itself. */
-export interface CorpusSeed {
+interface CorpusSeed {
   readonly time: string;
   readonly clusters: readonly Row[];
   readonly workspaces: readonly Row[];
@@ -14,12 +14,12 @@ export interface CorpusSeed {
  * The state in which a replay begins: the workspaces, users, templates and all else that a corpus mentions, over those of
  * `base`, the emulator's own seed, for what nothing was recorded of.
  */
-export function seedFromCorpus(exchanges: readonly RecordedExchange[], base: Row): CorpusSeed {
-  const callers = callersIn(exchanges);
-  const [firstCluster] = rowsOf(base.clusters);
-  const clusters = clustersIn(exchanges, String(firstCluster?.id ?? "eu-1"));
+export function buildSeed(exchanges: readonly RecordedExchange[], base: Row): CorpusSeed {
+  const callers = findCallers(exchanges);
+  const [firstCluster] = listRows(base.clusters);
+  const clusters = findClusters(exchanges, String(firstCluster?.id ?? "eu-1"));
   const seeds = callers.map((caller, at) => new WorkspaceSeed(caller, at, String(clusters[0]!.id), base).build());
-  const merged = (name: string) => seeds.flatMap((one) => rowsOf(one[name]));
+  const merged = (name: string) => seeds.flatMap((one) => listRows(one[name]));
   return {
     time: new Date(exchanges[0]?.at ?? 0).toISOString(),
     clusters,
@@ -31,12 +31,12 @@ export function seedFromCorpus(exchanges: readonly RecordedExchange[], base: Row
         merged(name).toSorted((a, b) => Number(a.id) - Number(b.id)),
       ]),
     ),
-    mappings: mappingsIn(exchanges),
+    mappings: findMappings(exchanges),
   };
 }
 
 /** Whose key was accepted, with what was recorded of them. */
-function callersIn(exchanges: readonly RecordedExchange[]): Caller[] {
+export function findCallers(exchanges: readonly RecordedExchange[]): Caller[] {
   const accepted = exchanges.filter(
     ({ request, response }) => response.status !== 401 && headerOf(request, "client-id") !== undefined,
   );
@@ -49,11 +49,11 @@ function callersIn(exchanges: readonly RecordedExchange[]): Caller[] {
 }
 
 /** Clusters in a router's responses or requests. */
-function clustersIn(exchanges: readonly RecordedExchange[], fallback: string): Row[] {
+function findClusters(exchanges: readonly RecordedExchange[], fallback: string): Row[] {
   const known = new Map<string, Row>();
   for (const { operation, request, response } of exchanges) {
     if (operation === "clusters.list") {
-      for (const row of rowsOf(bodyOf(response), "clusters"))
+      for (const row of listRows(parseBody(response), "clusters"))
         known.set(String(row.cluster_id), {
           id: row.cluster_id,
           label: row.cluster_label ?? row.cluster_id,
@@ -61,7 +61,7 @@ function clustersIn(exchanges: readonly RecordedExchange[], fallback: string): R
         });
     }
     const key = headerOf(request, "x-cluster-key");
-    const named = fieldsOf(bodyOf(request)).cluster_id ?? /\/clusters\/([^/]+)\//.exec(request.target)?.[1];
+    const named = toFields(parseBody(request)).cluster_id ?? /\/clusters\/([^/]+)\//.exec(request.target)?.[1];
     if (typeof named === "string" && response.status < 400)
       known.set(named, {
         ...known.get(named),
@@ -69,7 +69,7 @@ function clustersIn(exchanges: readonly RecordedExchange[], fallback: string): R
         label: known.get(named)?.label ?? named,
         ...(key && { key }),
       });
-    const answered = fieldsOf(bodyOf(response)).cluster_id;
+    const answered = toFields(parseBody(response)).cluster_id;
     if (typeof answered === "string" && !known.has(answered) && operation !== undefined && operation !== "catch-all")
       known.set(answered, { id: answered, label: answered });
   }
@@ -96,7 +96,7 @@ function assignKeys(exchanges: readonly RecordedExchange[], known: Map<string, R
 }
 
 /** Mappings that look-ups found and no earlier exchange had created. */
-function mappingsIn(exchanges: readonly RecordedExchange[]): Row {
+function findMappings(exchanges: readonly RecordedExchange[]): Row {
   const mapped = new Set<string>();
   const tables: Record<string, Record<string, string[]>> = Object.create(null);
   const lookups = lookupTable<readonly [table: string, field: string]>({
@@ -105,10 +105,10 @@ function mappingsIn(exchanges: readonly RecordedExchange[]): Row {
   });
   for (const { operation = "", request, response } of exchanges) {
     if (/\.(?:un)?map/.test(operation))
-      for (const list of Object.values(fieldsOf(bodyOf(request))))
+      for (const list of Object.values(toFields(parseBody(request))))
         for (const one of [list].flat()) mapped.add(String(one));
     const [table, field] = lookups[operation] ?? [];
-    const { cluster_id: cluster, ...rest } = fieldsOf(bodyOf(response));
+    const { cluster_id: cluster, ...rest } = toFields(parseBody(response));
     const identifier = field === undefined ? undefined : (rest[field] ?? request.target.split("/").at(-1));
     if (table === undefined || typeof cluster !== "string" || typeof identifier !== "string" || mapped.has(identifier))
       continue;

@@ -1,12 +1,17 @@
 import { Agent, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import type { RecordedResponse } from "../exchange.ts";
+import { pairHeaders, type RecordedResponse } from "../exchange.ts";
 
 export interface OutgoingRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly body: Buffer;
+}
+
+/** A service did not respond, or not completely. */
+export class NoResponseError extends Error {
+  override readonly name = "NoResponseError";
 }
 
 const maxResponseBytes = 64 * 1024 * 1024;
@@ -27,6 +32,12 @@ export class RequestSender {
     const needsLength = body.length > 0 || /^(?:POST|PUT|PATCH)$/.test(method);
     const all = [...own, ["host", target.host], ...(needsLength ? [["content-length", String(body.length)]] : [])];
     return new Promise((resolve, reject) => {
+      const fail = (cause: Error) =>
+        reject(
+          signal?.aborted
+            ? cause
+            : new NoResponseError(`${target.origin} did not respond: ${cause.message}`, { cause }),
+        );
       const request = (isTls ? requestHttps : requestHttp)(target, {
         method,
         // Unchanged: URL normalizes differences that a service may see.
@@ -37,8 +48,8 @@ export class RequestSender {
         timeout: this.#timeoutMs,
         ...(signal && { signal }),
       });
-      request.once("timeout", () => request.destroy(new Error("the service did not respond in time")));
-      request.once("error", reject);
+      request.once("timeout", () => request.destroy(new Error(`no response in ${this.#timeoutMs / 1_000} s`)));
+      request.once("error", fail);
       request.once("response", (response) => {
         const chunks: Buffer[] = [];
         let size = 0;
@@ -47,11 +58,10 @@ export class RequestSender {
           if (size > maxResponseBytes) response.destroy(new Error("the response is larger than 64 MiB"));
           else chunks.push(chunk);
         });
-        response.once("error", reject);
+        response.once("error", fail);
         response.once("end", () => {
-          const { rawHeaders } = response;
-          const pairs = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as const] : []));
-          resolve({ status: response.statusCode!, headers: pairs, body: Buffer.concat(chunks) });
+          const headers = pairHeaders(response.rawHeaders);
+          resolve({ status: response.statusCode!, headers, body: Buffer.concat(chunks) });
         });
       });
       request.end(body);

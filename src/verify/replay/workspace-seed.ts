@@ -1,5 +1,5 @@
-import { fieldsOf, isObject, tryParseJson } from "../../base/object.ts";
-import { headerOf, type RecordedExchange } from "../exchange.ts";
+import { isObject, toFields, tryParseJson } from "../../base/object.ts";
+import { headerOf, parseBody, type RecordedExchange } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 
 /** The seed of one workspace. */
@@ -31,7 +31,7 @@ export class WorkspaceSeed {
     const own = this.#own();
     const users = this.#users(own);
     const acting = this.#actingUser(users);
-    const { hmac_key } = fieldsOf(this.#last("webhooks.hmac-key"));
+    const { hmac_key } = toFields(this.#last("webhooks.hmac-key"));
     const workspace = {
       id: this.#id,
       cluster_id: this.#clusterId,
@@ -39,8 +39,8 @@ export class WorkspaceSeed {
       client_id: this.#caller.clientId,
       client_secret: this.#caller.clientSecret,
       acting_user_id: acting,
-      organization_types: this.#organizationTypes(own),
-      jurisdictions: this.#jurisdictions(own),
+      organization_types: this.#organizationTypes(),
+      jurisdictions: this.#jurisdictions(),
       ...(typeof hmac_key === "string" && { hmac_key }),
     };
     const types = this.#contractTypes(own);
@@ -57,7 +57,7 @@ export class WorkspaceSeed {
 
   /** The rows of the base's first workspace, as those of this one. */
   #own(): (name: string) => readonly Row[] {
-    const [first] = rowsOf(this.#base.workspaces);
+    const [first] = listRows(this.#base.workspaces);
     const moved = (row: Row): Row =>
       Object.fromEntries(
         Object.entries(row).map(([key, value]) => {
@@ -68,7 +68,7 @@ export class WorkspaceSeed {
         }),
       );
     return (name) =>
-      rowsOf(this.#base[name])
+      listRows(this.#base[name])
         .filter(({ workspace_id }) => workspace_id === first?.id)
         .map(moved);
   }
@@ -81,11 +81,11 @@ export class WorkspaceSeed {
   #all(operation: string): unknown[] {
     return this.#caller.exchanges
       .filter((one) => one.operation === operation && one.response.status < 300)
-      .map(({ response }) => bodyOf(response));
+      .map(({ response }) => parseBody(response));
   }
 
   #users(own: (name: string) => readonly Row[]): Row[] {
-    const listed = this.#all("users.list").flatMap((body) => rowsOf(body, "results"));
+    const listed = this.#all("users.list").flatMap((body) => listRows(body, "results"));
     const users = new Map<unknown, Row>();
     for (const { id, name, email, designation, roles, is_active } of listed) {
       users.set(id, {
@@ -94,11 +94,11 @@ export class WorkspaceSeed {
         name,
         email,
         ...(typeof designation === "string" && { designation }),
-        ...(Array.isArray(roles) && { roles: roles.map((role) => fieldsOf(role).id) }),
+        ...(Array.isArray(roles) && { roles: roles.map((role) => toFields(role).id) }),
         ...(typeof is_active === "boolean" && { is_active }),
       });
     }
-    const isComplete = this.#all("users.list").some((body) => Number(fieldsOf(body).total_results) <= users.size);
+    const isComplete = this.#all("users.list").some((body) => Number(toFields(body).total_results) <= users.size);
     for (const user of isComplete ? [] : this.#mentionedUsers())
       if (!users.has(user.id) && ![...users.values()].some(({ email }) => email === user.email))
         users.set(user.id, user);
@@ -131,7 +131,7 @@ export class WorkspaceSeed {
         creators.set(byEmail, typeof byName === "string" ? byName : (creators.get(byEmail) ?? byEmail.split("@")[0]!));
       for (const [inner, one] of Object.entries(value)) walk(one, inner);
     };
-    for (const { response } of this.#caller.exchanges) if (response.status < 300) walk(bodyOf(response), "");
+    for (const { response } of this.#caller.exchanges) if (response.status < 300) walk(parseBody(response), "");
     for (const [email, name] of creators)
       found.push({ id: 8_000_000 + found.length, workspace_id: this.#id, name, email });
     for (const [at, { request, response }] of this.#caller.exchanges.entries()) {
@@ -157,14 +157,14 @@ export class WorkspaceSeed {
   }
 
   #roles(own: (name: string) => readonly Row[]): readonly Row[] {
-    const listed = this.#all("users.roles").flatMap((body) => rowsOf(body, "active_roles"));
+    const listed = this.#all("users.roles").flatMap((body) => listRows(body, "active_roles"));
     const rows = listed.map(({ id, name }) => ({ id, workspace_id: this.#id, name }));
-    return rows.length > 0 ? uniqueById(rows) : own("roles");
+    return rows.length > 0 ? removeDuplicates(rows) : own("roles");
   }
 
-  #organizationTypes(own: (name: string) => readonly Row[]): readonly Row[] {
-    const listed = rowsOf(this.#last("organizations.types"));
-    const base = own("workspaces").length ? [] : rowsOf(fieldsOf(rowsOf(this.#base.workspaces)[0]).organization_types);
+  #organizationTypes(): readonly Row[] {
+    const listed = listRows(this.#last("organizations.types"));
+    const base = listRows(toFields(listRows(this.#base.workspaces)[0]).organization_types);
     const rows =
       listed.length > 0
         ? listed.map(({ id, name, jurisdiction }) => ({
@@ -178,14 +178,14 @@ export class WorkspaceSeed {
     return rows;
   }
 
-  #jurisdictions(_own: (name: string) => readonly Row[]): readonly Row[] {
+  #jurisdictions(): readonly Row[] {
     const found = new Map<unknown, Row>();
-    for (const { jurisdiction } of this.#all("organizations.entities").flatMap((body) => rowsOf(body))) {
-      const { id, name, code2 } = fieldsOf(jurisdiction);
+    for (const { jurisdiction } of this.#all("organizations.entities").flatMap((body) => listRows(body))) {
+      const { id, name, code2 } = toFields(jurisdiction);
       if (typeof id === "number" && typeof name === "string" && typeof code2 === "string")
         found.set(code2, { id, name, iso_code: code2 });
     }
-    for (const row of rowsOf(fieldsOf(rowsOf(this.#base.workspaces)[0]).jurisdictions))
+    for (const row of listRows(toFields(listRows(this.#base.workspaces)[0]).jurisdictions))
       if (!found.has(row.iso_code)) found.set(row.iso_code, row);
     for (const code of this.#sent("jurisdiction_iso_code"))
       if (!found.has(code)) found.set(code, { id: 900 + found.size, name: code, iso_code: code });
@@ -193,7 +193,7 @@ export class WorkspaceSeed {
   }
 
   #entities(own: (name: string) => readonly Row[]): readonly Row[] {
-    const listed = rowsOf(this.#last("organizations.entities"));
+    const listed = listRows(this.#last("organizations.entities"));
     if (listed.length === 0) return own("entities");
     return listed.map((row) => {
       const {
@@ -202,24 +202,24 @@ export class WorkspaceSeed {
         state_name: state = "",
         zipcode = "",
         country,
-      } = fieldsOf(row.primary_address);
+      } = toFields(row.primary_address);
       return {
         id: row.id,
         workspace_id: this.#id,
         reference_id: row.reference_id,
         name: row.name,
-        jurisdiction: fieldsOf(row.jurisdiction).name ?? "",
-        type: fieldsOf(row.organization_type).name ?? "",
+        jurisdiction: toFields(row.jurisdiction).name ?? "",
+        type: toFields(row.organization_type).name ?? "",
         is_primary: row.is_primary === true,
         ...(row.primary_address != null && {
-          address: { line_one, city, state, zipcode, country: fieldsOf(country).name ?? "" },
+          address: { line_one, city, state, zipcode, country: toFields(country).name ?? "" },
         }),
       };
     });
   }
 
   #contractTypes(own: (name: string) => readonly Row[]): readonly Row[] {
-    const listed = rowsOf(this.#last("contract-types.list"));
+    const listed = listRows(this.#last("contract-types.list"));
     const base = own("contract_types");
     const rows =
       listed.length === 0
@@ -239,26 +239,26 @@ export class WorkspaceSeed {
         rows.push({ id, workspace_id: this.#id, name: `Type ${id}`, routes: ["review", "sign"] });
     return rows.map((row) => {
       const form = this.#lastAt("contract-types.intake-form", `/contract_types/${row.id}/`);
-      return Array.isArray(form) ? { ...row, intake_form: form.map(questionOf) } : row;
+      return Array.isArray(form) ? { ...row, intake_form: form.map(toQuestion) } : row;
     });
   }
 
   #templates(own: (name: string) => readonly Row[], types: readonly Row[]): readonly Row[] {
     const base = own("templates");
     const listed = [
-      ...this.#all("templates.list").flatMap((body) => rowsOf(body, "items")),
+      ...this.#all("templates.list").flatMap((body) => listRows(body, "items")),
       ...this.#all("templates.show").filter(isObject),
     ];
-    const rows = uniqueById(listed.length === 0 ? base : listed.map((row) => this.#template(row, base)));
+    const rows = removeDuplicates(listed.length === 0 ? base : listed.map((row) => this.#template(row, base)));
     for (const id of this.#sent("contract_template_id"))
       if (typeof id === "number" && !rows.some((row) => row.id === id))
         rows.push(this.#template({ id, name: `Template ${id}`, contract_type_id: types[0]?.id, tags: [] }, base));
     return rows.map((row) => {
-      const metadata = fieldsOf(this.#lastAt("templates.metadata", `/templates/${row.id}/`));
+      const metadata = toFields(this.#lastAt("templates.metadata", `/templates/${row.id}/`));
       if (!Array.isArray(metadata.attributes)) return row;
       return {
         ...row,
-        attributes: metadata.attributes.map(questionOf),
+        attributes: metadata.attributes.map(toQuestion),
         ...(typeof metadata.counter_party_kind === "string" && { counter_party_kind: metadata.counter_party_kind }),
       };
     });
@@ -294,7 +294,7 @@ export class WorkspaceSeed {
     const found = this.#caller.exchanges
       .filter((one) => one.operation === operation && one.response.status < 300 && one.request.target.includes(part))
       .at(-1);
-    return found && bodyOf(found.response);
+    return found && parseBody(found.response);
   }
 
   /** Values of this field in requests that were accepted. */
@@ -321,24 +321,22 @@ export class WorkspaceSeed {
   }
 }
 
-function uniqueById(rows: readonly Row[]): Row[] {
+function removeDuplicates(rows: readonly Row[]): Row[] {
   return [...new Map(rows.map((row) => [row.id, row])).values()];
 }
 
 const questionKeys = ["variable", "display_label", "type", "required", "options", "default_value", "help_text"];
 
-const questionOf = (question: unknown): Row =>
+const toQuestion = (question: unknown): Row =>
   Object.fromEntries(
-    Object.entries(fieldsOf(question)).filter(([key, value]) => questionKeys.includes(key) && value != null),
+    Object.entries(toFields(question)).filter(([key, value]) => questionKeys.includes(key) && value != null),
   );
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The document of a message. */
-export const bodyOf = (message: { readonly body: Buffer }): unknown => tryParseJson(message.body.toString("utf8"));
 /** The objects of a list, or of the list under a name. */
-export const rowsOf = (value: unknown, name?: string): readonly Row[] => {
-  const list = Array.isArray(value) ? value : name === undefined ? undefined : fieldsOf(value)[name];
+export const listRows = (value: unknown, name?: string): readonly Row[] => {
+  const list = Array.isArray(value) ? value : name === undefined ? undefined : toFields(value)[name];
   return Array.isArray(list) ? list.filter(isObject) : [];
 };
 

@@ -3,12 +3,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
 
 /** The cluster of an address, or undefined. */
 async function clusterOf({ svc }: CliEmulator, address: string): Promise<string | undefined> {
-  const { exit, out } = await svc(["router", "show-email", emailHash(address), "--json"]);
+  const { exit, out } = await svc(["router", "show-email", hashEmail(address), "--json"]);
   return exit === 0 ? JSON.parse(out).cluster_id : undefined;
 }
 
@@ -18,7 +18,7 @@ const clustersOf = (cli: CliEmulator, ...addresses: string[]) =>
 describe("mapping from a file", () => {
   it("hashes addresses, lets digests pass, and skips empty lines", async (t) => {
     const cli = await cliEmulator(t);
-    const stdin = `  New@One.example \r\n\n${emailHash("new@two.example")}\nnew@three.example`;
+    const stdin = `  New@One.example \r\n\n${hashEmail("new@two.example")}\nnew@three.example`;
     const { exit, out } = await cli.svc("router map-emails - --cluster us-1", { stdin });
     assert.deepEqual([exit, out], [0, "Mapped 3 e-mails to us-1\n"]);
     assert.deepEqual(await clustersOf(cli, "new@one.example", "new@two.example", "new@three.example"), [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { bulkStage } from "../../support/cli/bulk-stage.ts";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { enter, person } from "../../support/cli/person.ts";
@@ -72,7 +72,7 @@ describe("what a job moves from other clusters", () => {
   });
 
   it("is asked about at a terminal, where the service is none of ours", async (t) => {
-    const hashes = { [emailHash("ada@x.example")]: "us-1", [emailHash("bob@x.example")]: "eu-1" };
+    const hashes = { [hashEmail("ada@x.example")]: "us-1", [hashEmail("bob@x.example")]: "eu-1" };
     const { svc, service } = await bulkStage(
       t,
       ["ada@x.example", "bob@x.example", "cleo@x.example"],

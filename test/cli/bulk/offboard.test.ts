@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { bulkStage } from "../../support/cli/bulk-stage.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { enter, person } from "../../support/cli/person.ts";
@@ -17,7 +17,7 @@ const everyKind = [
 ];
 
 const wholeBody = {
-  email_hash_list: [emailHash("ada@example.com")],
+  email_hash_list: [hashEmail("ada@example.com")],
   client_ids: ["cli_1"],
   creator_tokens: ["inv_1"],
   cp_tokens: ["inv_2"],
@@ -128,7 +128,7 @@ describe("offboarding a workspace of an emulator", () => {
       { kind: "external-integration", identifier: "CHAT_B:tenant-northwind" },
       { kind: "user-code", identifier: "[hidden]" },
     ];
-    assert.ok(routing.cluster_emails!.includes(emailHash("ada@northwind.example")));
+    assert.ok(routing.cluster_emails!.includes(hashEmail("ada@northwind.example")));
     assert.deepEqual(JSON.parse((await svc("router offboard --workspace 1 --dry-run --json")).out), kinds);
     const unsure = await svc("router offboard --workspace 1");
     assert.deepEqual([unsure.exit, unsure.out.split("\n").length], [2, kinds.length + 1]);

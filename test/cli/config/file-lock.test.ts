@@ -5,7 +5,7 @@ import { readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { acquireFileLock, isLocked } from "../../../src/cli/connection/private-file.ts";
+import { acquireFileLock, isLocked } from "../../../src/cli/connection/profiles/private-file.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
 import { thisMachine } from "../../../src/files/machine.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";

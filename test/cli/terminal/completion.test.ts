@@ -5,7 +5,7 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { completionScript, shells } from "../../../src/cli/commands/completion-scripts.ts";
+import { completionScript, shells } from "../../../src/cli/commands/completion.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hasProgram, installSvc, terminal } from "../../support/cli/terminal.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { operationAt } from "../../../src/api/operation.ts";
+import { findOperationAt } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
 import { astray, printedBy } from "../../support/cli/astray.ts";
@@ -17,7 +17,7 @@ async function serviceAnswering(t: TestContext, status: number, body: string) {
   const server = createServer((request, response) => {
     request.resume().on("end", () => {
       const { pathname } = new URL(request.url ?? "", "http://any");
-      const operation = operationAt(registry, request.method ?? "", pathname);
+      const operation = findOperationAt(registry, request.method ?? "", pathname);
       if (operation !== undefined) answered.push(operation.id);
       response.writeHead(status, body === "" ? {} : { "content-type": "application/json" }).end(body);
     });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { hmac } from "../../../src/base/hmac.ts";
+import { computeHmac } from "../../../src/base/hmac.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
 it("the key that hmac-key prints in a pipe is the key, and every format of it is taken by those who read keys", async (t) => {
@@ -12,7 +12,7 @@ it("the key that hmac-key prints in a pipe is the key, and every format of it is
 
   const body = '{"contract_id":1}';
   await writeFile(join(cwd, "body.json"), body);
-  const signature = hmac("sha512", Buffer.from(key, "base64"), body).toString("hex");
+  const signature = computeHmac("sha512", Buffer.from(key, "base64"), body).toString("hex");
   const verify = `webhooks verify body.json --signature ${signature} --key-file key`;
   for (const format of ["", "--json", "--json=hmac_key", "--format csv", "--format tsv", "--format ndjson"]) {
     await writeFile(join(cwd, "key"), (await svc(`webhooks hmac-key ${format}`)).out);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
-import { fillTemplate, placeholders } from "../../../src/base/urls.ts";
+import { fillTemplate, findPlaceholders } from "../../../src/base/urls.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "contracts");
@@ -98,7 +98,7 @@ describe("garbage on the contract API", () => {
       const { api } = await emulator(t);
       await withRows(api);
       const verb = String(method);
-      const names = placeholders(path);
+      const names = findPlaceholders(path);
       const [example] = examples;
       const usual = fillTemplate(path, {
         ...Object.fromEntries(names.map((name) => [name, "T-1"])),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { acme, jo, paper, request } from "../../support/contracts.ts";
 import { type Answer, emulator, type TestEmulator } from "../../support/emulator.ts";
 
@@ -119,7 +119,7 @@ describe("the request log notes what the real service may refuse", () => {
   it("hashes of addresses that are none", async (t) => {
     const { router, clusters, ask } = await stage(t);
     const headers = { "x-cluster-key": clusters[0]!.clusterKey! };
-    const email_hash_list = [emailHash(jo.email), "jo@acme.example", emailHash(jo.email).toUpperCase()];
+    const email_hash_list = [hashEmail(jo.email), "jo@acme.example", hashEmail(jo.email).toUpperCase()];
     const body = { cluster_id: "eu-1", email_hash_list };
     const problem = "is not a SHA-256 in 64 lower-case hexadecimal digits";
     await router("POST", "/router/v1/cluster_emails/bulk", { body, headers });
@@ -129,7 +129,7 @@ describe("the request log notes what the real service may refuse", () => {
     ]);
     await router("GET", "/router/v1/cluster_emails/email/jo@acme.example", { headers });
     assert.deepEqual(await findings({ ask }), [`not-an-email-hash: email_hash ${problem}`]);
-    await router("GET", `/router/v1/cluster_emails/email/${emailHash(jo.email)}`, { headers });
+    await router("GET", `/router/v1/cluster_emails/email/${hashEmail(jo.email)}`, { headers });
     assert.deepEqual(await findings({ ask }), []);
   });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Sessions } from "../../../emulator/control/console/sessions.ts";
-import { seededIds } from "../../../src/base/ids.ts";
+import { createSeededIds } from "../../../src/base/ids.ts";
 import { browserSession } from "../../support/console.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
 import { unknownToken } from "../../support/refused.ts";
@@ -80,13 +80,13 @@ describe("a session of the console", () => {
 
   it("is given within a minute of the wall", async () => {
     const wall = new StandingWall();
-    const sessions = new Sessions(seededIds("sessions"), wall);
+    const sessions = new Sessions(createSeededIds("sessions"), wall);
     const [late, inTime] = [sessions.createCode(owner), sessions.createCode(owner)];
     await wall.pass(59_999);
     const { token, key } = sessions.begin(inTime)!;
     await wall.pass(1);
     assert.deepEqual(
-      [sessions.openerOf(token, key), sessions.begin(late), sessions.begin(late)],
+      [sessions.findOpener(token, key), sessions.begin(late), sessions.begin(late)],
       [owner, undefined, undefined],
     );
   });
@@ -171,14 +171,14 @@ describe("a session of the console", () => {
   });
 
   it("is one of fifty of its token: who signs in beyond that ends the oldest, and no one else's", () => {
-    const sessions = new Sessions(seededIds("sessions"), new StandingWall());
+    const sessions = new Sessions(createSeededIds("sessions"), new StandingWall());
     const reader = { name: "reader", role: "read", hash: "h" } as const;
     const admin = sessions.begin(sessions.createCode(owner))!;
     const waiting = sessions.createCode(owner);
     const others = Array.from({ length: 51 }, () => sessions.begin(sessions.createCode(reader))!);
     for (let i = 0; i < 21; i += 1) sessions.createCode(reader);
     assert.deepEqual(
-      [admin, others[0]!, others[1]!, others[50]!].map(({ token, key }) => sessions.openerOf(token, key)),
+      [admin, others[0]!, others[1]!, others[50]!].map(({ token, key }) => sessions.findOpener(token, key)),
       [owner, undefined, reader, reader],
     );
     assert.equal(sessions.begin(waiting)?.role, "admin");
@@ -186,11 +186,11 @@ describe("a session of the console", () => {
 
   it("ends after twelve hours of the wall", async () => {
     const wall = new StandingWall();
-    const sessions = new Sessions(seededIds("sessions"), wall);
+    const sessions = new Sessions(createSeededIds("sessions"), wall);
     const { token, key } = sessions.begin(sessions.createCode(owner))!;
     await wall.pass(12 * 3_600_000 - 1);
-    const before = sessions.openerOf(token, key);
+    const before = sessions.findOpener(token, key);
     await wall.pass(1);
-    assert.deepEqual([before, sessions.openerOf(token, key), sessions.endOf(token)], [owner, undefined, undefined]);
+    assert.deepEqual([before, sessions.findOpener(token, key), sessions.endOf(token)], [owner, undefined, undefined]);
   });
 });

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Family, formatOpenMetrics, formatPrometheusText } from "../../../emulator/control/metrics/counters.ts";
+import {
+  formatOpenMetrics,
+  formatPrometheusText,
+  type MetricFamily,
+} from "../../../emulator/control/metrics/counters.ts";
 
-const families: readonly Family[] = [
+const families: readonly MetricFamily[] = [
   {
     name: "svc_requests",
     type: "counter",

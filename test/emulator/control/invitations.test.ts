@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { sent } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
 import { signingLink } from "../../support/identity/recipient-page.ts";
@@ -137,7 +137,7 @@ describe("invitations.accept", () => {
     await quiet(on);
     assert.deepEqual((await list(on, `?email=${bob}`)).items, [accepted]);
     assert.equal((await on.router("POST", "/api/v1/svc_auth/login_v2/", { body: { email: bob } })).status, 200);
-    const hash = emailHash(bob);
+    const hash = hashEmail(bob);
     const mapped = await on.router("GET", `/router/v1/cluster_emails/email/${hash}`);
     assert.deepEqual(plain(mapped), { status: 200, body: { email_hash: hash, cluster_id: "eu-1" } });
     assert.deepEqual((await on.ask("GET", `owners?identifier=${row.token}`)).body, []);

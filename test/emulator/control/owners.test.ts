@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { routed } from "../../support/routed.ts";
 
 describe("the owners of an identifier", () => {
@@ -15,7 +15,7 @@ describe("the owners of an identifier", () => {
 
   it("are reported with the table that knows it, and the key by which it does", async (t) => {
     const world = await routed(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
-    await world.map("emails", "eu-1", [emailHash("ada@example.org")]);
+    await world.map("emails", "eu-1", [hashEmail("ada@example.org")]);
     await world.map("clients", "us-1", ["cli"]);
     await world.map("creators", "eu-1", ["invite"]);
     await world.map("counterparties", "us-1", ["invite"]);
@@ -25,12 +25,12 @@ describe("the owners of an identifier", () => {
       body: [
         { signatory_hash: "sig", cluster: "eu-1" },
         { signatory_hash: "sig", cluster: "us-1" },
-        { signatory_hash: emailHash("jo@acme.example"), cluster: "us-1" },
+        { signatory_hash: hashEmail("jo@acme.example"), cluster: "us-1" },
       ],
     });
     const owners = async (identifier: string) =>
       (await world.ask("GET", `owners?identifier=${encodeURIComponent(identifier)}`)).body;
-    const hash = emailHash("ada@example.org");
+    const hash = hashEmail("ada@example.org");
     assert.deepEqual(
       Object.fromEntries(
         await Promise.all(
@@ -64,7 +64,7 @@ describe("the owners of an identifier", () => {
           { table: "signatories", key: "sig", cluster_id: "us-1" },
         ],
         nobody: [],
-        "Jo@acme.example": [{ table: "signatories", key: emailHash("jo@acme.example"), cluster_id: "us-1" }],
+        "Jo@acme.example": [{ table: "signatories", key: hashEmail("jo@acme.example"), cluster_id: "us-1" }],
       },
     );
   });

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { startEmulator } from "../../../emulator/index.ts";
-import { roleOf } from "../../../src/api/operation.ts";
+import { getRequiredRole } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { hash } from "../../../src/base/hmac.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
@@ -109,7 +109,7 @@ describe("named tokens of the control plane", () => {
     const needs: Record<string, string[]> = { operate: [], admin: [] };
     const answered: Record<string, string[]> = { operate: [], admin: [] };
     for (const operation of registry.filter(({ service }) => service.name === "emulator")) {
-      const role = roleOf(operation);
+      const role = getRequiredRole(operation);
       assert.equal(role === undefined, operation.auth === "none", operation.id);
       if (role === undefined || role === "read") continue;
       needs[role]!.push(operation.id);

@@ -5,7 +5,7 @@ import { createPart } from "../../../emulator/http/parts.ts";
 import { Passthrough, reply } from "../../../emulator/http/reply.ts";
 import { StateReplacedError, StoreFailedError } from "../../../emulator/store/port.ts";
 import { fail } from "../../../src/api/failures.ts";
-import { isoMillis } from "../../../src/base/clock.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import {
   alone,
   bytes,
@@ -37,7 +37,7 @@ describe("An answer", () => {
     const answer = await fetch(`${origin}/made`);
     assert.equal(await answer.text(), '{"a":"é","b":1}');
     assert.equal(answer.headers.get("content-type"), "application/json");
-    assert.equal(answer.headers.get("x-svc-time"), isoMillis(now));
+    assert.equal(answer.headers.get("x-svc-time"), toIsoMillis(now));
     assert.notEqual(new Date(answer.headers.get("date")!).getUTCFullYear(), 2031);
   });
 
@@ -116,7 +116,7 @@ describe("An answer", () => {
     const lines = text.toLowerCase().split("\r\n");
     assert.deepEqual(
       lines.filter((line) => /^(x-svc-time|content-length):/.test(line)),
-      ["content-length: 2", `x-svc-time: ${isoMillis(now).toLowerCase()}`],
+      ["content-length: 2", `x-svc-time: ${toIsoMillis(now).toLowerCase()}`],
     );
   });
 

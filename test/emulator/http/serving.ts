@@ -11,7 +11,7 @@ import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import type { EmulatorBugError } from "../../../src/base/errors.ts";
-import { randomIds } from "../../../src/base/ids.ts";
+import { createRandomIds } from "../../../src/base/ids.ts";
 
 /** Virtual time of all these tests: 2031-01-02T03:04:05.678Z. */
 export const now = Date.UTC(2031, 0, 2, 3, 4, 5, 678);
@@ -21,7 +21,7 @@ export const stateless = {
   store: {} as never,
   clock: { now: () => now },
   wall: systemWallClock,
-  ids: randomIds(),
+  ids: createRandomIds(),
 };
 
 /** One answer, whole. `headers` without those that Node and the connection add. */

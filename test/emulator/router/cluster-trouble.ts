@@ -1,8 +1,8 @@
 import { receiveActivity } from "../../../src/api/router/chat.ts";
 import { signCrmA } from "../../../src/schemes/crm-a.ts";
 import { signCrmB } from "../../../src/schemes/crm-b.ts";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
-import { basicHeader } from "../../../src/schemes/http-authorization.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
 import type { Answer } from "../../support/emulator.ts";
 import type { Routed } from "../../support/routed.ts";
 
@@ -30,7 +30,7 @@ export async function mapped(world: Routed): Promise<void> {
   await world.map("teams", "eu-1", ["T1"]);
   await world.map("integrations", "eu-1", ["tenant-northwind"]);
   await world.map("creators", "eu-1", ["token-1"]);
-  await world.map("emails", "eu-1", [emailHash("ada@northwind.example")]);
+  await world.map("emails", "eu-1", [hashEmail("ada@northwind.example")]);
 }
 
 const get =
@@ -109,7 +109,7 @@ export const calls: Readonly<Record<string, Calls>> = {
     toOne: post(
       "/router/v1/billing/webhook",
       { content: { customer: { id: "eu-1_7" } } },
-      { authorization: basicHeader(billing) },
+      { authorization: formatBasicHeader(billing) },
     ),
   },
   "proxied.contract-invite": byToken("/contract-invite/creator/by_token/"),

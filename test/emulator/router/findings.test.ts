@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { signChatA } from "../../../src/schemes/chat-a.ts";
 import { signCrmA } from "../../../src/schemes/crm-a.ts";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { deviceGrantType } from "../../support/identity/devices.ts";
 import { form } from "../../support/identity/sign-in.ts";
 import { type Routed, routed } from "../../support/routed.ts";
@@ -21,7 +21,7 @@ describe("the request log notes of the routing service", () => {
   it("a missing cluster key, and identifiers that were moved", async (t) => {
     const world = await routed(t);
     const noKey = { code: "no-cluster-key", detail: "x-cluster-key is absent" };
-    const [ada, bob, cy] = ["ada@x.example", "bob@x.example", "cy@x.example"].map(emailHash) as [
+    const [ada, bob, cy] = ["ada@x.example", "bob@x.example", "cy@x.example"].map(hashEmail) as [
       string,
       string,
       string,

@@ -6,8 +6,8 @@ import type { Failure } from "../../../src/api/failure.ts";
 import { failures } from "../../../src/api/failures.ts";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
-import { fillTemplate, placeholders } from "../../../src/base/urls.ts";
-import { basicHeader } from "../../../src/schemes/http-authorization.ts";
+import { fillTemplate, findPlaceholders } from "../../../src/base/urls.ts";
+import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
 import { type Routed, routed } from "../../support/routed.ts";
 
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "router");
@@ -91,7 +91,7 @@ async function stage(t: TestContext): Promise<Stage> {
 }
 
 const target = ({ path }: Operation, value = "default"): string =>
-  fillTemplate(path, Object.fromEntries(placeholders(path).map((name) => [name, value])));
+  fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, value])));
 
 const long = "a".repeat(8_000);
 
@@ -116,7 +116,7 @@ describe("hostile input on each route", () => {
   ];
   it("in a path", async (t) => {
     const { bugs, attack } = await stage(t);
-    for (const operation of operations.filter(({ path }) => placeholders(path).length > 0)) {
+    for (const operation of operations.filter(({ path }) => findPlaceholders(path).length > 0)) {
       for (const segment of segments) {
         const path = operation.path.replaceAll(/\{[^}]+\}/g, () => segment);
         await attack(operation, { path });
@@ -193,7 +193,7 @@ describe("hostile input on each route", () => {
   for (const type of ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]) {
     it(`in a body that calls itself ${type || "nothing"}`, async (t) => {
       const { bugs, attack } = await stage(t);
-      const credentials = { authorization: basicHeader({ user: "u", password: "p" }) };
+      const credentials = { authorization: formatBasicHeader({ user: "u", password: "p" }) };
       for (const operation of operations.filter(({ method }) => method !== "GET")) {
         for (const body of bodies) {
           await attack(operation, { body, headers: { ...credentials, ...(type && { "content-type": type }) } });

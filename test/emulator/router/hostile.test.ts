@@ -3,8 +3,8 @@ import { connect } from "node:net";
 import { describe, it } from "node:test";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
-import { fillTemplate, placeholders } from "../../../src/base/urls.ts";
-import { basicHeader } from "../../../src/schemes/http-authorization.ts";
+import { fillTemplate, findPlaceholders } from "../../../src/base/urls.ts";
+import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
 import { routed } from "../../support/routed.ts";
 
 const operations: readonly Operation[] = registry;
@@ -35,10 +35,10 @@ describe("a hostile body", () => {
       const world = await routed(t, { apps: { billing: { username: "u", password: "p" } } });
       const before = (await world.ask("GET", "state")).body;
       for (const { id, method, path } of taking("json", "jsonOrForm")) {
-        const target = fillTemplate(path, Object.fromEntries(placeholders(path).map((name) => [name, "eu-1"])));
+        const target = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, "eu-1"])));
         const headers = {
           "content-type": "application/json",
-          authorization: basicHeader({ user: "u", password: "p" }),
+          authorization: formatBasicHeader({ user: "u", password: "p" }),
         };
         const { status } = await world.router(String(method), target, { body, headers });
         // Offboarding declares no required field, and the members of billing are free; both ignore what they do not know.
@@ -52,7 +52,7 @@ describe("a hostile body", () => {
     it(`of ${name} passes unread through every operation that only hands on`, async (t) => {
       const world = await routed(t);
       for (const { id, method, path } of taking("raw")) {
-        const target = fillTemplate(path, Object.fromEntries(placeholders(path).map((name) => [name, "default"])));
+        const target = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, "default"])));
         const verb = [method].flat().find((one) => one !== "GET") ?? "GET";
         const { status } = await world.router(verb, target, { body, headers: { "content-type": "application/json" } });
         // An activity of chat_b without a token goes nowhere, whatever it holds.

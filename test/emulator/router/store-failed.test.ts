@@ -14,7 +14,7 @@ import { type Store, StoreFailedError } from "../../../emulator/store/port.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { randomIds } from "../../../src/base/ids.ts";
+import { createRandomIds } from "../../../src/base/ids.ts";
 import { plain, sender } from "../../support/emulator.ts";
 import { bulk, bulkBody } from "../../support/routed.ts";
 
@@ -35,12 +35,12 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
       store: refusing,
       clock: systemWallClock,
       wall: systemWallClock,
-      ids: randomIds(),
+      ids: createRandomIds(),
       settings: defaultSettings,
       forwarder,
     },
     clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: true }],
-    inSeedOrder: () => true,
+    isInSeedOrder: () => true,
     hasAccount: async () => false,
     hideControlTokens: (text) => text,
     issuerKeys: new IssuerKeys({ wall: systemWallClock, settings: defaultSettings, forwarder }),

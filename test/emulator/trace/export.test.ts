@@ -3,8 +3,8 @@ import { describe, it, type TestContext } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Pool } from "undici";
-import { spanOf, type TraceNode } from "../../../src/api/trace-span.ts";
-import { otlpDocument } from "../../../src/base/otlp.ts";
+import { type TraceNode, toSpan } from "../../../src/api/trace-span.ts";
+import { buildOtlpDocument } from "../../../src/base/otlp.ts";
 import { collector } from "../../support/collector.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
@@ -13,7 +13,7 @@ import { quiet } from "../../support/refused.ts";
 import { bulk, bulkBody } from "../../support/routed.ts";
 import { allNodes, caller, eventful } from "../../support/traced.ts";
 
-const spansOf = (document: ReturnType<typeof otlpDocument>) => document.resourceSpans[0]!.scopeSpans[0]!.spans;
+const spansOf = (document: ReturnType<typeof buildOtlpDocument>) => document.resourceSpans[0]!.scopeSpans[0]!.spans;
 const sorted = <Span extends { readonly spanId: string }>(spans: readonly Span[]) =>
   spans.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1));
 
@@ -35,8 +35,8 @@ describe("what happens", () => {
     await on.close();
     const spans = sink.spans();
     // A node is what is kept of a request; how it was answered, its span alone tells.
-    const told = nodes.map((node) => spanOf({ ...node, ...answers.get(node.id) }));
-    assert.deepEqual(sorted(spans), sorted(spansOf(otlpDocument(told, {}, { name: "svc", version: "" }))));
+    const told = nodes.map((node) => toSpan({ ...node, ...answers.get(node.id) }));
+    assert.deepEqual(sorted(spans), sorted(spansOf(buildOtlpDocument(told, {}, { name: "svc", version: "" }))));
     assert.deepEqual([...new Set(nodes.map(({ kind }) => kind))].sort(), [
       "attempt",
       "delivery",
@@ -69,7 +69,7 @@ describe("what happens", () => {
     await draft(on.api);
     await last;
     const sent = new Set(sink.spans().map(({ spanId }) => spanId));
-    const expected = spansOf(otlpDocument(nodes.map(spanOf), {}, { name: "svc", version: "" }));
+    const expected = spansOf(buildOtlpDocument(nodes.map(toSpan), {}, { name: "svc", version: "" }));
     assert.deepEqual(
       expected.filter(({ spanId }) => !sent.has(spanId)).map(({ name }) => name),
       [],

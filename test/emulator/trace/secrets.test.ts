@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { spanOf, type TraceNode } from "../../../src/api/trace-span.ts";
-import { otlpDocument } from "../../../src/base/otlp.ts";
+import { type TraceNode, toSpan } from "../../../src/api/trace-span.ts";
+import { buildOtlpDocument } from "../../../src/base/otlp.ts";
 import { sent } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 import { done, signingLink } from "../../support/identity/recipient-page.ts";
@@ -56,7 +56,7 @@ describe("a trace", () => {
       found.push(...(body as { nodes: readonly TraceNode[] }).nodes);
     }
     assert.ok(found.some(({ what }) => what.includes("/hook")));
-    const text = JSON.stringify([found, otlpDocument(found.map(spanOf), {}, { name: "svc", version: "1" })]);
+    const text = JSON.stringify([found, buildOtlpDocument(found.map(toSpan), {}, { name: "svc", version: "1" })]);
     assert.deepEqual(
       [...secrets].filter((secret) => text.includes(secret) || text.includes(encodeURIComponent(secret))),
       [],

@@ -11,7 +11,7 @@ import { whereverItIsKept } from "../../support/postgres/kept-places.ts";
 const kills = Number(process.env.KILLS ?? 12);
 
 /** A kill comes so many milliseconds after the request at most: some before it is begun, some after it is answered. */
-const longestMs = 120;
+const maxDurationMs = 120;
 
 const rowsIn = async ({ ask }: Pick<EmulatorProcess, "ask">): Promise<unknown> =>
   ((await ask("GET", "state")).body as { rows: unknown }).rows;
@@ -38,7 +38,7 @@ whereverItIsKept("kill -9 amid save, restore and rewind", (place) => {
         ] as const
       )[kill % 3]!;
       const asked = ask().catch(() => undefined);
-      await systemWallClock.sleep(Math.random() * longestMs);
+      await systemWallClock.sleep(Math.random() * maxDurationMs);
       await killed.kill();
       await asked;
       killed = await emulatorProcess(t, options);

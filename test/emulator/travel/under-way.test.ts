@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { emailHash } from "../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { acme, draft, jo, sent } from "../../support/contracts.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
@@ -80,7 +80,7 @@ describe("what a cluster reports to the router, when the contract is undone that
     });
     const { rows } = (await stateOf(on)) as { rows: { invitations: { token: string }[] } };
     assert.deepEqual(await tablesOf(on), {
-      signatories: [emailHash("kept@acme.example")],
+      signatories: [hashEmail("kept@acme.example")],
       tokens: rows.invitations.map(({ token }) => token),
     });
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
+import { cp, readdir, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -43,16 +43,14 @@ const documented = {
   java: "src/test/java/example/DeliveryTest.java",
 } as const;
 
-/** A copy of the fixtures of a language with the example of its page, the variables with which its tests find `svc`, and where emulators are. */
+/** A copy of the fixtures of a language with the example of its page, and the variables with which its tests find `svc`. */
 async function workshop(t: TestContext, language: keyof typeof documented) {
   const folder = await testFolder(t);
   const cwd = join(folder, language);
-  const temporary = join(folder, "tmp");
-  await mkdir(temporary);
   await cp(join(languages, language), cwd, { recursive: true });
   const [example = ""] = blocks("docs/languages.md", language);
   await writeFile(join(cwd, documented[language]), example);
-  return { cwd, temporary, env: { SVC: `${process.execPath} ${shippedSvc()}`, TMPDIR: temporary } };
+  return { cwd, env: { SVC: `${process.execPath} ${shippedSvc()}` } };
 }
 
 /** Starts a program that waits for ever beside its two emulators, kills it, and waits until neither is left. */
@@ -60,7 +58,7 @@ async function killed(
   t: TestContext,
   program: string,
   argv: readonly string[],
-  { cwd, temporary, env }: Awaited<ReturnType<typeof workshop>>,
+  { cwd, env }: Awaited<ReturnType<typeof workshop>>,
 ): Promise<void> {
   const child = spawn(program, argv, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "ignore"] });
   t.after(() => child.kill("SIGKILL"));
@@ -70,13 +68,14 @@ async function killed(
     if (printed.includes("stuck")) break;
   }
   assert.match(printed, /stuck/);
-  const emulators = (await readdir(temporary, { recursive: true }))
-    .filter((path) => path.endsWith("ready.json"))
-    .map((path): number => JSON.parse(readFileSync(join(temporary, path), "utf8")).pid);
+  const tasks = await readdir(`/proc/${child.pid}/task`);
+  const emulators = tasks.flatMap(
+    (task) => readFileSync(`/proc/${child.pid}/task/${task}/children`, "utf8").match(/\d+/g) ?? [],
+  );
   assert.equal(emulators.length, 2);
   child.kill("SIGKILL");
   // It follows nothing, until that process has ended.
-  for (const pid of emulators) await run("tail", ["--pid", String(pid), "-f", "/dev/null"], { cwd });
+  for (const pid of emulators) await run("tail", ["--pid", pid, "-f", "/dev/null"], { cwd });
 }
 
 describe("the fixtures of other languages", () => {
@@ -143,10 +142,8 @@ class Stuck {
 }
 `;
     await writeFile(join(place.cwd, "Stuck.java"), program);
-    const sources = ["Emulator", "Receiver"].map((name) => `src/main/java/svctest/${name}.java`);
-    await run("javac", ["-d", "classes", "-cp", gson, ...sources], { cwd: place.cwd });
-    // Java takes its folder for temporary files from no variable.
-    const temporary = `-Djava.io.tmpdir=${place.temporary}`;
-    await killed(t, "java", [temporary, "-cp", ["classes", gson].join(delimiter), "Stuck.java"], place);
+    const source = "src/main/java/svctest/Emulator.java";
+    await run("javac", ["-d", "classes", "-cp", gson, source], { cwd: place.cwd });
+    await killed(t, "java", ["-cp", ["classes", gson].join(delimiter), "Stuck.java"], place);
   });
 });

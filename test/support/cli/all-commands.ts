@@ -1,6 +1,6 @@
-import { commandGroups } from "../../../src/cli/commands/groups.ts";
-import { writtenCommands } from "../../../src/cli/commands/index.ts";
-import { loadDeclarations } from "../../../src/cli/commands/tree.ts";
+import { commandGroups } from "../../../src/cli/command-tree/groups.ts";
+import { writtenModules } from "../../../src/cli/command-tree/written-commands.ts";
+import { loadDeclarations } from "../../../src/cli/command-tree/tree.ts";
 import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
 
@@ -12,6 +12,5 @@ export async function allCommands(): Promise<CommandDeclaration[]> {
 
 /** The commands that are written by hand. */
 export async function handWrittenCommands(): Promise<CommandDeclaration[]> {
-  const loaded = await Promise.all(Object.values(writtenCommands).map((load) => load()));
-  return loaded.flatMap((module) => module?.commands ?? []);
+  return (await Promise.all(writtenModules.map(([load]) => load()))).flatMap(({ commands }) => commands);
 }

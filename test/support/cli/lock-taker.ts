@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { setImmediate as turn } from "node:timers/promises";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { acquireFileLock } from "../../../src/cli/connection/private-file.ts";
+import { acquireFileLock } from "../../../src/cli/connection/profiles/private-file.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
 import { thisMachine } from "../../../src/files/machine.ts";
 

@@ -1,5 +1,5 @@
 import type { TestContext } from "node:test";
-import { openReceiver } from "../../../src/cli/connection/receiver.ts";
+import { openReceiver } from "../../../src/cli/connection/webhook-receiver.ts";
 import { openProxy } from "../../../src/verify/proxy.ts";
 import { Recorder } from "../../../src/verify/recorder.ts";
 import { sender, type TestEmulator } from "../emulator.ts";
@@ -135,3 +135,34 @@ export const subscribe = ({ api }: Pick<RecordedSession, "api">, url: string, ..
   api("POST", `${base}/webhooks/`, {
     body: { title: "recorder", url: `${url}/hooks`, only_for_activities: activities },
   });
+
+/** A service that has been in use: contracts with comments, some of them sent, counterparties, intakes and webhooks. */
+export async function useService({ api }: TestEmulator, contracts: number): Promise<void> {
+  for (let at = 0; at < contracts; at += 1) {
+    const made = await api("POST", `${base}/contracts/`, {
+      body: {
+        contract_template_id: 101,
+        contract_data: {},
+        counter_party_details: [
+          { is_individual: true, poc_details: { first_name: "Old", email: `old${at}@acme.example` } },
+        ],
+      },
+    });
+    const { id, contract_id } = made.body as { id: string; contract_id: number };
+    await api("POST", `${base}/contracts/${contract_id}/comments/`, { body: { comment: "Ready?" } });
+    if (at % 2 === 1) await api("POST", `${base}/contracts/${id}/send_to_counterparties`);
+    await api("POST", `${base}/counter_parties/`, {
+      body: {
+        organization_name: `Old Works ${at}`,
+        is_individual: false,
+        organization_type: "Corporation",
+        jurisdiction_iso_code: "DE",
+        email: `office${at}@works.example`,
+        name: "Old",
+      },
+    });
+    await api("POST", "/api/v1/public/legal_intake/", {
+      body: { workflow_id: 201, title: `Question ${at}`, description: "Please look at it" },
+    });
+  }
+}

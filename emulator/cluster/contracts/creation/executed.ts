@@ -12,27 +12,27 @@ import { findContractType, findEntity } from "../../workspace/workspace-rows.ts"
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { createByTransition } from "../lifecycle/transition.ts";
 import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
-import { performer, toListedContract } from "../records.ts";
+import { toListedContract, toPerformer } from "../records.ts";
 
 import { createContract } from "./new-contract.ts";
-import { partyInputs } from "./template-contract.ts";
+import { toPartyInputs } from "./template-contract.ts";
 
 type Request = z.output<typeof ImportExecutedRequest>;
 
 export const executedHandlers = {
   "executed.import": async ({ body }, { store, blobs, pdfs, clock, settings, cluster, caller, fail }) => {
     const { workspace, user } = caller;
-    // One of them is set, else the fields would have been rejected.
+    // One of them is set, otherwise validation would have failed.
     const checked = await checkPdf((body.file_base64 ?? body.file_content)!, pdfs, fail);
-    // Looked at before the bytes are stored, so that a rejected import leaves nothing behind.
-    const { file } = await store.read((view) => acceptable(view, workspace, body, checked, fail));
+    // Checked before the bytes are stored, so that a rejected import leaves nothing behind.
+    const { file } = await store.read((view) => validate(view, workspace, body, checked, fail));
     const blob = await storeFile(blobs, file);
 
     return store.transaction("executed.import", async (tx) => {
       const at = clock.now();
-      const { type, entity } = await acceptable(tx, workspace, body, checked, fail);
-      const { parties, news } = await resolveParties(tx, counterparties(body), workspace, at);
-      await emitCounterpartyChanges(tx, { clock, caller }, news);
+      const { type, entity } = await validate(tx, workspace, body, checked, fail);
+      const { parties, changes } = await resolveParties(tx, listCounterparties(body), workspace, at);
+      await emitCounterpartyChanges(tx, { clock, caller }, changes);
       const contract = createContract(tx, caller, at, {
         name: body.contract_name,
         kind: "EXECUTED_CONTRACT",
@@ -42,7 +42,7 @@ export const executedHandlers = {
         external_metadata: normalizeMetadata(body.external_metadata),
         versions: [createVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
       });
-      const by = performer(caller);
+      const by = toPerformer(caller);
       return toListedContract(
         tx,
         { cluster },
@@ -52,8 +52,8 @@ export const executedHandlers = {
   },
 } satisfies ClusterHandlers;
 
-/** The rows and the file that a request names, or every field that is wrong (DECISIONS.md, C8). */
-async function acceptable(
+/** The rows and the file that a request names. Rejects with every invalid field (DECISIONS.md, C8). */
+async function validate(
   view: View,
   workspace: Workspace,
   body: Request,
@@ -68,7 +68,7 @@ async function acceptable(
       : "creator_organization_entity_id";
   const entity = await findEntity(view, workspace, body[entityField]!, entityField, problems);
   if (!/\.pdf$/i.test(body.file_name)) problems.add(["file_name"], "Value should be a file name that ends in .pdf");
-  // DECISIONS.md, C8: on file_base64, whichever spelling was sent.
+  // Reported for file_base64, whichever spelling was sent (DECISIONS.md, C8).
   if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
 
   if (problems.found || !type || !entity || checked.problem !== undefined) {
@@ -78,8 +78,8 @@ async function acceptable(
   return { type, entity, file: checked.file };
 }
 
-/** The specification's fields name one counterparty; the other spelling is a list (DECISIONS.md, C8 and F17). */
-function counterparties(body: Request): PartyInput[] {
+/** The specification's fields describe one counterparty. The other spelling is a list (DECISIONS.md, C8 and F17). */
+function listCounterparties(body: Request): PartyInput[] {
   const party = parsePartyFields(body);
-  return party ? [party] : partyInputs(body.counterparty_details ?? []);
+  return party ? [party] : toPartyInputs(body.counterparty_details ?? []);
 }

@@ -10,26 +10,26 @@ import { createVersion, storeFile } from "../../documents/inline-file.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
 import { Problems } from "../../response.ts";
 import { noteUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
-import { rowNotFoundMessage } from "../../workspace/users.ts";
+import { formatRowNotFound } from "../../workspace/users.ts";
 import {
   findContractType,
   findEntity,
   findPrimaryEntity,
   findUser,
-  userNotFoundMessage,
+  formatUserNotFound,
 } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { createByTransition } from "../lifecycle/transition.ts";
 import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
-import { fullName, performer, toListedContract } from "../records.ts";
+import { formatFullName, toListedContract, toPerformer } from "../records.ts";
 import type { Party, Review } from "../rows.ts";
 import { createContract } from "./new-contract.ts";
-import { type SignatoryInput, signatoryRows } from "./template-contract.ts";
+import { createSignatoryRows, type SignatoryInput } from "./template-contract.ts";
 
-/** Third-party paper by its two routes (the specification, Endpoints, rule 3; DECISIONS.md, C9). */
+/** Third-party paper by its two routes (specification, Endpoints, rule 3; DECISIONS.md, C9). */
 export const paperHandlers = {
-  "paper.upload-for-review": ({ body }, call) => uploaded("review", body, call),
-  "paper.upload-for-signature": ({ body }, call) => uploaded("sign", body, call),
+  "paper.upload-for-review": ({ body }, call) => createFromUpload("review", body, call),
+  "paper.upload-for-signature": ({ body }, call) => createFromUpload("sign", body, call),
 } satisfies ClusterHandlers;
 
 type PaperCall = ClusterContext &
@@ -38,35 +38,35 @@ type PaperCall = ClusterContext &
     "caller" | "fail" | "finding"
   >;
 
-async function uploaded(route: "review" | "sign", body: PaperRequest, call: PaperCall) {
+async function createFromUpload(route: "review" | "sign", body: PaperRequest, call: PaperCall) {
   const { store, blobs, pdfs, clock, settings, cluster, caller, fail, finding } = call;
   const { workspace, user } = caller;
   const checked = await checkPdf(body.file_base64, pdfs, fail);
-  // Looked at before the bytes are stored, so that a rejected upload leaves nothing behind.
-  const { type, file } = await store.read((view) => acceptable(view, workspace, route, body, checked, fail));
+  // Checked before the bytes are stored, so that a rejected upload leaves nothing behind.
+  const { type, file } = await store.read((view) => validate(view, workspace, route, body, checked, fail));
   noteUnknownAnswers(finding, "intake_form_data.", type.intake_form, body.intake_form_data ?? {});
   const blob = await storeFile(blobs, file);
 
   return store.transaction(`paper.upload-for-${route}`, async (tx) => {
     const at = clock.now();
-    const { type, entity, party, reviewer, owner } = await acceptable(tx, workspace, route, body, checked, fail);
-    const { parties, news } = await resolveParties(tx, [party], workspace, at);
-    await emitCounterpartyChanges(tx, { clock, caller }, news);
-    const people = await paperSignatories(tx, workspace, body.creator_signatories ?? [], parties);
+    const { type, entity, party, reviewer, owner } = await validate(tx, workspace, route, body, checked, fail);
+    const { parties, changes } = await resolveParties(tx, [party], workspace, at);
+    await emitCounterpartyChanges(tx, { clock, caller }, changes);
+    const people = await resolvePaperSignatories(tx, workspace, body.creator_signatories ?? [], parties);
     const contract = createContract(tx, caller, at, {
       name: body.contract_name,
       kind: route === "review" ? "THIRD_PARTY_CONTRACT" : "SIGN_CONTRACT",
       contract_type_id: type.id,
       entity_id: entity?.id ?? null,
       counterparties: [...parties],
-      signatories: await signatoryRows(tx, workspace, people, at),
+      signatories: await createSignatoryRows(tx, workspace, people, at),
       reviews: route === "review" ? [openReview(reviewer, at)] : [],
       intake_form: body.intake_form_data ? { data: body.intake_form_data, created_at: at } : null,
       external_metadata: normalizeMetadata(body.external_metadata),
       versions: [createVersion(tx, user, at, { file_name: body.file_name, blob })],
       business_user_id: owner?.id ?? user.id,
     });
-    const by = performer(caller);
+    const by = toPerformer(caller);
     const trigger = route === "review" ? "upload-for-review" : "upload-for-signature";
     return toListedContract(
       tx,
@@ -90,30 +90,32 @@ interface CreatorSignatory {
   readonly note?: string | null | undefined;
 }
 
-/** Signatories of third-party paper: the own side's people, then the contact of each counterparty. */
-async function paperSignatories(
+/** Signatories of third-party paper: first those of the own side, then the contact of each counterparty. */
+async function resolvePaperSignatories(
   view: View,
   workspace: Workspace,
-  own: readonly CreatorSignatory[],
+  creatorSignatories: readonly CreatorSignatory[],
   parties: readonly Party[],
 ): Promise<SignatoryInput[]> {
   const creators: SignatoryInput[] = [];
-  for (const { email, title, note } of own) {
+  for (const { email, title, note } of creatorSignatories) {
     const name = (await findUser(view, workspace, email))?.name ?? email;
     creators.push({ name, email, is_counterparty: false, counterparty_name: null, title, note: note ?? null });
   }
   const contacts = parties.flatMap(({ name, poc }): SignatoryInput[] =>
-    poc ? [{ name: fullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
+    poc ? [{ name: formatFullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
   );
   return [...creators, ...contacts];
 }
 
-/** Fields of the review route; those of the signature route are a part of them. */
+/** Fields of the review route, which include those of the signature route. */
 type PaperRequest = z.output<typeof UploadReviewRequest>;
 type Reviewer = Pick<Review, "reviewer_user_id" | "reviewer_role_id" | "description">;
 
-/** The rows, the party and the file that an upload names, or all that is wrong with it (DECISIONS.md, C9). */
-async function acceptable(
+/**
+ * The rows, the party and the file that an upload names. Rejects with everything that is invalid (DECISIONS.md, C9).
+ */
+async function validate(
   view: View,
   workspace: Workspace,
   route: "review" | "sign",
@@ -128,14 +130,14 @@ async function acceptable(
     entityId == null
       ? await findPrimaryEntity(view, workspace)
       : await findEntity(view, workspace, entityId, "creator_organization_entity_id", problems);
-  const party = partyOf(body, problems);
+  const party = parseParty(body, problems);
   const owner = await findBusinessUser(view, workspace, body.business_user_email, problems);
-  const reviewer = await reviewerOf(view, workspace, type, body.reviewer, problems);
+  const reviewer = await findReviewer(view, workspace, type, body.reviewer, problems);
   if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
   if (route === "sign" && !body.creator_signatories?.length) {
     problems.add(["creator_signatories"], body.creator_signatories ? "This list may not be empty." : "Field required");
   }
-  // Without a signatory of the counterparty, its side would stay unsigned.
+  // Without a counterparty signatory, that side could never sign.
   if (route === "sign" && body.counterparty_poc_details == null) {
     problems.add(["counterparty_poc_details"], "Field required");
   }
@@ -151,13 +153,13 @@ async function acceptable(
   return { type, entity, party, reviewer, owner, file: checked.file };
 }
 
-function partyOf(body: PaperRequest, problems: Problems): PartyInput | undefined {
+function parseParty(body: PaperRequest, problems: Problems): PartyInput | undefined {
   if (body.counterparty_organization_name != null) return parsePartyFields(body);
   if (body.counterparty_workspace_id == null) {
     problems.add(["counterparty_organization_name"], "Field required");
     return undefined;
   }
-  // Workspaces are separate: the number is all that this one may know of another.
+  // Workspaces are isolated: only the number of another workspace's contract is revealed.
   return parsePartyFields({ ...body, counterparty_organization_name: `Workspace ${body.counterparty_workspace_id}` });
 }
 
@@ -169,12 +171,12 @@ async function findBusinessUser(
 ) {
   if (email == null) return undefined;
   const user = await findUser(view, workspace, email);
-  if (!user) problems.add(["business_user_email"], userNotFoundMessage(email));
+  if (!user) problems.add(["business_user_email"], formatUserNotFound(email));
   return user;
 }
 
-/** The named user or role; without either, the default role of the contract type. */
-async function reviewerOf(
+/** The named user or role. Without either, the default role of the contract type. */
+async function findReviewer(
   view: View,
   workspace: Workspace,
   type: ContractType | undefined,
@@ -184,11 +186,11 @@ async function reviewerOf(
   const description = given?.description ?? "";
   const user = given?.org_user_email == null ? undefined : await findUser(view, workspace, given.org_user_email);
   if (given?.org_user_email != null && !user) {
-    problems.add(["reviewer", "org_user_email"], userNotFoundMessage(given.org_user_email));
+    problems.add(["reviewer", "org_user_email"], formatUserNotFound(given.org_user_email));
   }
   const role = given?.role_id == null ? undefined : await view.get(roles, given.role_id);
   if (given?.role_id != null && role?.workspace_id !== workspace.id) {
-    problems.add(["reviewer", "role_id"], rowNotFoundMessage(given.role_id));
+    problems.add(["reviewer", "role_id"], formatRowNotFound(given.role_id));
   }
   const named = user !== undefined || given?.role_id != null;
   return {

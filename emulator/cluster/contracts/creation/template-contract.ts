@@ -9,49 +9,49 @@ import type { AuthenticatedMember } from "../../context.ts";
 import type { CounterpartyChange } from "../../counterparties/rows.ts";
 import { Problems } from "../../response.ts";
 import { noteUnknownAnswers, validateAnswers, withDefaults } from "../../templates/answers.ts";
-import { assignPersonIds, rowNotFoundMessage } from "../../workspace/users.ts";
+import { assignPersonIds, formatRowNotFound } from "../../workspace/users.ts";
 import { findTemplate } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { type PartyInput, resolveParties } from "../parties.ts";
-import { fullName } from "../records.ts";
+import { formatFullName } from "../records.ts";
 import type { Contract, Party, Signatory } from "../rows.ts";
 import { createContract } from "./new-contract.ts";
 
 type Request = z.output<typeof CreateContractRequest>;
-type Refusals = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
+type RejectionCode = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
 
-/** A draft, not stored yet, and its new counterparties, which are not emitted yet. */
-interface Draft {
+/** A draft that is not stored yet, and its new counterparties, which are not emitted yet. */
+interface DraftResult {
   readonly draft: Contract;
-  readonly news: readonly CounterpartyChange[];
+  readonly changes: readonly CounterpartyChange[];
 }
 
-/** The draft that a creation request asks for (DECISIONS.md, C10, F11). */
+/** The draft for a creation request (DECISIONS.md, C10, F11). */
 export async function draftFromTemplate(
   tx: Transaction,
   caller: AuthenticatedMember,
   body: Request,
   at: number,
-  { fail, finding }: Pick<Call<Refusals, unknown>, "fail" | "finding">,
-): Promise<Draft> {
+  { fail, finding }: Pick<Call<RejectionCode, unknown>, "fail" | "finding">,
+): Promise<DraftResult> {
   const { workspace } = caller;
   const problems = new Problems();
-  const template = await usableTemplate(tx, workspace, body.contract_template_id);
+  const template = await findUsableTemplate(tx, workspace, body.contract_template_id);
   if (typeof template === "string") return fail("invalid-fields", { contract_template_id: [template] });
-  const entity = await entityOf(tx, workspace, body.entity_reference_id);
+  const entity = await findEntityByReference(tx, workspace, body.entity_reference_id);
   if (!entity && body.entity_reference_id != null) {
-    problems.add(["entity_reference_id"], rowNotFoundMessage(body.entity_reference_id));
+    problems.add(["entity_reference_id"], formatRowNotFound(body.entity_reference_id));
   }
   noteUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
   const contract_data = withDefaults(template.attributes, body.contract_data);
   problems.addAll(["contract_data"], validateAnswers(template.attributes, contract_data));
   checkCounterparties(body.counter_party_details, template, workspace, problems);
   const given = body.signatories ?? [];
-  checkSignatories(given, body.counter_party_details.map(nameOf), problems);
+  checkSignatories(given, body.counter_party_details.map(formatName), problems);
   if (problems.found) return fail("invalid-fields", problems.found);
   requireKnownConfiguration(body.external_metadata, fail);
 
-  const { parties, news } = await resolveParties(tx, partyInputs(body.counter_party_details), workspace, at);
+  const { parties, changes } = await resolveParties(tx, toPartyInputs(body.counter_party_details), workspace, at);
   const people = resolveSignatories(given, parties, template, fail);
   const others = parties.map((party) => party.name).join(", ");
   const draft = createContract(tx, caller, at, {
@@ -63,34 +63,40 @@ export async function draftFromTemplate(
     entity_id: entity?.id ?? null,
     contract_data,
     counterparties: [...parties],
-    signatories: await signatoryRows(tx, workspace, people, at),
+    signatories: await createSignatoryRows(tx, workspace, people, at),
     external_metadata: normalizeMetadata(body.external_metadata),
   });
-  return { draft, news };
+  return { draft, changes };
 }
 
 /** The template, or the problem with the id. */
-async function usableTemplate(view: View, workspace: Workspace, id: number): Promise<Template | string> {
+async function findUsableTemplate(view: View, workspace: Workspace, id: number): Promise<Template | string> {
   const template = await findTemplate(view, workspace, id);
-  if (!template) return rowNotFoundMessage(id);
+  if (!template) return formatRowNotFound(id);
   return template.signature_capable ? template : "This template cannot be sent for signature";
 }
 
-/** The entity of a reference id; without one, the primary entity. */
-async function entityOf(view: View, workspace: Workspace, reference?: string | null): Promise<Entity | undefined> {
-  const own = await view.list(entities, { by: "workspace", equals: workspace.id });
-  return own.find((entity) => (reference == null ? entity.is_primary : entity.reference_id === reference));
+/** The entity with a reference id. Without one, the primary entity. */
+async function findEntityByReference(
+  view: View,
+  workspace: Workspace,
+  reference?: string | null,
+): Promise<Entity | undefined> {
+  const workspaceEntities = await view.list(entities, { by: "workspace", equals: workspace.id });
+  return workspaceEntities.find((entity) =>
+    reference == null ? entity.is_primary : entity.reference_id === reference,
+  );
 }
 
-type Details = z.output<typeof CounterPartyDetails>;
+type CounterpartyDetails = z.output<typeof CounterPartyDetails>;
 
-/** Name of a counterparty: signatories refer to it by this (DECISIONS.md, F11). */
-const nameOf = ({ is_individual, organization_name, poc_details }: Details): string =>
-  is_individual ? fullName(poc_details) : (organization_name ?? "");
+/** Name of a counterparty, by which signatories refer to it (DECISIONS.md, F11). */
+const formatName = ({ is_individual, organization_name, poc_details }: CounterpartyDetails): string =>
+  is_individual ? formatFullName(poc_details) : (organization_name ?? "");
 
-/** Checks `counter_party_details` against the template and what the workspace has configured (DECISIONS.md, C10). */
+/** Checks `counter_party_details` against the template and the configuration of the workspace (DECISIONS.md, C10). */
 function checkCounterparties(
-  details: readonly Details[],
+  details: readonly CounterpartyDetails[],
   template: Template,
   workspace: Workspace,
   problems: Problems,
@@ -121,18 +127,18 @@ function checkCounterparties(
   });
 }
 
-/** The parties that `counter_party_details` names. */
-export const partyInputs = (details: readonly Details[]): PartyInput[] =>
+/** The parties in `counter_party_details`. */
+export const toPartyInputs = (details: readonly CounterpartyDetails[]): PartyInput[] =>
   details.map((each) => ({
-    name: nameOf(each),
+    name: formatName(each),
     is_individual: each.is_individual,
     organization_type: each.organization_type ?? null,
     poc: each.poc_details,
-    organization_details: each.organization_details ? withoutBlanks(each.organization_details) : null,
+    organization_details: each.organization_details ? dropBlanks(each.organization_details) : null,
   }));
 
-/** Keys that were sent as null say nothing. */
-const withoutBlanks = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+/** Null counts as missing. */
+const dropBlanks = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value != null));
 
 type TemplateSignatoriesDetails = z.output<typeof SignatoryDetails>;
@@ -140,7 +146,7 @@ type TemplateSignatoriesDetails = z.output<typeof SignatoryDetails>;
 export type SignatoryInput = Pick<Signatory, "name" | "email" | "is_counterparty" | "counterparty_name"> &
   Partial<Pick<Signatory, "title" | "note" | "sign_order">>;
 
-/** More parties than any contract has. */
+/** No contract has more parties. */
 const namesShown = 50;
 
 /** Checks `signatories` (DECISIONS.md, F11): names of parties, and an order on all of them or on none. */
@@ -150,7 +156,7 @@ function checkSignatories(
   problems: Problems,
 ): void {
   const known = new Set(partyNames);
-  // Repeated for each signatory, so that many of both would make a response of the square of their number.
+  // Repeated for each signatory, so the response would grow quadratically with many of both.
   const choices = partyNames.slice(0, namesShown).join(", ") + (partyNames.length > namesShown ? ", …" : "");
   given.forEach(({ is_counterparty_signatory, counterparty_name }, i) => {
     if (!is_counterparty_signatory) return;
@@ -167,8 +173,8 @@ function checkSignatories(
 }
 
 /**
- * The signatories (DECISIONS.md, C10 and C11): those of the payload; else the contact of each counterparty, in order,
- * then the template's own slot. A mandatory slot is filled by payload or template, or rejected.
+ * The signatories (DECISIONS.md, C10 and C11): those of the request, otherwise the contact of each counterparty in
+ * order, then the template's own slot. A mandatory slot must be filled by the request or the template.
  */
 function resolveSignatories(
   given: readonly TemplateSignatoriesDetails[],
@@ -176,18 +182,18 @@ function resolveSignatories(
   { creator_slot: slot }: Template,
   fail: Fail<"no-creator-slot" | "creator-slot-empty">,
 ): SignatoryInput[] {
-  const ownSide = given.some((signatory) => !signatory.is_counterparty_signatory);
-  if (ownSide && !slot) return fail("no-creator-slot");
-  if (slot?.required && !slot.signatory && !ownSide) return fail("creator-slot-empty");
+  const hasOwnSignatory = given.some((signatory) => !signatory.is_counterparty_signatory);
+  if (hasOwnSignatory && !slot) return fail("no-creator-slot");
+  if (slot?.required && !slot.signatory && !hasOwnSignatory) return fail("creator-slot-empty");
 
-  const own: SignatoryInput[] = slot?.signatory
+  const creatorSignatories: SignatoryInput[] = slot?.signatory
     ? [{ ...slot.signatory, is_counterparty: false, counterparty_name: null }]
     : [];
   if (given.length === 0) {
     const contacts = parties.flatMap(({ name, poc }): SignatoryInput[] =>
-      poc ? [{ name: fullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
+      poc ? [{ name: formatFullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
     );
-    return [...contacts, ...own];
+    return [...contacts, ...creatorSignatories];
   }
   const named = given.map(({ name, email, is_counterparty_signatory, counterparty_name, title, note, sign_order }) => ({
     name,
@@ -198,14 +204,17 @@ function resolveSignatories(
     note: note ?? null,
     sign_order: sign_order ?? null,
   }));
-  if (ownSide || !slot?.required) return named;
-  // The template's own signatory comes last, also where the payload gives an order.
+  if (hasOwnSignatory || !slot?.required) return named;
+  // The template's own signatory comes last, even if the request defines an order.
   const last = named.reduce((most, { sign_order }) => Math.max(most, sign_order ?? 0), 0);
-  return [...named, ...own.map((signatory) => ({ ...signatory, sign_order: last > 0 ? last + 1 : null }))];
+  return [
+    ...named,
+    ...creatorSignatories.map((signatory) => ({ ...signatory, sign_order: last > 0 ? last + 1 : null })),
+  ];
 }
 
-/** The rows of people who are to sign, who have an id each from then on (DECISIONS.md, C13). */
-export async function signatoryRows(
+/** The rows of the signatories, with an id each that stays (DECISIONS.md, C13). */
+export async function createSignatoryRows(
   tx: Transaction,
   workspace: Workspace,
   people: readonly SignatoryInput[],

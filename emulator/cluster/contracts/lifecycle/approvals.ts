@@ -1,20 +1,20 @@
 import type { listApprovals, requestApprovals } from "../../../../src/api/contracts/approvals.ts";
-import type { RefusalOf } from "../../../../src/api/contracts/lifecycle.ts";
+import type { RejectionCode } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../../../src/api/operation.ts";
-import { isoSeconds } from "../../../../src/base/clock.ts";
+import { toIsoSeconds } from "../../../../src/base/clock.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import type { Performer } from "../../../webhooks/emit.ts";
 import { roles, type Workspace } from "../../../world/workspaces.ts";
 import type { ClusterHandlers } from "../../context.ts";
-import { activeUser, rowNotFoundMessage, toOrgUser } from "../../workspace/users.ts";
+import { findActiveUser, formatRowNotFound, toOrgUser } from "../../workspace/users.ts";
 import { type Approval, type Contract, requireContract } from "../rows.ts";
 import { type LifecycleContext, transition } from "./transition.ts";
 
 export const approvalHandlers = {
-  "approvals.create": ({ params, body }, world) =>
-    world.store.transaction("approvals.create", async (tx) => {
-      const { caller, fail, clock } = world;
+  "approvals.create": ({ params, body }, context) =>
+    context.store.transaction("approvals.create", async (tx) => {
+      const { caller, fail, clock } = context;
       const contract = await requireContract(tx, caller, params.composite_id, fail);
       await requireApprovers(tx, caller.workspace, body.approvals, fail);
       if (contract.approvals.some(({ status }) => status === "PENDING" || status === "NOT_STARTED")) {
@@ -36,15 +36,15 @@ export const approvalHandlers = {
       );
       const by = { name: caller.user.name, email: caller.user.email };
       const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals([...row.approvals, ...requested]) });
-      const after = await transition(tx, world, contract, "request-approval", { by, patch }, fail);
-      return after.approvals.slice(-requested.length).map((approval) => requestRecord(approval, after));
+      const after = await transition(tx, context, contract, "request-approval", { by, patch }, fail);
+      return after.approvals.slice(-requested.length).map((approval) => toRequestRecord(approval, after));
     }),
 
   "approvals.list": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
       const contract = await requireContract(view, caller, params.composite_id, fail);
       return {
-        results: await Promise.all(contract.approvals.map((approval) => approvalRecord(view, approval, contract))),
+        results: await Promise.all(contract.approvals.map((approval) => toApprovalRecord(view, approval, contract))),
       };
     }),
 } satisfies ClusterHandlers;
@@ -63,16 +63,16 @@ async function requireApprovers(
     if (user === undefined && role === undefined) problems.push([index, { approver_user_id: ["Field required"] }]);
     else if (user !== undefined && role !== undefined) {
       problems.push([index, { approver_role_id: ["Only one of approver_user_id and approver_role_id can be given"] }]);
-    } else if (user !== undefined && !(await activeUser(view, workspace, user))) {
-      problems.push([index, { approver_user_id: [rowNotFoundMessage(user)] }]);
+    } else if (user !== undefined && !(await findActiveUser(view, workspace, user))) {
+      problems.push([index, { approver_user_id: [formatRowNotFound(user)] }]);
     } else if (role !== undefined && (await view.get(roles, role))?.workspace_id !== workspace.id) {
-      problems.push([index, { approver_role_id: [rowNotFoundMessage(role)] }]);
+      problems.push([index, { approver_role_id: [formatRowNotFound(role)] }]);
     }
   }
   if (problems.length > 0) fail("invalid-fields", { approvals: Object.fromEntries(problems) });
 }
 
-const requestRecord = (approval: Approval, contract: Contract): ResultOf<typeof requestApprovals>[number] => ({
+const toRequestRecord = (approval: Approval, contract: Contract): ResultOf<typeof requestApprovals>[number] => ({
   id: approval.id,
   contract_id: contract.id,
   name: approval.name,
@@ -83,7 +83,7 @@ const requestRecord = (approval: Approval, contract: Contract): ResultOf<typeof 
   ...(approval.order !== null && { order: approval.order }),
 });
 
-async function approvalRecord(
+async function toApprovalRecord(
   view: View,
   approval: Approval,
   contract: Contract,
@@ -94,25 +94,25 @@ async function approvalRecord(
       id: approval.id,
       contract_id: contract.id,
       approval_name: approval.name,
-      // Approvals of the public route are requested by hand.
+      // The approvals of the public route are requested by hand.
       approval_type: "AD_HOC",
-      ...(approval.approver_user_id !== null && { org_user: await personRecord(view, approval.approver_user_id) }),
+      ...(approval.approver_user_id !== null && { org_user: await toPersonRecord(view, approval.approver_user_id) }),
       sent_for_approval: sent,
-      ...(sent && { last_sent_at: isoSeconds(approval.created_at) }),
+      ...(sent && { last_sent_at: toIsoSeconds(approval.created_at) }),
       notes: approval.notes,
-      created_by_org_user: await personRecord(view, approval.created_by),
+      created_by_org_user: await toPersonRecord(view, approval.created_by),
       status: approval.status,
     },
     approval_actions: approval.actions.map(({ status, notes, at }, index) => ({
       status,
       ...(notes !== null && { notes }),
-      created: isoSeconds(at),
+      created: toIsoSeconds(at),
       latest: index === approval.actions.length - 1,
     })),
   };
 }
 
-async function personRecord(view: View, userId: number) {
+async function toPersonRecord(view: View, userId: number) {
   const { id, name, email } = await toOrgUser(view, userId);
   return { id, name, email };
 }
@@ -120,8 +120,8 @@ async function personRecord(view: View, userId: number) {
 const isOpen = ({ status }: Approval): boolean => status === "NOT_STARTED" || status === "PENDING";
 
 /**
- * Requests the approvals that are due: all without an order, and of the open ones with an order the first. Called when
- * approvals are requested and whenever one is completed.
+ * Requests the due approvals: all without an order, and the first open one with an order. Called when approvals are
+ * requested and when one is completed.
  */
 export function requestDueApprovals(approvals: readonly Approval[]): Approval[] {
   const first = approvals.reduce(
@@ -135,12 +135,12 @@ export function requestDueApprovals(approvals: readonly Approval[]): Approval[] 
 }
 
 /**
- * Approves that approval, or the next pending one: the first of that approver, or the first of all. The lifecycle table decides
- * before the approval is marked, since it asks whether this one is the last.
+ * Approves the given approval, or the next pending one: the first of that approver, or the first of all. The lifecycle
+ * is checked before the approval is marked, because it depends on whether this is the last one.
  */
 export async function approve(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   act: {
     readonly approval?: number | undefined;
@@ -148,19 +148,19 @@ export async function approve(
     readonly by: Performer;
     readonly note?: string | undefined;
   },
-  fail: Fail<RefusalOf<"approve">>,
+  fail: Fail<RejectionCode<"approve">>,
 ): Promise<Contract> {
   const open = contract.approvals.filter(({ status }) => status === "PENDING" || status === "NOT_STARTED");
   const chosen =
     open.find(({ id }) => id === act.approval) ??
     open.find(({ approver_user_id }) => act.approver !== undefined && approver_user_id === act.approver);
   const approval = chosen ?? open.find(({ status }) => status === "PENDING") ?? open[0];
-  const action = { status: "APPROVED" as const, notes: act.note ?? null, at: world.clock.now() };
+  const action = { status: "APPROVED" as const, notes: act.note ?? null, at: context.clock.now() };
   const mark = (each: Approval): Approval =>
     each.id === approval?.id ? { ...each, status: "APPROVED", actions: [...each.actions, action] } : each;
   return transition(
     tx,
-    world,
+    context,
     contract,
     "approve",
     { by: act.by, patch: (row) => ({ ...row, approvals: requestDueApprovals(row.approvals.map(mark)) }) },

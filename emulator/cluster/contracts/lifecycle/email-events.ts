@@ -1,7 +1,7 @@
 import type { Activity } from "../../../../src/api/activities.ts";
 import type { Email } from "../../../world/emails.ts";
-import { partyOfContact } from "../links.ts";
-import { fullName } from "../records.ts";
+import { findPartyOfContact } from "../links.ts";
+import { formatFullName } from "../records.ts";
 import type { Contract, Signatory } from "../rows.ts";
 
 /** Recipients of an e-mail to the counterparty. */
@@ -11,17 +11,17 @@ export interface Addressees {
 }
 
 /** The addresses of the counterparties' contacts, unless the caller named others. */
-const counterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
+const listCounterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
   addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
 
-/** An e-mail of a contract that is to be sent, not kept yet. */
+/** An e-mail of a contract that is about to be sent, and not stored yet. */
 export type Mail = Pick<Email, "purpose" | "recipient" | "mode"> & {
-  /** Name of the invited person of the other side. */
+  /** Name of the invited counterparty contact. */
   readonly invites?: string;
 };
 
-/** The e-mails to signatories whose turn has come; there are no copies (DECISIONS.md, C11). */
-export const signingMails = (invited: readonly Signatory[]): readonly Mail[] =>
+/** The e-mails to signatories whose turn it is, without copies (DECISIONS.md, C11). */
+export const listSigningMails = (invited: readonly Signatory[]): readonly Mail[] =>
   invited.map(({ email, name, is_counterparty }) => ({
     purpose: "signing",
     recipient: email,
@@ -29,30 +29,30 @@ export const signingMails = (invited: readonly Signatory[]): readonly Mail[] =>
     ...(is_counterparty && { invites: name }),
   }));
 
-/** The name of a counterparty's contact; of anyone else the address is all that is known. */
-function nameOfContact(contract: Contract, email: string): string {
-  const poc = partyOfContact(contract, email)?.poc;
-  return poc ? fullName(poc) : email;
+/** The name of a counterparty's contact. Of anyone else only the address is known. */
+function getContactName(contract: Contract, email: string): string {
+  const poc = findPartyOfContact(contract, email)?.poc;
+  return poc ? formatFullName(poc) : email;
 }
 
-/** The e-mails by which a contract is shared with the counterparties. */
-export function redliningMails(contract: Contract, addressees?: Addressees): readonly Mail[] {
-  const mail = (recipient: string, mode: Email["mode"]): Mail => ({
+/** The e-mails that share a contract with the counterparties. */
+export function listRedliningMails(contract: Contract, addressees?: Addressees): readonly Mail[] {
+  const toMail = (recipient: string, mode: Email["mode"]): Mail => ({
     purpose: "redlining",
     recipient,
     mode,
-    // Recipients of copies may be anyone.
-    ...(mode === "to" && { invites: nameOfContact(contract, recipient) }),
+    // Anyone can receive a copy.
+    ...(mode === "to" && { invites: getContactName(contract, recipient) }),
   });
   return [
-    ...counterpartyAddresses(contract, addressees).map((each) => mail(each, "to")),
-    ...(addressees?.cc ?? []).map((each) => mail(each, "cc")),
+    ...listCounterpartyAddresses(contract, addressees).map((each) => toMail(each, "to")),
+    ...(addressees?.cc ?? []).map((each) => toMail(each, "cc")),
   ];
 }
 
 /**
- * The further keys of `activity_data`, once for each emission of the activity (DECISIONS.md, F21): most activities once
- * and without any, a notification once for each invited signatory.
+ * The other keys of `activity_data`, one object for each emission of the activity (DECISIONS.md, F21). Most activities
+ * are emitted once without data, a notification once for each invited signatory.
  */
 export function createActivityDataPerPerson(
   activity: Activity,
@@ -66,7 +66,7 @@ export function createActivityDataPerPerson(
       return [
         {
           counterparty_email_recipients: {
-            to_recipients: counterpartyAddresses(contract, addressees),
+            to_recipients: listCounterpartyAddresses(contract, addressees),
             cc_recipients: addressees?.cc ?? [],
           },
         },

@@ -8,23 +8,23 @@ import { type Contract, contracts } from "../rows.ts";
 import { sign } from "./signatures.ts";
 import type { LifecycleContext } from "./transition.ts";
 
-type Job = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
+type ContractJob = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
 
 /**
- * Handlers of the scheduled entries of contracts. `email-delivery` (ref: `<contract id> <e-mail id>`) reports an e-mail
- * as delivered, unless its provider has reported otherwise; `auto-sign` (ref: `<contract id> <signatory id>`) signs
- * (DECISIONS.md, C11).
+ * Handlers for the scheduled entries of contracts. `email-delivery` (ref: `<contract id> <e-mail id>`) reports an
+ * e-mail as delivered, unless its provider has reported otherwise. `auto-sign` (ref: `<contract id> <signatory id>`)
+ * signs (DECISIONS.md, C11).
  */
-export function contractJobHandlers(world: LifecycleContext): JobHandlers {
-  const { clock } = world;
+export function createContractJobHandlers(context: LifecycleContext): JobHandlers {
+  const { clock } = context;
 
-  const handlerFor = (does: string, job: Job): JobHandler => ({
+  const createHandler = (does: string, job: ContractJob): JobHandler => ({
     does,
     prepare: async (_, entries) =>
       entries.map((entry) =>
         createCommitOnlyRun(async (tx) => {
           const waiting = await tx.get(schedule, entry.id);
-          // Ended when the contract left its state, while the entry was already on its way.
+          // Canceled because the contract left its state while the entry was already running.
           if (waiting?.ref !== entry.ref) return "ended";
           dequeue(tx, entry);
           const [id = "", ...rest] = entry.ref.split(" ");
@@ -35,16 +35,16 @@ export function contractJobHandlers(world: LifecycleContext): JobHandlers {
   });
 
   return {
-    "email-delivery": handlerFor("the provider of e-mails reports a delivery", async (tx, _, [emailId = ""]) => {
+    "email-delivery": createHandler("the provider of e-mails reports a delivery", async (tx, _, [emailId = ""]) => {
       const email = await tx.get(emails, Number(emailId));
       if (!email || hasDeliveryOutcome(email)) return "reported-before";
       await emitEmailEvent(tx, clock, email, { type: "Delivery", detail: null });
       return "told";
     }),
-    "auto-sign": handlerFor("auto-sign", async (tx, contract, [signatoryId]) => {
+    "auto-sign": createHandler("auto-sign", async (tx, contract, [signatoryId]) => {
       const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
       if (!signatory || signatory.action) return "signed-before";
-      await sign(tx, world, contract, { email: signatory.email }, fail);
+      await sign(tx, context, contract, { email: signatory.email }, fail);
       return "signed";
     }),
   };

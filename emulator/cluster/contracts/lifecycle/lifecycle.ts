@@ -12,9 +12,9 @@ import type { FailureCode } from "../../../../src/api/failures.ts";
 import { isOneOf } from "../../../../src/base/object.ts";
 import type { Contract, Review, Signatory } from "../rows.ts";
 
-/** The moved contract and the row of the table that moved it, or the failure it is rejected with. */
+/** The contract after the move and the applied row of the table, or the failure of the move. */
 export type TransitionResult =
-  | { readonly refused?: undefined; readonly taken: Move; readonly contract: Contract }
+  | { readonly refused?: undefined; readonly appliedMove: Move; readonly contract: Contract }
   | { readonly refused: FailureCode; readonly data: unknown };
 
 const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
@@ -22,33 +22,34 @@ const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
 const openReview = (contract: Contract, by: "internal" | "counterparty"): boolean =>
   contract.reviews.some((review) => review.by === by && review.completed_at === null);
 
-const pendingApprovals = (contract: Contract): number =>
+const countPendingApprovals = (contract: Contract): number =>
   contract.approvals.filter((approval) => approval.status === "PENDING" || approval.status === "NOT_STARTED").length;
 
 const holds: Readonly<Record<Condition, (contract: Contract) => boolean>> = {
   "template-asks-for-review": (contract) => contract.counterparty_review,
   "internal-review-open": (contract) => openReview(contract, "internal"),
-  "approvals-pending": (contract) => openReview(contract, "counterparty") && pendingApprovals(contract) > 0,
-  "counterparty-review-open": (contract) => openReview(contract, "counterparty") && pendingApprovals(contract) === 0,
+  "approvals-pending": (contract) => openReview(contract, "counterparty") && countPendingApprovals(contract) > 0,
+  "counterparty-review-open": (contract) =>
+    openReview(contract, "counterparty") && countPendingApprovals(contract) === 0,
   "approval-was-last": (contract) =>
-    pendingApprovals(contract) === 1 &&
+    countPendingApprovals(contract) === 1 &&
     contract.reviews.every((review) => review.completed_at !== null) &&
     contract.reviews.some((review) => review.by === "counterparty") &&
     contract.signatories.length > 0,
   "from-template": (contract) => contract.kind === "TEMPLATE_CONTRACT",
 };
 
-const met: Readonly<Record<Requirement, (contract: Contract) => boolean>> = {
+const isMet: Readonly<Record<Requirement, (contract: Contract) => boolean>> = {
   "has-signatories": (contract) => contract.signatories.length > 0,
   "reviews-complete": (contract) => contract.reviews.every((review) => review.completed_at !== null),
-  "approvals-complete": (contract) => pendingApprovals(contract) === 0,
+  "approvals-complete": (contract) => countPendingApprovals(contract) === 0,
   "review-open": (contract) => contract.reviews.some((review) => review.completed_at === null),
-  "approval-pending": (contract) => pendingApprovals(contract) > 0,
+  "approval-pending": (contract) => countPendingApprovals(contract) > 0,
 };
 
 /**
- * Moves a contract by the table of src/api/contracts/lifecycle.ts. `from` is "(new)" for a contract that is being
- * created, else its status. Changes nothing but what it returns; `at` is virtual milliseconds.
+ * Moves a contract by the table of src/api/contracts/lifecycle.ts. `from` is "(new)" for a new contract, otherwise its
+ * status. It has no side effects; `at` is in virtual milliseconds.
  */
 export function move(
   contract: Contract,
@@ -64,14 +65,14 @@ export function move(
   );
   if (!row) return { refused: "forbidden-move", data: { status: from, words: triggers[trigger] } };
   if ("refusedAs" in row) return { refused: row.refusedAs, data: undefined };
-  const missing = row.requires?.find((requirement) => !met[requirement](contract));
+  const missing = row.requires?.find((requirement) => !isMet[requirement](contract));
   if (missing !== undefined) return { refused: requirements[missing], data: undefined };
-  return { taken: row, contract: inStatus(contract, row, at) };
+  return { appliedMove: row, contract: setStatus(contract, row, at) };
 }
 
-/** The contract after a move: its status, and what being in the new state means for it. */
-function inStatus(contract: Contract, { trigger, to }: Move, at: number): Contract {
-  const moved = { ...reviewed(contract, trigger, to, at), updated_at: at };
+/** The contract after a move: its status, and the effects of the new state. */
+function setStatus(contract: Contract, { trigger, to }: Move, at: number): Contract {
+  const moved = { ...updateReviews(contract, trigger, to, at), updated_at: at };
   switch (to) {
     case "=":
       return moved;
@@ -82,64 +83,67 @@ function inStatus(contract: Contract, { trigger, to }: Move, at: number): Contra
     case "ON_HOLD":
       return { ...moved, status: to, held_from: contract.status };
     case "SIGN":
-      return { ...moved, status: to, sent_for_signature_at: at, signatories: invited(contract.signatories, at) };
+      return { ...moved, status: to, sent_for_signature_at: at, signatories: markInvited(contract.signatories, at) };
     case "EXECUTED":
       return { ...moved, status: to, executed_at: at };
     case "VOIDED":
       return { ...moved, status: to, held_from: null };
     default:
-      return { ...moved, status: to, signatories: recalled(contract.signatories) };
+      return { ...moved, status: to, signatories: clearInvitations(contract.signatories) };
   }
 }
 
-function reviewed(contract: Contract, trigger: Trigger, to: Move["to"], at: number): Contract {
+function updateReviews(contract: Contract, trigger: Trigger, to: Move["to"], at: number): Contract {
   if (trigger === "send" && to === "REDLINING") {
     const review = { id: contract.reviews.length + 1, by: "counterparty" as const, description: "" };
-    const nobody = { reviewer_user_id: null, reviewer_role_id: null };
+    const noReviewer = { reviewer_user_id: null, reviewer_role_id: null };
     return {
       ...contract,
       sent_to_counterparty_at: at,
-      reviews: [...contract.reviews, { ...review, ...nobody, requested_at: at, completed_at: null }],
+      reviews: [...contract.reviews, { ...review, ...noReviewer, requested_at: at, completed_at: null }],
     };
   }
   if (trigger === "send") return { ...contract, sent_to_counterparty_at: at };
-  if (trigger === "complete-review") return { ...contract, reviews: oldestCompleted(contract, at) };
+  if (trigger === "complete-review") return { ...contract, reviews: completeOldest(contract, at) };
   return contract;
 }
 
-/** The review to complete next. An internal one comes first: the other side's is not complete before ours is. */
+/** The review to complete next. Internal reviews come first, because a counterparty's review completes after them. */
 export function findNextReview({ reviews }: Pick<Contract, "reviews">): Review | undefined {
   const waiting = reviews.filter((review) => review.completed_at === null);
   return waiting.find((review) => review.by === "internal") ?? waiting[0];
 }
 
-function oldestCompleted({ reviews }: Contract, at: number): Contract["reviews"] {
+function completeOldest({ reviews }: Contract, at: number): Contract["reviews"] {
   const done = findNextReview({ reviews });
   return reviews.map((review) => (review === done ? { ...review, completed_at: at } : review));
 }
 
-/** Everybody starts again; those whose turn it is have the contract before them. */
-function invited(signatories: readonly Signatory[], at: number): Signatory[] {
+/** Everyone starts again. Those whose turn it is get the contract. */
+function markInvited(signatories: readonly Signatory[], at: number): Signatory[] {
   const fresh = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
   return inviteNextSignatories(fresh, at);
 }
 
-/** Signatures given so far are void with the links; who declined stays visible until the next round. */
-function recalled(signatories: readonly Signatory[]): Signatory[] {
+/** Signatures are void and the links end. A refusal to sign stays visible until the next round. */
+function clearInvitations(signatories: readonly Signatory[]): Signatory[] {
   return signatories.map((signatory) =>
     signatory.action?.is_success === false ? signatory : { ...signatory, action: null, sent_at: null },
   );
 }
 
-/** The people who have to act after a transition: all whose turn it is if signature begins, else the next ones. */
+/**
+ * The people who must act after a transition: everyone whose turn it is if signing starts, otherwise only the next
+ * ones.
+ */
 export function findInvitedSignatories({ to }: Move, before: Contract, after: Contract): Signatory[] {
-  const asked = new Set(
+  const invitedIds = new Set(
     to === "SIGN" ? [] : before.signatories.flatMap(({ id, sent_at }) => (sent_at === null ? [] : id)),
   );
-  return after.signatories.filter(({ id, sent_at }) => sent_at !== null && !asked.has(id));
+  return after.signatories.filter(({ id, sent_at }) => sent_at !== null && !invitedIds.has(id));
 }
 
-/** The earlier signatories who have not signed yet. Without an order there are none. */
+/** Earlier signatories who have not signed yet. Without an order there are none. */
 export function findPrecedingSignatory(
   signatories: readonly Signatory[],
   { sign_order }: Signatory,
@@ -150,15 +154,15 @@ export function findPrecedingSignatory(
   );
 }
 
-/** People whose turn it is; none when all have acted. */
+/** People whose turn it is; none if everyone has acted. */
 export function findNextSignatories(signatories: readonly Signatory[]): Signatory[] {
-  const first = firstOrder(signatories);
+  const first = findFirstOrder(signatories);
   return signatories.filter((each) => each.action === null && hasTurn(each, first));
 }
 
-/** Puts the contract before those whose turn has come. */
+/** Sends the contract to the people whose turn it is now. */
 export function inviteNextSignatories(signatories: readonly Signatory[], at: number): Signatory[] {
-  const first = firstOrder(signatories);
+  const first = findFirstOrder(signatories);
   return signatories.map((signatory) =>
     signatory.action === null && signatory.sent_at === null && hasTurn(signatory, first)
       ? { ...signatory, sent_at: at }
@@ -166,8 +170,8 @@ export function inviteNextSignatories(signatories: readonly Signatory[], at: num
   );
 }
 
-/** The lowest order of those who have not signed yet. */
-const firstOrder = (signatories: readonly Signatory[]): number =>
+/** The lowest order among those who have not signed yet. */
+const findFirstOrder = (signatories: readonly Signatory[]): number =>
   signatories.reduce(
     (least, { action, sign_order }) => (action === null && sign_order !== null ? Math.min(least, sign_order) : least),
     Number.POSITIVE_INFINITY,

@@ -1,21 +1,21 @@
 import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
-import { addressKey } from "../../../../src/schemes/email-hash.ts";
+import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
 import { contractKey, endContractEntries, enqueue } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emails, sendEmail } from "../../../world/emails.ts";
 import { hasDeliveryOutcome } from "../../emails.ts";
 import { inviteCounterparties } from "../../invitations/invite.ts";
 import { scheduleReport } from "../../reports/report.ts";
-import { personPaths } from "../links.ts";
+import { createPersonPathBuilder } from "../links.ts";
 import type { Contract, Signatory } from "../rows.ts";
-import { type Addressees, type Mail, redliningMails, signingMails } from "./email-events.ts";
+import { type Addressees, listRedliningMails, listSigningMails, type Mail } from "./email-events.ts";
 
-/** The provider reports an e-mail as delivered this much after it was sent (DECISIONS.md, C11). */
+/** The delay between sending an e-mail and the provider's delivery report (DECISIONS.md, C11). */
 const emailDeliveryMs = 60_000;
 
 export interface TimerOptions {
-  readonly taken: Move;
-  /** Whether the contract entered another state; timers belong to a state. */
+  readonly appliedMove: Move;
+  /** Whether the contract entered another state. Timers belong to a state. */
   readonly leaves: boolean;
   readonly at: number;
   readonly autoSignMs: number | undefined;
@@ -23,33 +23,33 @@ export interface TimerOptions {
   readonly addressees?: Addressees | undefined;
 }
 
-/** Takes the contract's waiting entries out of the schedule (DECISIONS.md, C22). */
+/** Removes the contract's pending entries from the schedule (DECISIONS.md, C22). */
 export const stopTimers = (tx: Transaction, { id }: Contract): Promise<void> => endContractEntries(tx, id);
 
 /**
- * Sends the e-mails of a move, puts into the schedule what follows by itself from the state just entered, and lets the
- * cluster report who signs and who is invited.
+ * Sends the e-mails of a move, schedules the automatic effects of the new state, and schedules the cluster's reports of
+ * signatories and invitations.
  */
 export async function startTimers(tx: Transaction, contract: Contract, timing: TimerOptions): Promise<void> {
-  const { taken, leaves, at, autoSignMs, invited, addressees } = timing;
+  const { appliedMove, leaves, at, autoSignMs, invited, addressees } = timing;
   const mails =
-    taken.sends === "signing"
-      ? signingMails(invited)
-      : taken.sends === "redlining"
-        ? redliningMails(contract, addressees)
+    appliedMove.sends === "signing"
+      ? listSigningMails(invited)
+      : appliedMove.sends === "redlining"
+        ? listRedliningMails(contract, addressees)
         : [];
-  const isSent = taken.sends !== undefined && leaves && contract.signatories.length > 0;
+  const isSent = appliedMove.sends !== undefined && leaves && contract.signatories.length > 0;
   await sendContractEmails(tx, contract, mails, at, isSent);
-  if (taken.to === "held") await expectReports(tx, contract, at);
+  if (appliedMove.to === "held") await expectReports(tx, contract, at);
   if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of sortSignatories(contract).entries()) {
-    timer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
+    addTimer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
   }
 }
 
 /**
- * Sends e-mails of a contract: a row each, and an entry of the schedule for the time at which each is delivered. They
- * invite the people of the other side, who are reported; `isSent`: with all who sign.
+ * Sends e-mails of a contract: stores a row for each, and schedules its delivery. They invite people of the
+ * counterparty, which is reported. `isSent`: the report includes all signatories.
  */
 export async function sendContractEmails(
   tx: Transaction,
@@ -64,37 +64,37 @@ export async function sendContractEmails(
   if (isSent) scheduleReport(tx, "report-signatories", contract_id, at);
   else if (isNew) scheduleReport(tx, "report-invitations", contract_id, at);
   if (mails.length === 0) return;
-  const pathOf = await personPaths(tx, contract);
+  const pathOf = await createPersonPathBuilder(tx, contract);
   for (const { purpose, recipient, mode } of mails) {
     const path = pathOf(recipient);
     const token = tokens.get(recipient) ?? null;
     const of = { cluster_id, workspace_id, contract_id };
     const { id } = sendEmail(tx, { ...of, purpose, recipient, mode, path, token, sent_at: at });
-    timer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
+    addTimer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
   }
 }
 
 /**
- * Pending reports of the provider are resumed after a hold: of each person's newest e-mail, if the contract still waits
- * for a response to it.
+ * After a hold, the provider's pending reports resume: for each person's newest e-mail, if the contract still waits for
+ * that person.
  */
 async function expectReports(tx: Transaction, contract: Contract, at: number): Promise<void> {
   const { status, signatories, sent_for_signature_at, sent_to_counterparty_at } = contract;
   const [purpose, since] =
     status === "SIGN" ? ["signing", sent_for_signature_at] : ["redlining", sent_to_counterparty_at];
   if (since === null || (status !== "SIGN" && status !== "REDLINING")) return;
-  const waiting = new Set(signatories.flatMap(({ email, action }) => (action === null ? addressKey(email) : [])));
+  const waiting = new Set(signatories.flatMap(({ email, action }) => (action === null ? toAddressKey(email) : [])));
   const newest = new Map<string, number>();
   for (const email of await tx.list(emails, { by: "contract", equals: contract.id })) {
     if (email.purpose !== purpose || email.sent_at < since) continue;
-    const person = addressKey(email.recipient);
+    const person = toAddressKey(email.recipient);
     newest.delete(person);
     if (!hasDeliveryOutcome(email) && (purpose === "redlining" || waiting.has(person))) newest.set(person, email.id);
   }
-  for (const id of newest.values()) timer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
+  for (const id of newest.values()) addTimer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
 }
 
-const timer = (tx: Transaction, { id, workspace_id }: Contract, due: number, kind: string, ref: number): void =>
+const addTimer = (tx: Transaction, { id, workspace_id }: Contract, due: number, kind: string, ref: number): void =>
   void enqueue(tx, { due, kind, concurrency_key: contractKey(id), workspace_id, ref: `${id} ${ref}` });
 
 const sortSignatories = ({ signatories }: Contract) =>

@@ -1,4 +1,4 @@
-import type { RefusalOf, Trigger } from "../../../../src/api/contracts/lifecycle.ts";
+import type { RejectionCode, Trigger } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail, FailureCode } from "../../../../src/api/failures.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
 import type { Transaction } from "../../../store/port.ts";
@@ -6,14 +6,14 @@ import { emit, type Performer, SYSTEM } from "../../../webhooks/emit.ts";
 
 import type { Settings } from "../../../world/settings.ts";
 import { endInvitations } from "../../invitations/invite.ts";
-import { metricsDiffer } from "../details.ts";
-import { contractFacts } from "../records.ts";
+import { haveMetricsChanged } from "../details.ts";
+import { readContractFacts } from "../records.ts";
 import { type Contract, contracts } from "../rows.ts";
 import { type Addressees, createActivityDataPerPerson } from "./email-events.ts";
 import { findInvitedSignatories, move } from "./lifecycle.ts";
 import { startTimers, stopTimers } from "./timers.ts";
 
-/** The parts of the world that a transition needs. */
+/** The parts of the context that a transition needs. */
 export interface LifecycleContext {
   readonly clock: Clock;
   readonly settings: Settings;
@@ -22,43 +22,50 @@ export interface LifecycleContext {
 export interface TransitionOptions {
   /** The performer; ignored if the table names the service. */
   readonly by: Performer;
-  /** Recipients of the e-mail to the counterparty, instead of the configured people. */
+  /** Recipients of the e-mail to the counterparty, instead of the configured ones. */
   readonly addressees?: Addressees;
-  /** Other changes of the contract, once the table has allowed the transition. */
+  /** Other changes of the contract, applied if the table allows the transition. */
   readonly patch?: (moved: Contract) => Contract;
 }
 
 /**
- * Applies a trigger to a contract in the caller's transaction: moves it by the lifecycle table, stores it, ends and
- * starts its timers, and notifies the webhooks. Rejects with the failures of the table.
+ * Applies a trigger to a contract in the caller's transaction: changes its status by the lifecycle table, stores it,
+ * ends and starts its timers, and notifies the webhooks. Rejects with the failures of the table.
  */
 export async function transition<T extends Trigger>(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   trigger: T,
   options: TransitionOptions,
-  fail: Fail<RefusalOf<T>>,
+  fail: Fail<RejectionCode<T>>,
 ): Promise<Contract> {
-  // RefusalOf<T> is computed from the table that applied() reads, so the operation has declared whatever it rejects
-  // with.
-  return applyTransition(tx, world, contract, trigger, options, contract.status, fail as unknown as Refuse);
+  // The table that `applyTransition` reads has only rejections of RejectionCode<T>.
+  return applyTransition(
+    tx,
+    context,
+    contract,
+    trigger,
+    options,
+    contract.status,
+    fail as unknown as TransitionRejecter,
+  );
 }
 
-/** The same for a contract that is being created; creation is never rejected by the table. */
+/** The same for a new contract, which the table never rejects. */
 export function createByTransition(
   tx: Transaction,
-  world: LifecycleContext,
+  context: LifecycleContext,
   contract: Contract,
   trigger: "create-from-template" | "upload-for-review" | "upload-for-signature" | "import-executed",
   options: TransitionOptions,
 ): Promise<Contract> {
-  return applyTransition(tx, world, contract, trigger, options, "(new)", (code) => {
+  return applyTransition(tx, context, contract, trigger, options, "(new)", (code) => {
     throw new Error(`The lifecycle table does not allow creating a contract: ${code}`);
   });
 }
 
-type Refuse = (code: FailureCode, data: unknown) => never;
+type TransitionRejecter = (code: FailureCode, data: unknown) => never;
 
 async function applyTransition(
   tx: Transaction,
@@ -67,24 +74,24 @@ async function applyTransition(
   trigger: Trigger,
   { by, addressees, patch }: TransitionOptions,
   from: Contract["status"] | "(new)",
-  refuse: Refuse,
+  refuse: TransitionRejecter,
 ): Promise<Contract> {
   const at = clock.now();
   const outcome = move(before, trigger, at, from);
   if (outcome.refused !== undefined) return refuse(outcome.refused, outcome.data);
 
-  const { taken } = outcome;
+  const { appliedMove } = outcome;
   const after = patch ? patch(outcome.contract) : outcome.contract;
   const leaves = after.status !== before.status || after.deleted_at !== null || from === "(new)";
   if (leaves) await stopTimers(tx, after);
-  const invited = findInvitedSignatories(taken, before, after);
-  await startTimers(tx, after, { taken, leaves, at, autoSignMs: settings.autoSignMs, invited, addressees });
+  const invited = findInvitedSignatories(appliedMove, before, after);
+  await startTimers(tx, after, { appliedMove, leaves, at, autoSignMs: settings.autoSignMs, invited, addressees });
   tx.put(contracts, after);
   if (leaves && isOver(after)) await endInvitations(tx, after, at);
 
-  const facts = await contractFacts(tx, after);
-  const performed_by = taken.by === "SYSTEM" ? SYSTEM : by;
-  for (const activity of taken.emits) {
+  const facts = await readContractFacts(tx, after);
+  const performed_by = appliedMove.by === "SYSTEM" ? SYSTEM : by;
+  for (const activity of appliedMove.emits) {
     for (const data of createActivityDataPerPerson(activity, after, { invited, addressees })) {
       await emit(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts, data });
     }
@@ -93,7 +100,7 @@ async function applyTransition(
       await emit(tx, clock, { workspace_id: after.workspace_id, activity: created, at, performed_by, contract: facts });
     }
   }
-  if (from !== "(new)" && metricsDiffer(before, after)) {
+  if (from !== "(new)" && haveMetricsChanged(before, after)) {
     const activity = "CONTRACT_PROCESS_METRIC_UPDATED";
     await emit(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts });
   }

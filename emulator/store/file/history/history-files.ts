@@ -2,7 +2,6 @@ import { dirname, join } from "node:path";
 import type { Disk } from "../../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../../src/files/folders.ts";
 import type { Commit, Moment } from "../../history.ts";
-import { toJournalChanges } from "../../live/journal-changes.ts";
 import type { Change } from "../../live/state.ts";
 import { journalPath } from "../journal/journal-file.ts";
 
@@ -170,7 +169,7 @@ export function commitLine(changes: readonly Change[], cause: string | undefined
   // Put together of strings: there is one for each commit, and an object for it would be felt there.
   const why = cause === undefined ? "" : `,"cause":${JSON.stringify(cause)}`;
   const drawn = ids === undefined ? "" : `,"ids":${JSON.stringify(ids)}`;
-  return `{"at":${at ?? null}${why}${drawn},"changes":${JSON.stringify(toJournalChanges(changes))}}`;
+  return `{"at":${at ?? null}${why}${drawn},"changes":${JSON.stringify(changes)}}`;
 }
 
 /** The fields of a line in addition to its changes; undefined if it has none. */

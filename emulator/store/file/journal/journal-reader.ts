@@ -3,8 +3,7 @@ import { svcVersion } from "../../../../src/base/version.ts";
 import type { Disk } from "../../../../src/files/disk.ts";
 import type { LogPosition } from "../../../../src/files/log-line.ts";
 import { type LogEnd, readLog } from "../../../../src/files/read-log.ts";
-import { parseJournalChanges } from "../../live/journal-changes.ts";
-import type { Change, State } from "../../live/state.ts";
+import { type Change, parseChanges, type State } from "../../live/state.ts";
 import { SchemaMismatchError, type Upgrade } from "../../live/versions.ts";
 import { StateFormatError } from "../../port.ts";
 import type { CheckpointHead } from "../base/checkpoint-file.ts";
@@ -54,7 +53,7 @@ export async function readJournal(disk: Disk, path: string, taker: JournalVisito
       const value = tryParseJson(json);
       next = nextIn(value);
       if (next !== undefined) return;
-      const changes = parseJournalChanges(changesIn(value));
+      const changes = parseChanges(changesIn(value));
       if (changes === undefined) throw new StateFormatError("the line does not contain changes");
       taker.take(changes, place.number);
       transactions += 1;

@@ -1,5 +1,5 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { defineCommand } from "../../command.ts";
+import { type Command, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 
@@ -24,7 +24,7 @@ const flags = [
   { flag: "report", type: "text", placeholder: "FILE", description: "Write a JUnit XML report to this file" },
 ] as const satisfies readonly FlagSpec[];
 
-export const authCertify = defineCommand({
+const authCertify = defineCommand({
   words: ["auth", "certify"],
   summary: "Check a device-flow client against scripted responses",
   description:
@@ -78,3 +78,5 @@ function checkedCommand([program, ...args]: readonly string[] = []): readonly [s
   if (program !== undefined) return [program, ...args];
   throw new UsageError("<command> is required", { hint: "For example: svc auth certify -- node sign-in.js" });
 }
+
+export const commands: readonly Command[] = [authCertify];

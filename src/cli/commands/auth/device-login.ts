@@ -1,10 +1,11 @@
-import { type Context, defineCommand } from "../../command.ts";
-import { oauthClientSetting, tokenSetting } from "../../connection/settings.ts";
+import { beginSignIn, finishSignIn, signIn } from "../../auth/sign-in.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { oauthClientSetting, tokenSetting } from "../../connection/resolve-settings.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { issuerFlag } from "./tokens.ts";
 
-export const authDeviceLogin = defineCommand({
+const authDeviceLogin = defineCommand({
   words: ["auth", "device-login"],
   summary: "Sign in by approving a code in a browser",
   description:
@@ -44,7 +45,6 @@ export const authDeviceLogin = defineCommand({
     if (tokenSetting(host)) {
       throw new UsageError("SVC_TOKEN is set and overrides every sign-in.", { hint: "Unset it first." });
     }
-    const { beginSignIn, finishSignIn, signIn } = await import("../../auth/sign-in.ts");
     const waits = input.flags["no-wait"] !== true;
     const request = async () => ({
       clientId: await clientIdOf(input.flags["client-id"], context),
@@ -83,3 +83,5 @@ async function clientIdOf(given: string | undefined, context: Context): Promise<
     hint: "Or set SVC_OAUTH_CLIENT_ID, or run svc config set oauth_client_id ID. To create a client, run svc auth create-client.",
   });
 }
+
+export const commands: readonly Command[] = [authDeviceLogin];

@@ -1,6 +1,9 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
-import { tokenSetting } from "../../connection/settings.ts";
+import { changeAccount, readAccounts, resolveAccountAddress, tokensPath } from "../../auth/accounts.ts";
+import { oauthClient, oauthPost, resolveServerAddress } from "../../auth/oauth-call.ts";
+import { hasExpired, refreshAccount, requireValidAccount } from "../../auth/tokens.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { tokenSetting } from "../../connection/resolve-settings.ts";
 import { checkFields } from "../../output/output.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { PartialFailureError } from "../../process/failure.ts";
@@ -15,7 +18,7 @@ export const issuerFlag = {
   description: "OAuth issuer, if it is not the routing service",
 } as const satisfies FlagSpec;
 
-export const authStatus = defineCommand({
+const authStatus = defineCommand({
   words: ["auth", "status"],
   summary: "Show where you are signed in",
   description:
@@ -48,9 +51,6 @@ function lacking(ended: string | undefined, chosen: string | undefined, context:
 }
 
 async function signIns(issuer: string | undefined, context: Context) {
-  const { readAccounts, tokensPath } = await import("../../auth/accounts.ts");
-  const { hasExpired } = await import("../../auth/tokens.ts");
-  const { resolveServerAddress } = await import("../../auth/oauth-call.ts");
   const { host } = context;
   const accounts = await readAccounts(context);
   const names = Object.keys(accounts);
@@ -92,7 +92,7 @@ async function signIns(issuer: string | undefined, context: Context) {
   return { rows: [...given, ...stored], chosen };
 }
 
-export const authRefresh = defineCommand({
+const authRefresh = defineCommand({
   words: ["auth", "refresh"],
   summary: "Exchange the refresh token for new tokens now",
   description:
@@ -101,8 +101,6 @@ export const authRefresh = defineCommand({
   flags: [issuerFlag],
   examples: [{ title: "Before a long job", argv: ["auth", "refresh"] }],
   async run(input, context) {
-    const { resolveAccountAddress } = await import("../../auth/accounts.ts");
-    const { refreshAccount } = await import("../../auth/tokens.ts");
     const address = await resolveAccountAddress(input.flags.issuer, context);
     const { expires_at, scope, refreshed_at } = await refreshAccount(context, address, true);
     const shown = { address, expires_at: expires_at ?? null, scope: scope ?? null, refreshed_at: refreshed_at ?? null };
@@ -111,7 +109,7 @@ export const authRefresh = defineCommand({
   },
 });
 
-export const authToken = defineCommand({
+const authToken = defineCommand({
   words: ["auth", "token"],
   summary: "Print a valid access token for other programs",
   description: "Refreshes the token first if it is about to expire. Prints SVC_TOKEN unchanged if it is set.",
@@ -120,8 +118,6 @@ export const authToken = defineCommand({
   examples: [{ title: "Pass it to a script without showing it", argv: ["auth", "token", "--json=access_token"] }],
   async run(input, context) {
     const { output, host } = context;
-    const { resolveAccountAddress } = await import("../../auth/accounts.ts");
-    const { requireValidAccount } = await import("../../auth/tokens.ts");
     const given = input.flags.issuer === undefined ? tokenSetting(host)?.value : undefined;
     const { access_token, token_type, expires_at } = given
       ? { access_token: given, token_type: "Bearer", expires_at: undefined }
@@ -137,7 +133,7 @@ export const authToken = defineCommand({
   },
 });
 
-export const authLogout = defineCommand({
+const authLogout = defineCommand({
   words: ["auth", "logout"],
   summary: "Sign out, and revoke the tokens if the server can",
   positionals: [],
@@ -147,8 +143,6 @@ export const authLogout = defineCommand({
     { title: "Everywhere", argv: ["auth", "logout", "--all"] },
   ],
   async run(input, context) {
-    const { readAccounts } = await import("../../auth/accounts.ts");
-    const { resolveAccountAddress } = await import("../../auth/accounts.ts");
     const { output, host } = context;
     const known = Object.keys(await readAccounts(context));
     const named = input.flags.all === true ? known : [await resolveAccountAddress(input.flags.issuer, context)];
@@ -168,7 +162,6 @@ export const authLogout = defineCommand({
 
 /** Whether the server revoked the tokens too; many have no way to. */
 async function forget(address: string, context: Context): Promise<boolean | "unknown"> {
-  const { changeAccount, readAccounts } = await import("../../auth/accounts.ts");
   if (!Object.hasOwn(await readAccounts(context), address)) return "unknown";
   let account: Awaited<ReturnType<typeof changeAccount>>;
   await changeAccount(context, address, (now) => {
@@ -176,7 +169,6 @@ async function forget(address: string, context: Context): Promise<boolean | "unk
     return undefined;
   });
   if (account?.revocation_url === undefined) return false;
-  const { oauthClient, oauthPost } = await import("../../auth/oauth-call.ts");
   const { client_id, refresh_token, access_token } = account;
   const token = refresh_token ?? access_token;
   const url = account.revocation_url;
@@ -192,3 +184,5 @@ async function forget(address: string, context: Context): Promise<boolean | "unk
   await context.output.warn(`${address} did not confirm that the tokens are revoked.`);
   return false;
 }
+
+export const commands: readonly Command[] = [authStatus, authToken, authRefresh, authLogout];

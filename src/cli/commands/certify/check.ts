@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { didYouMean, pluralize } from "../../../base/text.ts";
+import { formatSuggestion, pluralize } from "../../../base/text.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
@@ -31,7 +31,7 @@ export function selectChecks<C extends { readonly id: string }>(
     const unknown = names.find((name) => !all.some((check) => isNamed([name], check)));
     if (unknown === undefined) return names;
     const known = new Set(all.flatMap(({ id }) => [id, id.split(".")[0]!]));
-    const hint = didYouMean(unknown, [...known]);
+    const hint = formatSuggestion(unknown, [...known]);
     throw new UsageError(`${flag} must be a check, got "${unknown}"`, { next: list, ...(hint && { hint }) });
   };
   const [chosen, skipped] = [read("--only", only), read("--skip", skip)];

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { Attribute } from "../../../api/contracts/shapes.ts";
+import { showTemplateMetadata } from "../../../api/contracts/templates.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import type { Context } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
@@ -38,7 +39,6 @@ const list: AnswerCheck = (text) => {
  */
 export async function askContract(input: ContractInput, context: Context): Promise<ContractInput> {
   const template_id = Number(input.flags["contract-template-id"]);
-  const { showTemplateMetadata } = await import("../../../api/contracts/templates.ts");
   const { attributes, counter_party_kind } = await withSpinner(context, "Reading the template", async () => {
     const client = await context.client("contracts");
     return client.call(showTemplateMetadata, { params: { template_id } }, { signal: context.signal });

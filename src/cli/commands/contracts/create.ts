@@ -1,8 +1,9 @@
-import { fieldsOf } from "../../../base/object.ts";
+import { findByExternalMetadata } from "../../../api/contracts/contracts.ts";
+import { toFields } from "../../../base/object.ts";
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { ApiResponse } from "../../../client/response.ts";
 import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { PartialFailureError, UsageError } from "../../process/failure.ts";
 import { canPrompt } from "../../prompt/confirm.ts";
@@ -20,13 +21,12 @@ async function showExisting(
   spec: CommandSpec,
   { output, signal }: Context,
 ): Promise<boolean> {
-  const { id } = fieldsOf(fieldsOf(call.args.body).external_metadata);
+  const { id } = toFields(toFields(call.args.body).external_metadata);
   if (typeof id !== "string" || id === "") {
     throw new UsageError("--idempotent requires external_metadata.id", {
       hint: "Set it to the ID of the record in your system: --set external_metadata.id=ID",
     });
   }
-  const { findByExternalMetadata } = await import("../../../api/contracts/contracts.ts");
   const params = { external_metadata_id: id };
   const found = await client.call(findByExternalMetadata, { params }, { signal }).catch((error: unknown) => {
     // The response of the service without one is not documented.
@@ -93,14 +93,14 @@ export const contractsCreate = defineCommand({
         return undefined;
       });
     }
-    const { id } = fieldsOf(answer.value);
+    const { id } = toFields(answer.value);
     if (typeof id === "string")
       await context.output.note(`Created ${id}. Next: ${formatNextCommand(["contracts", "send", id], context)}`);
     return undefined;
   },
 });
 
-export const contractsImportExecuted = defineCommand({
+const contractsImportExecuted = defineCommand({
   words: ["contracts", "import-executed"],
   summary: "Import a contract that was executed outside the service",
   description: "Its composite ID begins with H-.",
@@ -131,3 +131,5 @@ export const contractsImportExecuted = defineCommand({
     return undefined;
   },
 });
+
+export const commands: readonly Command[] = [contractsCreate, contractsImportExecuted];

@@ -1,15 +1,15 @@
 import { type Activity, activities } from "../../../api/activities.ts";
-import type { showProcessMetrics } from "../../../api/contracts/contract-details.ts";
-import type { listContracts } from "../../../api/contracts/contract-list.ts";
+import { showProcessMetrics } from "../../../api/contracts/contract-details.ts";
+import { listContracts } from "../../../api/contracts/contract-list.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { parseDuration } from "../../../base/duration.ts";
-import { fieldsOf, tryParseJson } from "../../../base/object.ts";
+import { toFields, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
@@ -62,7 +62,7 @@ const flags = [
   },
 ] as const satisfies readonly FlagSpec[];
 
-export const contractsReconcile = defineCommand({
+const contractsReconcile = defineCommand({
   words: ["contracts", "reconcile"],
   summary: "Find webhooks that a receiver missed",
   description: `Reads the contracts that changed since a time, and lists the webhooks that the service sent for them. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shownColumns.join(", ")} do.`,
@@ -125,8 +125,7 @@ function requireSince(text: string): void {
 async function startOf(text: string, client: Client, { signal, host }: Context): Promise<number> {
   const ms = parseDuration(text);
   if (ms === undefined) return Date.parse(text);
-  const { listContracts } = await import("../../../api/contracts/contract-list.ts");
-  const { headers } = await client.send(CheckedCall.of(listContracts, { query: { limit: 1 } }), { signal });
+  const { headers } = await client.send(CheckedCall.check(listContracts, { query: { limit: 1 } }), { signal });
   const now = Date.parse(headers["x-svc-time"] ?? headers.date ?? "");
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
 }
@@ -137,10 +136,6 @@ const maxConcurrent = 4;
 
 /** Oldest contract first. */
 async function dueSince(since: number, client: Client, { signal }: Context): Promise<Due[]> {
-  const [{ listContracts }, { showProcessMetrics }] = await Promise.all([
-    import("../../../api/contracts/contract-list.ts"),
-    import("../../../api/contracts/contract-details.ts"),
-  ]);
   const contracts: Contract[] = [];
   for (let page = 1; ; page += 1) {
     const query = { "filter__last_updated_on[$gte]": new Date(since).toISOString(), page, limit: pageSize };
@@ -196,8 +191,8 @@ function missing(due: readonly Due[], received: readonly Buffer[]): Due[] {
   const left = [...due];
   const seen = new Set<string>();
   for (const body of received) {
-    const { activity, contract_id: number, activity_data: data } = fieldsOf(tryParseJson(body.toString("utf8")));
-    const { timestamp } = fieldsOf(data);
+    const { activity, contract_id: number, activity_data: data } = toFields(tryParseJson(body.toString("utf8")));
+    const { timestamp } = toFields(data);
     // A delivery that was repeated is one webhook.
     const key = JSON.stringify([activity, number, timestamp]);
     if (seen.has(key)) continue;
@@ -214,3 +209,5 @@ function missing(due: readonly Due[], received: readonly Buffer[]): Due[] {
 
 /** The times of a contract are whole seconds, those of payloads are not, and clocks of servers differ. */
 const nearMs = 60_000;
+
+export const commands: readonly Command[] = [contractsReconcile];

@@ -1,9 +1,9 @@
-import type { showContractStatus } from "../../../api/contracts/contracts.ts";
+import { showContractStatus } from "../../../api/contracts/contracts.ts";
 import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
@@ -11,7 +11,7 @@ import { CommandFailedError, PartialFailureError } from "../../process/failure.t
 import { withSpinner } from "../../prompt/spinner.ts";
 import { prepareCall } from "../../runtime/derived-command.ts";
 
-export const contractsSend = defineCommand({
+const contractsSend = defineCommand({
   words: ["contracts", "send"],
   summary: "Send a contract to its counterparties for signature",
   extendsDerived: true,
@@ -73,7 +73,6 @@ type Ask = () => Promise<ResultOf<typeof showContractStatus>>;
 
 /** Asks for the status of a contract, each time it is called, over one client. */
 async function statusOf(id: string, client: Client, signal: AbortSignal): Promise<Ask> {
-  const { showContractStatus } = await import("../../../api/contracts/contracts.ts");
   return () => client.call(showContractStatus, { params: { composite_id: id } }, { signal });
 }
 
@@ -129,3 +128,5 @@ export const contractsStatus = defineCommand({
 const final: ReadonlySet<string> = new Set(["EXECUTED", "VOIDED"]);
 
 const isFinal = (status: string): boolean => final.has(status);
+
+export const commands: readonly Command[] = [contractsSend, contractsStatus];

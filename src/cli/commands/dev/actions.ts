@@ -1,7 +1,7 @@
-import { fieldsOf, lookupTable } from "../../../base/object.ts";
+import { lookupTable, toFields } from "../../../base/object.ts";
 import type { CapturedRun, Context } from "../../command.ts";
 import { dim, red, type StyledLine } from "../../output/styled.ts";
-import { formatCommandLine } from "../../process/examples.ts";
+import { formatCommandLine } from "../../process/shell-words.ts";
 
 /** Target of the keys of a session. */
 export interface ActionState {
@@ -132,7 +132,7 @@ export function createTools(
 
 function readAnswer(out: string): Readonly<Record<string, unknown>> {
   try {
-    return fieldsOf(JSON.parse(out));
+    return toFields(JSON.parse(out));
   } catch {
     return {};
   }
@@ -142,7 +142,7 @@ function readAnswer(out: string): Readonly<Record<string, unknown>> {
 function errorIn({ err, exit }: CapturedRun): string {
   const last = err.trim().split("\n").at(-1) ?? "";
   try {
-    const { message, hint } = fieldsOf(fieldsOf(JSON.parse(last)).error);
+    const { message, hint } = toFields(toFields(JSON.parse(last)).error);
     return [message, hint].filter((text) => typeof text === "string" && text !== "").join(" ");
   } catch {
     return last === "" ? `The command ended with exit code ${exit}.` : last;

@@ -20,7 +20,7 @@ export async function followEmulator(context: Context, onEvent: (event: SessionE
 
 async function followOnce(context: Context, onEvent: (event: SessionEvent) => void): Promise<void> {
   const client = await context.client("emulator", { connections: 1 });
-  const call = CheckedCall.of(followEvents);
+  const call = CheckedCall.check(followEvents);
   const { value } = await client.send(call, { signal: context.signal, silenceMs: 0, retries: 0 });
   for await (const event of value as AsyncIterable<SessionEvent>) onEvent(event);
 }

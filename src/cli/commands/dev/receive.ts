@@ -1,7 +1,7 @@
 import { showHmacKey } from "../../../api/contracts/webhooks.ts";
 import { showClock } from "../../../api/emulator/clock.ts";
 import type { Context } from "../../command.ts";
-import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/receiver.ts";
+import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/webhook-receiver.ts";
 import type { ListenedDelivery, VerifiedDelivery } from "../webhooks/listened-delivery.ts";
 import { verifyReceivedDelivery } from "../webhooks/listened-delivery.ts";
 import { openPoster } from "../webhooks/post.ts";

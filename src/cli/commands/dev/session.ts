@@ -1,7 +1,7 @@
 import { showClock } from "../../../api/emulator/clock.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Context } from "../../command.ts";
-import type { Receiver } from "../../connection/receiver.ts";
+import type { Receiver } from "../../connection/webhook-receiver.ts";
 import type { StyledLine } from "../../output/styled.ts";
 import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";

@@ -1,9 +1,13 @@
 import { relative } from "node:path";
 import type { Context } from "../../command.ts";
-import { type EmulatorAccess, findLocalEmulator, type LocalEmulator } from "../../connection/emulator-access.ts";
-import { mainCluster } from "../../connection/emulator-variables.ts";
+import {
+  type EmulatorAccess,
+  findLocalEmulator,
+  type LocalEmulator,
+} from "../../connection/emulator/emulator-access.ts";
+import { mainCluster } from "../../connection/emulator/emulator-variables.ts";
+import { defaultPort, stateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
-import { defaultPort, stateFile } from "../../connection/run-file.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";

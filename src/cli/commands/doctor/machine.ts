@@ -1,14 +1,18 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { listFaults } from "../../../api/emulator/faults.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import { redactText } from "../../../api/secrets.ts";
 import { isUsedUp } from "../../../api/webhook-health/causes.ts";
 import { readAccounts } from "../../auth/accounts.ts";
 import { resolveServerAddress } from "../../auth/oauth-call.ts";
 import { hasExpired } from "../../auth/tokens.ts";
 import type { Context } from "../../command.ts";
-import { profilesPath, readProfiles } from "../../connection/profile.ts";
-import { readRunFile, resolveRunFile, stateFile } from "../../connection/run-file.ts";
-import { emulatorSetting, profileSetting, type SettingValue, tokenSetting } from "../../connection/settings.ts";
+import { isSameEmulator } from "../../connection/emulator/emulator-access.ts";
+import { probeListener } from "../../connection/emulator/listening-emulator.ts";
+import { readRunFile, resolveRunFile, stateFile } from "../../connection/emulator/run-file.ts";
+import { profilesPath, readProfiles } from "../../connection/profiles/profile.ts";
+import { emulatorSetting, profileSetting, type SettingValue, tokenSetting } from "../../connection/resolve-settings.ts";
 import { configFolder, hasConfigFolder } from "../../process/environment.ts";
 import { explainError } from "../../process/exit.ts";
 import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
@@ -87,7 +91,6 @@ async function signIns(context: Context): Promise<CheckResult> {
 
 /** The emulator of a profile: whether it answers, as one. */
 async function emulatorNamed({ value: url, origin }: SettingValue): Promise<CheckResult> {
-  const { probeListener } = await import("../../connection/receiver.ts");
   const found = await probeListener(url);
   const where = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
   return found ? ok("emulator", where) : failed("emulator", `No emulator responds at ${where}`, "temporary");
@@ -102,7 +105,6 @@ async function emulator({ globals, host }: Context): Promise<CheckResult> {
   const here = `${running.routerUrl} (pid ${running.pid})`;
   const { SVC_EMULATOR_URL: other } = host.env;
   if (globals.emulator || !other || !URL.canParse(other)) return ok("emulator", here);
-  const { isSameEmulator } = await import("../../connection/emulator-access.ts");
   // At another address it may be the same one: behind a proxy.
   if (await isSameEmulator({ ...running, routerUrl: new URL(other).origin }).catch(() => false))
     return ok("emulator", here);
@@ -119,10 +121,6 @@ async function webhookFindings(context: Context): Promise<CheckResult[]> {
   // Without an emulator there is nothing to check, and a missing response is reported with the services.
   const client = await context.client("emulator").catch(() => undefined);
   if (!client) return [];
-  const [{ listFaults }, { listControlWebhooks }] = await Promise.all([
-    import("../../../api/emulator/faults.ts"),
-    import("../../../api/emulator/webhooks.ts"),
-  ]);
   const once = { signal, retries: 0, timeoutMs: 3_000 };
   // A token that is bound to a workspace is shown no faults.
   const [scripted, known] = await Promise.all([

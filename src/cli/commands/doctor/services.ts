@@ -1,10 +1,12 @@
+import { listTemplates } from "../../../api/contracts/templates.ts";
 import type { Operation } from "../../../api/operation.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { checkHealth } from "../../../api/router/proxied.ts";
+import { toFields } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { ProxyError } from "../../../client/errors.ts";
 import { requireValidValue } from "../../../client/response.ts";
 import type { Context, ServiceTarget } from "../../command.ts";
-import { findEndedHint } from "../../connection/ended-emulator.ts";
+import { findEndedHint } from "../../connection/emulator/ended-emulator.ts";
 import { parseProxy, proxyVariables, readProxies } from "../../connection/proxies.ts";
 import { explainError } from "../../process/exit.ts";
 import { type FailureKind, UsageError } from "../../process/failure.ts";
@@ -26,10 +28,6 @@ export async function serviceFindings(context: Context): Promise<CheckResult[]> 
     const { message, hint } = explainError(target);
     return [proxyFinding(context, []), failed("services", message, "usage", hint)];
   }
-  const [{ checkHealth }, { listTemplates }] = await Promise.all([
-    import("../../../api/router/proxied.ts"),
-    import("../../../api/contracts/templates.ts"),
-  ]);
   const { baseUrls, credentials, origin } = target;
   const router = baseUrls.router === undefined ? undefined : await answerOf("router", checkHealth, context);
   const hasKey = Boolean(credentials.clientId && credentials.clientSecret);
@@ -63,7 +61,7 @@ async function answerOf(
   try {
     const client = await context.client(service);
     const args = operation.request.query ? { query: {} } : {};
-    const answer = await client.send(CheckedCall.of(operation, args), { signal: context.signal, retries: 0 });
+    const answer = await client.send(CheckedCall.check(operation, args), { signal: context.signal, retries: 0 });
     return { headers: answer.headers, value: requireValidValue(answer), tookMs: wall.monotonicNow() - startedAt };
   } catch (error) {
     if (context.signal.aborted) throw error;
@@ -78,7 +76,7 @@ async function troubleFinding(check: string, error: Error, context: Context): Pr
 
 async function routerFinding(address: string, answer: ServiceAnswer | Error, context: Context): Promise<CheckResult> {
   if (answer instanceof Error) return troubleFinding("router", answer, context);
-  const isWell = fieldsOf(answer.value).database !== false;
+  const isWell = toFields(answer.value).database !== false;
   return isWell
     ? ok("router", `${address} responds in ${answer.tookMs} ms`)
     : warning("router", `${address} responds, but its database is down`);

@@ -1,16 +1,22 @@
 import { basename } from "node:path";
 import { isHidden } from "../../../api/control-roles.ts";
 import { MissingCredentialsError } from "../../../client/errors.ts";
-import { type Context, defineCommand } from "../../command.ts";
-import type { EmulatorAccess } from "../../connection/emulator-access.ts";
-import { collectSecrets, emulatorVariables, mainCluster } from "../../connection/emulator-variables.ts";
-import { readProfileKey, readProfileName } from "../../connection/settings.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import {
+  asWorkspace,
+  type EmulatorAccess,
+  findLocalEmulator,
+  listKnownWorkspaces,
+  readPublicAccess,
+} from "../../connection/emulator/emulator-access.ts";
+import { collectSecrets, emulatorVariables, mainCluster } from "../../connection/emulator/emulator-variables.ts";
+import { readProfileKey, readProfileName } from "../../connection/resolve-settings.ts";
 import { formatVariables, type VariableFormat, variableFormats } from "../../output/document.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
-export const emulatorEnv = defineCommand({
+const emulatorEnv = defineCommand({
   words: ["emulator", "env"],
   summary: "Print variables that connect a shell to the emulator",
   description:
@@ -63,7 +69,6 @@ export const emulatorEnv = defineCommand({
  * one.
  */
 async function running(file: string | undefined, context: Context): Promise<EmulatorAccess> {
-  const { readPublicAccess, findLocalEmulator } = await import("../../connection/emulator-access.ts");
   const { globals, host } = context;
   const isNamed = globals.baseUrl !== undefined || readProfileName({ globals, host }) !== undefined;
   const here = file === undefined && !isNamed ? await findLocalEmulator(host) : undefined;
@@ -82,7 +87,6 @@ async function seenBy(
 ): Promise<EmulatorAccess> {
   const key = wanted === undefined ? await readProfileKey({ globals, host }) : undefined;
   if (wanted === undefined && key === undefined) return emulator;
-  const { asWorkspace, listKnownWorkspaces } = await import("../../connection/emulator-access.ts");
   const known = await listKnownWorkspaces(emulator);
   if (wanted === undefined) {
     const own = known.find(({ client_id }) => client_id === key);
@@ -100,3 +104,5 @@ function shellOf({ env }: Host): VariableFormat {
   if (shell === "fish" || shell === "zsh") return shell;
   return shell === "pwsh" || (shell === "" && env.PSModulePath !== undefined) ? "powershell" : "bash";
 }
+
+export const commands: readonly Command[] = [emulatorEnv];

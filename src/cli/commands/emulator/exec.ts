@@ -2,13 +2,15 @@ import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 import spawn from "cross-spawn";
 import type { Emulator } from "../../../../emulator/index.ts";
-import type { listRequests } from "../../../api/emulator/requests.ts";
+import { listDeliveries } from "../../../api/emulator/deliveries.ts";
+import { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createClient } from "../../../client/client.ts";
-import { type Context, defineCommand } from "../../command.ts";
-import type { EmulatorAccess } from "../../connection/emulator-access.ts";
-import { collectSecrets, emulatorVariables } from "../../connection/emulator-variables.ts";
+import { createTransport } from "../../../client/transport.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import type { EmulatorAccess } from "../../connection/emulator/emulator-access.ts";
+import { collectSecrets, emulatorVariables } from "../../connection/emulator/emulator-variables.ts";
 import {
   addSummary,
   markdownCell,
@@ -17,15 +19,15 @@ import {
   printInGroup,
   shouldAnnotate,
 } from "../../output/github-actions.ts";
-import { quoteShellWord } from "../../process/examples.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
+import { quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions } from "./options.ts";
 
 // On Windows npm is a batch file, which Node's own spawn refuses to start.
 
-export const emulatorExec = defineCommand({
+const emulatorExec = defineCommand({
   words: ["emulator", "exec"],
   summary: "Run a command with its own emulator",
   description:
@@ -152,11 +154,6 @@ type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
  */
 async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<void> {
   if (!shouldAnnotate(host.env)) return;
-  const [{ createTransport }, { listRequests }, { listDeliveries }] = await Promise.all([
-    import("../../../client/transport.ts"),
-    import("../../../api/emulator/requests.ts"),
-    import("../../../api/emulator/deliveries.ts"),
-  ]);
   const client = createClient({
     baseUrls: { emulator: emulator.routerUrl },
     credentials: { controlToken: emulator.token },
@@ -205,3 +202,5 @@ function summary(requests: readonly LoggedRequest[], outcomes: readonly string[]
     "\n",
   ].join("");
 }
+
+export const commands: readonly Command[] = [emulatorExec];

@@ -1,11 +1,12 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
+import { makeSessionCode } from "../../../api/emulator/console.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
-import { type Context, defineCommand } from "../../command.ts";
-import { toEndedError, toStartError } from "../../connection/ended-emulator.ts";
-import { findStopInstructions, probeListener } from "../../connection/receiver.ts";
-import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/run-file.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { toEndedError, toStartError } from "../../connection/emulator/ended-emulator.ts";
+import { findStopInstructions, probeListener } from "../../connection/emulator/listening-emulator.ts";
+import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/emulator/run-file.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/programs.ts";
+import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/browser.ts";
 
 /** This many processes of one store find a run file in one folder. */
 const maxProcesses = 20;
@@ -103,7 +104,7 @@ const publicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly
 const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>
   name === "StateLockedError" && file !== undefined;
 
-export const emulatorOpen = defineCommand({
+const emulatorOpen = defineCommand({
   words: ["emulator", "open"],
   summary: "Open the console of the running emulator in the browser",
   description:
@@ -120,7 +121,6 @@ export const emulatorOpen = defineCommand({
   async run({ flags }, context) {
     const { host, globals, output, signal } = context;
     if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
-    const { makeSessionCode } = await import("../../../api/emulator/console.ts");
     const client = await context.client("emulator", { file: flags.file });
     const { code, url: told, expires_in } = await client.call(makeSessionCode, {}, { signal });
     const { baseUrls } = await context.target("emulator", flags.file);
@@ -194,3 +194,5 @@ async function createPortTakenError(
 
 const isAt = (url: string | undefined, address: string): boolean =>
   url !== undefined && URL.canParse(url) && new URL(url).origin === address;
+
+export const commands: readonly Command[] = [emulatorOpen];

@@ -4,12 +4,12 @@ import { strictChecks } from "../../../api/strict-checks.ts";
 import { maxRetryDelayMs, specifiedRetrySchedule } from "../../../api/webhook-retries.ts";
 import { webhookJsonForms } from "../../../base/json.ts";
 import { isOneOf } from "../../../base/object.ts";
-import { didYouMean } from "../../../base/text.ts";
+import { formatSuggestion } from "../../../base/text.ts";
 import { hostForms, isHostPattern, suggestHostPattern } from "../../../base/urls.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { optionalWebhookSchemeNames } from "../../../schemes/webhook-schemes.ts";
-import { controlTokenSetting } from "../../connection/settings.ts";
-import { resolveSnapshotFile } from "../../connection/snapshot-names.ts";
+import { resolveSnapshotFile } from "../../connection/emulator/snapshot-names.ts";
+import { controlTokenSetting } from "../../connection/resolve-settings.ts";
 import { readDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag } from "../../parse/globals.ts";
@@ -241,7 +241,7 @@ function strictOf(value: string | true | undefined): readonly string[] | undefin
   const names = value.split(",");
   for (const name of names) {
     if (!isOneOf(strictChecks, name))
-      throw new UsageError(`--strict: unknown "${name}". ${didYouMean(name, strictChecks)}`);
+      throw new UsageError(`--strict: unknown "${name}". ${formatSuggestion(name, strictChecks)}`);
   }
   return names;
 }

@@ -1,14 +1,14 @@
 import type { resendDelivery } from "../../../api/emulator/deliveries.ts";
-import type { watchRequests } from "../../../api/emulator/requests.ts";
+import { watchRequests } from "../../../api/emulator/requests.ts";
 import type { resendToWebhook } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { type Attempt, hasSucceeded, summarizeAttemptOutcome } from "../../../api/webhook-health/attempts.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { requireValidValue } from "../../../client/response.ts";
 import type { CommandSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
-import type { EventOf } from "../../connection/follow.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { type EventOf, followStream } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { type PreparedCall, prepareCall, runDerivedCommand } from "../../runtime/derived-command.ts";
@@ -44,10 +44,6 @@ export const emulatorRequests = defineCommand({
   examples: [{ title: "As they arrive", argv: ["emulator", "requests", "--follow"] }],
   async run(input, context, spec) {
     if (!input.flags.follow) return list(spec!, input, context);
-    const [{ watchRequests }, { followStream }] = await Promise.all([
-      import("../../../api/emulator/requests.ts"),
-      import("../../connection/follow.ts"),
-    ]);
     const query = {
       ...withoutReads(input),
       ...pickGiven(input.flags, ["service", "operation", "status", "since", "reads"]),
@@ -66,7 +62,7 @@ async function list(spec: CommandSpec, input: CommandInput, context: Context): P
   const { reads } = withoutReads(input);
   const prepared = await prepareCall(spec, input, context, reads === undefined ? {} : { query: { reads } });
   if (prepared === "dry-run") return undefined;
-  const { reads_left_out: count } = fieldsOf((await prepared.send()).value);
+  const { reads_left_out: count } = toFields((await prepared.send()).value);
   if (typeof count === "number" && count > 0) {
     await context.output.note(`${pluralize(count, "read")} of the control plane hidden. To show them: --reads`);
   }
@@ -106,7 +102,7 @@ function line({
 type ResendResult = ResultOf<typeof resendDelivery>;
 
 /** Reports by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
-export const deliveriesResend = defineCommand({
+const deliveriesResend = defineCommand({
   words: ["emulator", "deliveries", "resend"],
   summary: "Resend deliveries now, and show the results",
   description:
@@ -162,7 +158,7 @@ async function silently({ call: one, client }: PreparedCall<ResendResult>, { sig
 }
 
 /** Reports by its exit code whether nothing is left that has not arrived. */
-export const webhooksResend = defineCommand({
+const webhooksResend = defineCommand({
   words: ["emulator", "webhooks", "resend"],
   summary: "Resend the undelivered deliveries of a webhook",
   description:
@@ -187,3 +183,5 @@ export const webhooksResend = defineCommand({
     return "failed";
   },
 });
+
+export const commands: readonly Command[] = [emulatorRequests, emulatorDeliveries, deliveriesResend, webhooksResend];

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
-import { isoMillis, systemWallClock } from "../../../base/clock.ts";
-import { type Context, defineCommand } from "../../command.ts";
-import { collectSecrets } from "../../connection/emulator-variables.ts";
-import { toEndedError } from "../../connection/ended-emulator.ts";
-import { defaultPort, noteStateAbove, resolveRunFile, stateFile } from "../../connection/run-file.ts";
+import { systemWallClock, toIsoMillis } from "../../../base/clock.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { collectSecrets } from "../../connection/emulator/emulator-variables.ts";
+import { toEndedError } from "../../connection/emulator/ended-emulator.ts";
+import { defaultPort, noteStateAbove, resolveRunFile, stateFile } from "../../connection/emulator/run-file.ts";
 import { resolveStore } from "../../connection/store-url.ts";
 import { checkOutputFile } from "../../output/file.ts";
 import { defaultColumns } from "../../output/line-wrapping.ts";
@@ -14,6 +14,7 @@ import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { openEmulator } from "./open.ts";
 import { emulatorFlags, emulatorOptions, isStateless } from "./options.ts";
+import { activityLine } from "./start/activity-lines.ts";
 import {
   createStandbyEvent,
   formatBanner,
@@ -177,7 +178,6 @@ const keepHeapSmall = (): void => setFlagsFromString("--heap-growing-percent=100
  */
 async function showActivity(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
   if (globals.quiet) return async () => {};
-  const { activityLine } = await import("./start/activity-lines.ts");
   return emulator.watch(async (events) => {
     if (output.format === "table") {
       const columns = host.stdout.isTTY ? host.stdout.columns || defaultColumns : undefined;
@@ -189,7 +189,7 @@ async function showActivity(emulator: Emulator, { globals, host, output }: Conte
 
 /** In a file the time is read later. Activities have the emulator's time, errors the machine's. */
 const stamped = (line: string, { stderr, wall }: Host): string =>
-  isFileStream(stderr) ? `${isoMillis(wall.now())} (wall)  ${line}` : line;
+  isFileStream(stderr) ? `${toIsoMillis(wall.now())} (wall)  ${line}` : line;
 
 const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
   emulator.watch(async (events) => {
@@ -219,3 +219,5 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) done();
     signal.addEventListener("abort", () => done(), { once: true });
   });
+
+export const commands: readonly Command[] = [emulatorStart];

@@ -1,16 +1,18 @@
-import type { diffSnapshot } from "../../../api/emulator/snapshots.ts";
+import { diffSnapshot } from "../../../api/emulator/snapshots.ts";
+import { exportState } from "../../../api/emulator/state.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { lookupTable } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
-import { defineCommand } from "../../command.ts";
-import { toFlagTerms } from "../../connection/ended-emulator.ts";
-import { stateFile } from "../../connection/run-file.ts";
+import { type Command, defineCommand } from "../../command.ts";
+import { toFlagTerms } from "../../connection/emulator/ended-emulator.ts";
+import { stateFile } from "../../connection/emulator/run-file.ts";
+import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { requireFile } from "../../parse/body.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 
 /** Not derived: the document is for a file and never a table, however it is printed. */
-export const emulatorStateExport = defineCommand({
+const emulatorStateExport = defineCommand({
   words: ["emulator", "state", "export"],
   prints: "content",
   summary: "Print the whole state as one JSON document",
@@ -28,12 +30,10 @@ export const emulatorStateExport = defineCommand({
   ],
   examples: [{ title: "To a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
   async run({ flags }, context) {
-    const { checkOutputFile, writeOutput } = await import("../../output/file.ts");
     const file = flags.output;
     const toFile = file !== undefined && file !== "-";
     const inputs = [stateFile(context.host, flags.file)];
     if (toFile) await checkOutputFile(context.host, file, "--output", { inputs });
-    const { exportState } = await import("../../../api/emulator/state.ts");
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });
     if (!toFile) {
@@ -47,7 +47,7 @@ export const emulatorStateExport = defineCommand({
   },
 });
 
-export const emulatorStateImport = defineCommand({
+const emulatorStateImport = defineCommand({
   words: ["emulator", "state", "import"],
   summary: "Replace the whole state with an exported one",
   description: "Accepts the output of svc emulator state export, from an emulator with the same clusters.",
@@ -65,7 +65,7 @@ const codes = lookupTable<string>({
   NotALockFileError: "not_a_run_file",
 });
 
-export const emulatorRepair = defineCommand({
+const emulatorRepair = defineCommand({
   words: ["emulator", "repair"],
   sendsNothing: true,
   summary: "Repair a damaged state up to the damaged part",
@@ -105,7 +105,7 @@ export const emulatorRepair = defineCommand({
 type Item = ResultOf<typeof diffSnapshot>["items"][number];
 
 /** Like diff, it can report differences by its exit code. */
-export const snapshotDiff = defineCommand({
+const snapshotDiff = defineCommand({
   words: ["emulator", "snapshot", "diff"],
   summary: "Compare a snapshot with the current state or another one",
   description:
@@ -135,7 +135,6 @@ export const snapshotDiff = defineCommand({
     },
   ],
   async run({ positionals: { name, other }, flags }, context) {
-    const { diffSnapshot } = await import("../../../api/emulator/snapshots.ts");
     const { output, signal } = context;
     const client = await context.client("emulator", { file: flags.file });
     const query = { most: flags.most, ...(other !== undefined && { to: other }) };
@@ -162,3 +161,26 @@ const change = (from: unknown, to: unknown): string =>
     .filter((value) => value !== undefined)
     .map((value) => (typeof value === "string" ? value : JSON.stringify(value)))
     .join(" → ");
+
+const emulatorSeedSchema = defineCommand({
+  words: ["emulator", "seed-schema"],
+  sendsNothing: true,
+  prints: "content",
+  summary: "Print the JSON Schema of seed files",
+  positionals: [],
+  flags: [],
+  examples: [{ title: "For an editor", argv: ["emulator", "seed-schema"] }],
+  async run(_, { output }) {
+    const { seedSchema } = await import("../../../../emulator/index.ts");
+    await output.document(seedSchema(), 2);
+    return undefined;
+  },
+});
+
+export const commands: readonly Command[] = [
+  emulatorRepair,
+  emulatorSeedSchema,
+  snapshotDiff,
+  emulatorStateExport,
+  emulatorStateImport,
+];

@@ -1,13 +1,15 @@
+import { showClock } from "../../../api/emulator/clock.ts";
+import { checkReadiness, showBufferUsage, stop } from "../../../api/emulator/lifecycle.ts";
 import { NetworkError } from "../../../client/errors.ts";
-import { defineCommand } from "../../command.ts";
-import { isStaleRunFile } from "../../connection/emulator-access.ts";
-import { resolveEndedState } from "../../connection/ended-emulator.ts";
+import { type Command, defineCommand } from "../../command.ts";
+import { isStaleRunFile } from "../../connection/emulator/emulator-access.ts";
+import { resolveEndedState } from "../../connection/emulator/ended-emulator.ts";
+import { readRunFile, resolveRunFile, stateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
-import { readRunFile, resolveRunFile, stateFile } from "../../connection/run-file.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
-export const emulatorStatus = defineCommand({
+const emulatorStatus = defineCommand({
   words: ["emulator", "status"],
   summary: "Show whether an emulator runs, its address and its time",
   description: "Exits 5 if no emulator runs.",
@@ -15,10 +17,6 @@ export const emulatorStatus = defineCommand({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the emulator" }],
   examples: [{ title: "The emulator of this folder", argv: ["emulator", "status"] }],
   async run(input, context) {
-    const [{ showBufferUsage, checkReadiness }, { showClock }] = await Promise.all([
-      import("../../../api/emulator/lifecycle.ts"),
-      import("../../../api/emulator/clock.ts"),
-    ]);
     const { signal, output } = context;
     const file = await resolveEndedState(input.flags.file, context);
     try {
@@ -67,7 +65,7 @@ function leaveOutStart(error: unknown): never {
   throw new CommandFailedError(kind, code, message, { hint, cause: error });
 }
 
-export const emulatorStop = defineCommand({
+const emulatorStop = defineCommand({
   words: ["emulator", "stop"],
   summary: "Stop the running emulator",
   description: "Exits 5 if no emulator runs.",
@@ -75,7 +73,6 @@ export const emulatorStop = defineCommand({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "The emulator of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
-    const { checkReadiness, stop } = await import("../../../api/emulator/lifecycle.ts");
     const file = await resolveEndedState(input.flags.file, context, { ends: true });
     const client = await context.client("emulator", { file }).catch(leaveOutStart);
     const { signal } = context;
@@ -111,3 +108,21 @@ export const emulatorStop = defineCommand({
 
 /** Whether nothing listens at a former address of an emulator. One that hangs or hangs up exists, with an error. */
 const isGone = (error: unknown): boolean => error instanceof NetworkError && error.code === "ECONNREFUSED";
+
+/** Under the verb, too, by which other groups show one thing. */
+const emulatorClockShow = defineCommand({
+  words: ["emulator", "clock", "show"],
+  summary: "Show virtual time and what is due next",
+  positionals: [],
+  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
+  examples: [{ title: "Show the virtual time", argv: ["emulator", "clock", "show"] }],
+  async run({ flags }, context) {
+    const client = await context.client("emulator", { file: flags.file });
+    await context.output.show(await client.call(showClock, {}, { signal: context.signal }), {
+      columns: showClock.cli.columns,
+    });
+    return undefined;
+  },
+});
+
+export const commands: readonly Command[] = [emulatorStop, emulatorStatus, emulatorClockShow];

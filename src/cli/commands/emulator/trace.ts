@@ -1,15 +1,17 @@
-import type { watchTrace } from "../../../api/emulator/traces.ts";
-import { otlpDocument } from "../../../base/otlp.ts";
+import { showTrace, watchTrace } from "../../../api/emulator/traces.ts";
+import { emulatorResource, toSpan } from "../../../api/trace-span.ts";
+import { buildOtlpDocument } from "../../../base/otlp.ts";
 import { svcVersion } from "../../../base/version.ts";
-import { type Context, defineCommand } from "../../command.ts";
-import type { EventOf } from "../../connection/follow.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { type EventOf, followStream as followEvents } from "../../connection/follow.ts";
 import { outputFormatNames } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
+import { formatNode, formatTree, renderMermaid } from "../trace/tree-lines.ts";
 import { followFlag } from "../webhooks/deliveries.ts";
 
 type Event = EventOf<typeof watchTrace>;
 
-export const emulatorTrace = defineCommand({
+const emulatorTrace = defineCommand({
   words: ["emulator", "trace"],
   summary: "Show what caused something, and what followed",
   description:
@@ -41,22 +43,18 @@ export const emulatorTrace = defineCommand({
 const formatOf = ({ output }: Context): string => output.format;
 
 async function show(ref: string, file: string | undefined, context: Context) {
-  const { showTrace } = await import("../../../api/emulator/traces.ts");
   const client = await context.client("emulator", { file });
   const { output, signal } = context;
   const format = formatOf(context);
   const trace = await client.call(showTrace, { params: { ref } }, { signal });
   if (format === "otlp") {
-    const { emulatorResource, spanOf } = await import("../../../api/trace-span.ts");
     await output.document(
-      otlpDocument(trace.nodes.map(spanOf), emulatorResource, { name: "svc", version: svcVersion }),
+      buildOtlpDocument(trace.nodes.map(toSpan), emulatorResource, { name: "svc", version: svcVersion }),
       2,
     );
   } else if (format === "mermaid") {
-    const { renderMermaid } = await import("../trace/tree-lines.ts");
     await output.print(...renderMermaid(trace));
   } else if (output.format === "table") {
-    const { formatTree } = await import("../trace/tree-lines.ts");
     await output.print(...formatTree(trace));
   } else {
     await output.show(trace, { rows: "nodes" });
@@ -68,10 +66,7 @@ async function follow(ref: string, file: string | undefined, context: Context) {
   const format = formatOf(context);
   if (format === "otlp" || format === "mermaid")
     throw new UsageError(`--format ${format} cannot be used with --follow`);
-  const [{ watchTrace }, { followStream: followEvents }, { formatNode }] = await Promise.all([
-    import("../../../api/emulator/traces.ts"),
-    import("../../connection/follow.ts"),
-    import("../trace/tree-lines.ts"),
-  ]);
   return followEvents(context, watchTrace, { params: { ref } }, file, (event: Event) => formatNode(event));
 }
+
+export const commands: readonly Command[] = [emulatorTrace];

@@ -1,19 +1,20 @@
 import { activities } from "../../../api/activities.ts";
 import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
-import type { wait } from "../../../api/emulator/wait.ts";
+import { advanceClock, showClock } from "../../../api/emulator/clock.ts";
+import { wait } from "../../../api/emulator/wait.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import { describeDuration } from "../../../base/duration.ts";
 import { isOneOf } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
-import type { findDisabledWebhooks } from "../trace/webhook-reading.ts";
+import { findDisabledWebhooks } from "../trace/webhook-reading.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type Met = ResultOf<typeof wait>;
@@ -58,7 +59,7 @@ const flags = [
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
-export const emulatorWaitFor = defineCommand({
+const emulatorWaitFor = defineCommand({
   words: ["emulator", "wait-for"],
   summary: "Wait for an activity, a delivery or a contract status",
   description:
@@ -81,7 +82,6 @@ export const emulatorWaitFor = defineCommand({
     const timeoutMs = duration(input.flags["wait-timeout"], "--wait-timeout") ?? 30_000;
     const { signal, output } = context;
     const client = await context.client("emulator", { file: input.flags.file });
-    const { showClock } = await import("../../../api/emulator/clock.ts");
     const { now } = await client.call(showClock, {}, { signal });
     const query = input.flags.new ? { ...base, since: now } : base;
     const waiting = { client, query, context, deadline: context.host.wall.monotonicNow() + timeoutMs };
@@ -112,7 +112,6 @@ interface Waiting {
 }
 
 const ask = async ({ client, query, context }: Waiting, timeoutMs: number): Promise<Met> => {
-  const { wait } = await import("../../../api/emulator/wait.ts");
   return client.call(
     wait,
     { query: { ...query, timeout_ms: timeoutMs } },
@@ -130,7 +129,6 @@ async function wallWait(waiting: Waiting): Promise<Met> {
 
 /** From one due entry of the schedule to the next, at most to `end`. */
 async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
-  const { advanceClock, showClock } = await import("../../../api/emulator/clock.ts");
   const { client, context, deadline } = waiting;
   const { signal, host } = context;
   let movedTo: string | undefined;
@@ -150,7 +148,6 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
 }
 
 async function disabledOf({ client, context }: Waiting, { deliveries }: Met): Promise<readonly Webhook[]> {
-  const { findDisabledWebhooks } = await import("../trace/webhook-reading.ts");
   return findDisabledWebhooks(client, deliveries, context.signal);
 }
 
@@ -222,3 +219,5 @@ const insteadOf = ({ id }: Webhook): string =>
 
 const of = ({ composite_id: contract }: Met["activities"][number] | Met["deliveries"][number]): string =>
   contract === null ? "" : ` of ${contract}`;
+
+export const commands: readonly Command[] = [emulatorWaitFor];

@@ -1,11 +1,22 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
-import { formatCommandLine } from "../../process/examples.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
+import { formatCommandLine } from "../../process/shell-words.ts";
 import { resolveConcurrency } from "./bulk/flags.ts";
-import type { DamagedJob, FoundJob, StoredJob } from "./bulk/log/jobs.ts";
+import {
+  type DamagedJob,
+  type FoundJob,
+  jobsFolder,
+  listJobs,
+  readJob,
+  removeJob,
+  type StoredJob,
+} from "./bulk/log/jobs.ts";
+import { showResults } from "./bulk/log/show-results.ts";
+import { resumeJob } from "./bulk/resume.ts";
+import { undoJob } from "./bulk/undo.ts";
 
 const id = {
   name: "job",
@@ -24,10 +35,6 @@ async function jobOf(
   { host }: Context,
   wanted: (job: FoundJob) => boolean = () => true,
 ): Promise<StoredJob> {
-  const [{ listJobs, readJob }, { jobsFolder }] = await Promise.all([
-    import("./bulk/log/jobs.ts"),
-    import("./bulk/log/jobs.ts"),
-  ]);
   const name = positionals.job;
   const isLast = flags.last === true;
   if (name === undefined && !isLast) throw new InputRequiredError("job", "<job> or --last is required");
@@ -92,7 +99,7 @@ const fields = [
   "target",
 ];
 
-export const jobsList = defineCommand({
+const jobsList = defineCommand({
   words: ["router", "jobs", "list"],
   sendsNothing: true,
   summary: "List the bulk jobs of this machine, the newest first",
@@ -100,7 +107,6 @@ export const jobsList = defineCommand({
   flags: [],
   examples: [{ title: "List the jobs", argv: ["router", "jobs", "list"] }],
   async run(_input, { host, output }) {
-    const { listJobs } = await import("./bulk/log/jobs.ts");
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
     const rows = jobs.map((job) => (job.status === "damaged" ? shownDamaged(job) : toJobRow(job)));
@@ -110,7 +116,7 @@ export const jobsList = defineCommand({
   },
 });
 
-export const jobsShow = defineCommand({
+const jobsShow = defineCommand({
   words: ["router", "jobs", "show"],
   sendsNothing: true,
   summary: "Show how far a bulk job is",
@@ -126,7 +132,7 @@ export const jobsShow = defineCommand({
   },
 });
 
-export const jobsResume = defineCommand({
+const jobsResume = defineCommand({
   words: ["router", "jobs", "resume"],
   summary: "Resume a bulk job that was stopped or killed",
   description: "Skips finished batches. The file must be unchanged; rows of standard input must be piped again.",
@@ -167,7 +173,6 @@ export const jobsResume = defineCommand({
       await context.output.note(which);
       return status === "partial" ? "partial" : undefined;
     }
-    const { resumeJob } = await import("./bulk/resume.ts");
     return resumeJob(folder, record, {
       input: fileOf(input),
       concurrency: resolveConcurrency(input.flags, record.concurrency),
@@ -178,7 +183,7 @@ export const jobsResume = defineCommand({
   },
 });
 
-export const jobsUndo = defineCommand({
+const jobsUndo = defineCommand({
   words: ["router", "jobs", "undo"],
   summary: "Map back what a bulk job moved from other clusters",
   description:
@@ -188,7 +193,6 @@ export const jobsUndo = defineCommand({
   examples: [{ title: "The newest job", argv: ["router", "jobs", "undo", "--last"] }],
   async run(input, context) {
     const { record, folder } = await jobOf(input, context);
-    const { undoJob } = await import("./bulk/undo.ts");
     return undoJob(folder, record, resolveConcurrency(input.flags), context);
   },
 });
@@ -210,7 +214,7 @@ const withoutFile = (input: JobInput): JobInput =>
 const fileOf = (input: ResumeInput): string | undefined =>
   isFileAlone(input) ? input.positionals.job : input.positionals.file;
 
-export const jobsResults = defineCommand({
+const jobsResults = defineCommand({
   words: ["router", "jobs", "results"],
   sendsNothing: true,
   summary: "Print the rows of a bulk job that failed",
@@ -229,7 +233,6 @@ export const jobsResults = defineCommand({
   examples: [{ title: "As CSV", argv: ["router", "jobs", "results", "--last", "--format", "csv"] }],
   async run(input, context) {
     const { folder } = await jobOf(input, context);
-    const { showResults } = await import("./bulk/log/show-results.ts");
     await showResults(folder, input.flags.status, context);
     return undefined;
   },
@@ -237,7 +240,7 @@ export const jobsResults = defineCommand({
 
 const defaultAge = "30d";
 
-export const jobsPrune = defineCommand({
+const jobsPrune = defineCommand({
   words: ["router", "jobs", "prune"],
   sendsNothing: true,
   summary: "Remove the logs of bulk jobs that finished long ago",
@@ -263,7 +266,6 @@ export const jobsPrune = defineCommand({
     },
   ],
   async run({ flags }, { host, output }) {
-    const { listJobs, removeJob } = await import("./bulk/log/jobs.ts");
     const ageMs = parseDurationFlag(flags["older-than"] ?? defaultAge, "--older-than");
     const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
     const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);
@@ -284,3 +286,5 @@ export const jobsPrune = defineCommand({
     return undefined;
   },
 });
+
+export const commands: readonly Command[] = [jobsList, jobsShow, jobsResume, jobsResults, jobsUndo, jobsPrune];

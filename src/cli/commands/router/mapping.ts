@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { TypedFlag } from "../../../derive/command-flags.ts";
@@ -9,9 +9,12 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
 import { type CallChanges, runDerivedCommand } from "../../runtime/derived-command.ts";
+import { beginJob } from "./bulk/begin.ts";
 import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { toIdentifier } from "./bulk/input/identifiers.ts";
 import { type MappingJob, mappingTables } from "./bulk/mapping-work.ts";
+import { askAboutMoves } from "./bulk/moves.ts";
+import { readPlannedRequest } from "./bulk/plan.ts";
 import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
 import { findWork } from "./bulk/works.ts";
 
@@ -129,13 +132,13 @@ async function runFew(
     throw new InputRequiredError("file", `${file}; or --${flag}`);
   }
   const mappedIn = ({ args }: CheckedCall) => {
-    const { cluster_id, [listField]: list } = fieldsOf(args.body);
+    const { cluster_id, [listField]: list } = toFields(args.body);
     const identifiers = [list].flat();
     return { cluster: String(cluster_id), rows: identifiers.length, distinct: new Set(identifiers).size };
   };
   const changes: CallChanges = {
     sign: (asked) => {
-      const body = fieldsOf(asked.args.body);
+      const body = toFields(asked.args.body);
       const of = kind(input.flags.hash ?? "sha256");
       const sent = [body[listField]].flat().map((identifier) => toIdentifier(of, String(identifier)));
       return asked.with({ body: { ...body, [listField]: sent } });
@@ -145,8 +148,7 @@ async function runFew(
   };
   const confirm = async (asked: CheckedCall) => {
     if (action === "unmap") return confirmRemoval({ noun, ...mappedIn(asked) }, input.flags.confirm, context);
-    const { askAboutMoves } = await import("./bulk/moves.ts");
-    const values = [fieldsOf(asked.args.body)[listField]].flat().map(String);
+    const values = [toFields(asked.args.body)[listField]].flat().map(String);
     return askAboutMoves(findWork(`map-${name}`)!, mappedIn(asked).cluster, values, context);
   };
   return runDerivedCommand(spec, input, context, { ...changes, confirm });
@@ -160,11 +162,9 @@ async function runMapping(
   context: Context,
 ): Promise<FailureKind | undefined> {
   const work = findWork(name)!;
-  const { beginJob } = await import("./bulk/begin.ts");
   const { apply, column, confirm, "integration-type": integrationType } = input.flags;
   if (apply !== undefined) {
     rejectFlagsWithApply([...declared, ...derivedFlags], input);
-    const { readPlannedRequest } = await import("./bulk/plan.ts");
     return beginJob(await readPlannedRequest(work, file, { ...input.flags, apply }, context), context);
   }
   const { cluster } = input.flags;
@@ -216,7 +216,7 @@ async function confirmRemoval(
   return confirmYes(action, context);
 }
 
-export const mappingCommands: readonly Command[] = mappingTables.flatMap((table) => [
+export const commands: readonly Command[] = mappingTables.flatMap((table) => [
   mappingCommand(table, "map"),
   mappingCommand(table, "unmap"),
 ]);

@@ -1,14 +1,20 @@
-import { fieldsOf } from "../../../base/object.ts";
+import { showWorkspaceRouting } from "../../../api/emulator/state.ts";
+import { deleteWorkspaceData } from "../../../api/router/clusters.ts";
+import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { defineCommand } from "../../command.ts";
-import { InputRequiredError, UsageError } from "../../process/failure.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { isEmulator } from "../../connection/target.ts";
+import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
+import { beginJob } from "./bulk/begin.ts";
 import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { type EmailHashing, toIdentifier } from "./bulk/input/identifiers.ts";
+import { requireLookup } from "./bulk/lookup.ts";
 import { offboardKinds, offboardWork } from "./bulk/offboard-work.ts";
+import { readPlannedRequest } from "./bulk/plan.ts";
 import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
 
 /** A workspace fits in one call, and so in one transaction, unless it is huge. */
@@ -35,7 +41,7 @@ const flags = [
 const besideWorkspace: ReadonlySet<string> = new Set(["workspace", "confirm", "verify"]);
 
 /** `router offboard`: all that is left of a workspace, from a file as a job or from the derived flags as one call. */
-export const routerOffboard = defineCommand({
+const routerOffboard = defineCommand({
   words: ["router", "offboard"],
   summary: "Delete all routing data of one workspace",
   description: [
@@ -67,24 +73,21 @@ export const routerOffboard = defineCommand({
     if (workspace !== undefined) {
       const other = flags.find(({ flag }) => !besideWorkspace.has(flag) && input.flags[flag] !== undefined);
       if (other) throw new UsageError(`--workspace cannot be used with --${other.flag}`);
-      const { offboardWorkspace } = await import("./bulk/offboard-workspace.ts");
       const { verify = false, "dry-run": dryRun = false } = input.flags;
       return offboardWorkspace({ workspaceId: workspace, cluster, confirm: given, verify, dryRun }, context);
     }
     if (cluster === undefined) throw new InputRequiredError("cluster_id", "<cluster-id> is required");
     if (from === undefined && apply === undefined) {
-      const counts = ({ args }: CheckedCall) => ({ ...offboardWork, cluster, ...countsOf(fieldsOf(args.body)) });
+      const counts = ({ args }: CheckedCall) => ({ ...offboardWork, cluster, ...countsOf(toFields(args.body)) });
       return runDerivedCommand(spec!, input, context, {
-        sign: (asked) => asked.with({ body: identified(fieldsOf(asked.args.body), input.flags.hash ?? "sha256") }),
+        sign: (asked) => asked.with({ body: identified(toFields(asked.args.body), input.flags.hash ?? "sha256") }),
         confirm: () => confirmName(`Delete routing data of a workspace from ${cluster}`, cluster, given, context),
         check: ({ value }, sent) => requireConfirmed(value, counts(sent)),
         outcome: (sent) => formatOutcome(counts(sent)),
       });
     }
-    const { beginJob } = await import("./bulk/begin.ts");
     if (apply !== undefined) {
       rejectFlagsWithApply(flags, input);
-      const { readPlannedRequest } = await import("./bulk/plan.ts");
       const request = await readPlannedRequest(offboardWork, undefined, { ...input.flags, apply }, context);
       const planned = request.scope.cluster_id!;
       if (!request.dryRun)
@@ -119,7 +122,7 @@ function identified(body: Readonly<Record<string, unknown>>, hash: EmailHashing)
   for (const { field, kind } of Object.values(offboardKinds)) {
     const list = (given: unknown) => [given].flat().map((one) => toIdentifier(kind(hash), String(one)));
     if (field === "external_integrations" && Array.isArray(body[field])) {
-      sent[field] = body[field].map((one) => ({ ...one, external_id_list: list(fieldsOf(one).external_id_list) }));
+      sent[field] = body[field].map((one) => ({ ...one, external_id_list: list(toFields(one).external_id_list) }));
     } else if (body[field] !== undefined) sent[field] = list(body[field]);
   }
   return sent;
@@ -127,10 +130,84 @@ function identified(body: Readonly<Record<string, unknown>>, hash: EmailHashing)
 
 function countsOf(body: Readonly<Record<string, unknown>>): { readonly rows: number; readonly distinct: number } {
   const lists = Object.values(offboardKinds).map(({ field }) => [body[field] ?? []].flat());
-  const identifiers = lists.map((list) => list.flatMap((one) => fieldsOf(one).external_id_list ?? one));
+  const identifiers = lists.map((list) => list.flatMap((one) => toFields(one).external_id_list ?? one));
   const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
   return {
     rows: sum(identifiers.map((list) => list.length)),
     distinct: sum(identifiers.map((list) => new Set(list).size)),
   };
+}
+
+export const commands: readonly Command[] = [routerOffboard];
+
+interface Options {
+  readonly workspaceId: number;
+  /** If it is named. */
+  readonly cluster: string | undefined;
+  readonly confirm: string | undefined;
+  readonly dryRun: boolean;
+  readonly verify: boolean;
+}
+
+/** Removes the routing data that an emulator knows of a workspace: shows it first, and asks. */
+async function offboardWorkspace(options: Options, context: Context): Promise<FailureKind | undefined> {
+  const { workspaceId, dryRun, verify } = options;
+  const { output } = context;
+  if (!(await isEmulator(context))) {
+    throw new UsageError(
+      "--workspace requires an emulator. Other services do not list the identifiers of a workspace",
+      {
+        hint: "List the identifiers in a file: --from FILE.",
+      },
+    );
+  }
+  const control = await context.client("emulator");
+  const routing = await control.call(showWorkspaceRouting, { params: { workspace_id: workspaceId } });
+  const cluster = routing.cluster_id;
+  if (options.cluster !== undefined && options.cluster !== cluster) {
+    throw new UsageError(`Workspace ${workspaceId} belongs to cluster ${cluster}, not to ${options.cluster}`);
+  }
+  const reading = { hash: "none", scope: { cluster_id: cluster } } as const;
+  const kind = offboardWork.kind(reading);
+  const rows = Object.entries(offboardKinds).flatMap(([name, { table }]) =>
+    routing[table as "cluster_emails"].map((key) => `${name} ${key}`),
+  );
+  const shown = rows.map((row) => {
+    const [name = "", identifier = ""] = kind.shown(row).split(" ");
+    return { kind: name, identifier };
+  });
+  const fields = ["kind", "identifier"];
+  const none = `Nothing is mapped to workspace ${workspaceId}`;
+  if (dryRun || rows.length === 0 || output.format === "table")
+    await output.show(shown, { fields, columns: fields, none });
+  if (dryRun) await output.note("Dry run: nothing was sent");
+  if (dryRun || rows.length === 0) return undefined;
+  const lookup = verify ? await requireLookup(offboardWork, context) : undefined;
+  const what = pluralize(rows.length, "identifier");
+  await confirmName(`Delete ${what} of ${routing.name} from ${cluster}`, cluster, options.confirm, context);
+  const values = rows.map(kind.value);
+  const router = await context.client("router");
+  const { params, body } = offboardWork.call(values, reading.scope);
+  const answer: unknown = await router.call(deleteWorkspaceData, { params, body } as never, { signal: context.signal });
+  const outcome = { ...offboardWork, cluster, rows: rows.length };
+  requireConfirmed(answer, outcome);
+  const clusters = await lookup?.clustersOf(values);
+  const left = values.filter((value) => clusters?.get(value) === cluster).length;
+  if (output.format === "table") await output.print(formatOutcome(outcome));
+  else {
+    const verified = clusters ? values.length - left : null;
+    const signatories = routing.signatories.length;
+    await output.show({ workspace_id: workspaceId, cluster_id: cluster, identifiers: shown, verified, signatories });
+  }
+  if (clusters) await output.note(`Looked up: ${values.length - left} of ${what} not mapped to ${cluster}`);
+  if (routing.signatories.length > 0) {
+    const hashes = pluralize(routing.signatories.length, "signatory hash", "signatory hashes");
+    await output.note(`${hashes} not removed. To remove them: svc emulator remove-signatories`);
+  }
+  if (left === 0) return undefined;
+  throw new CommandFailedError(
+    "partial",
+    "not_verified",
+    `${pluralize(left, "identifier")} still mapped to ${cluster}.`,
+  );
 }

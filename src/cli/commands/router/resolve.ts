@@ -1,8 +1,11 @@
+import { listOwners } from "../../../api/emulator/owners.ts";
+import { listClusters } from "../../../api/router/clusters.ts";
+import { showClusterClient, showClusterEmail } from "../../../api/router/mapping-tables.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
-import { clusterClaim } from "../../../schemes/jwt-claims.ts";
-import { type Context, defineCommand } from "../../command.ts";
-import { isEmulator } from "../../connection/is-emulator.ts";
+import { readClusterClaim } from "../../../schemes/jwt-claims.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { hashFlag } from "./bulk/flags.ts";
 import { type EmailHashing, emailKind, toIdentifier } from "./bulk/input/identifiers.ts";
@@ -16,7 +19,7 @@ interface Owner {
 
 const fields = ["table", "key", "cluster_id"];
 
-export const routerResolve = defineCommand({
+const routerResolve = defineCommand({
   words: ["router", "resolve"],
   summary: "Show which cluster owns an identifier, by routing table",
   description:
@@ -52,10 +55,6 @@ export const routerResolve = defineCommand({
 
 /** Results of the two public look-ups. */
 async function lookedUp(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
-  const [{ showClusterEmail }, { showClusterClient }] = await Promise.all([
-    import("../../../api/router/mapping-tables.ts"),
-    import("../../../api/router/mapping-tables.ts"),
-  ]);
   const client = await context.client("router");
   const options = { signal: context.signal };
   const isEmail = hashing === "none" || isEmailHash(identifier) || identifier.includes("@");
@@ -80,10 +79,9 @@ async function unless404<T>(ask: () => Promise<T>): Promise<T | undefined> {
 
 /** A cluster's own id, a token that begins with one, or a JWT that claims one. */
 async function namedClusters(context: Context, identifier: string): Promise<Owner[]> {
-  const { listClusters } = await import("../../../api/router/clusters.ts");
   const client = await context.client("router");
   const ids = (await client.call(listClusters, {}, { signal: context.signal })).map(({ cluster_id }) => cluster_id);
-  const claimed = clusterClaim(identifier);
+  const claimed = readClusterClaim(identifier);
   const prefix = ids.filter((id) => identifier.startsWith(`${id}_`)).sort((a, b) => b.length - a.length)[0];
   return [
     ...(ids.includes(identifier) ? [{ table: "clusters", key: identifier, cluster_id: identifier }] : []),
@@ -95,7 +93,6 @@ async function namedClusters(context: Context, identifier: string): Promise<Owne
 /** Results of the control plane, if the router is an emulator; undefined if it is not. */
 async function emulatorOwners(context: Context, identifier: string, file: string | undefined) {
   if (!(await isEmulator(context, file))) return undefined;
-  const { listOwners } = await import("../../../api/emulator/owners.ts");
   const client = await context.client("emulator", { file });
   return client.call(listOwners, { query: { identifier } }, { signal: context.signal });
 }
@@ -103,3 +100,5 @@ async function emulatorOwners(context: Context, identifier: string, file: string
 const unique = (owners: readonly Owner[]): Owner[] => [
   ...new Map(owners.map((owner) => [fields.map((name) => owner[name as keyof Owner]).join("\0"), owner])).values(),
 ];
+
+export const commands: readonly Command[] = [routerResolve];

@@ -1,5 +1,5 @@
 import { sha256 } from "@noble/hashes/sha2.js";
-import { addressKey, isEmailHash } from "../../../schemes/email-hash.ts";
+import { isEmailHash, toAddressKey } from "../../../schemes/email-hash.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 import { hashFlag } from "./bulk/flags.ts";
@@ -23,6 +23,8 @@ const showEmail = defineCommand({
 });
 
 // Not by Node's own module, as rows of files are: loading that takes a tenth of the whole look-up.
-const email = createHashedEmailKind((address) => Buffer.from(sha256(Buffer.from(addressKey(address)))).toString("hex"));
+const email = createHashedEmailKind((address) =>
+  Buffer.from(sha256(Buffer.from(toAddressKey(address)))).toString("hex"),
+);
 
 export const commands: readonly Command[] = [showEmail];

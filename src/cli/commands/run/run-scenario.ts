@@ -1,6 +1,6 @@
 import { showTrace } from "../../../api/emulator/traces.ts";
 import type { Operation } from "../../../api/operation.ts";
-import { isoMillis, type WallClock } from "../../../base/clock.ts";
+import { toIsoMillis, type WallClock } from "../../../base/clock.ts";
 import { stripStyles } from "../../output/styled.ts";
 import { formatTree } from "../trace/tree-lines.ts";
 import { checkExpectations } from "./check-expectations.ts";
@@ -198,7 +198,7 @@ class ScenarioRun {
       line: this.#parsed.positions.of(path).line,
       ok: problems.length === 0,
       problems,
-      at: isoMillis(this.#stage.emulator.clock.now()),
+      at: toIsoMillis(this.#stage.emulator.clock.now()),
       seconds,
       output,
       notes,

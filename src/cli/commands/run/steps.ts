@@ -4,12 +4,12 @@ import { approveContract, declineContract, signContract } from "../../../api/emu
 import { addFault } from "../../../api/emulator/faults.ts";
 import { listRequests } from "../../../api/emulator/requests.ts";
 import type { CallableOperation, Operation } from "../../../api/operation.ts";
-import { fieldsOf, tryParseJson } from "../../../base/object.ts";
+import { toFields, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts";
 import { ServiceError } from "../../../client/errors.ts";
-import { formatCommandLine } from "../../process/examples.ts";
 import { UsageError } from "../../process/failure.ts";
+import { formatCommandLine } from "../../process/shell-words.ts";
 import { resolveReferences, splitWords, textOf, UnsavedValueError } from "./references.ts";
 import { acts, type StepKind, type StepOf } from "./schema.ts";
 import type { Stage } from "./stage.ts";
@@ -116,7 +116,7 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
     if (subscribe === undefined) return { title, outcome: "", value: receiver };
     const only_for_activities = subscribe === "all" ? activities : subscribe;
     const sent = await send(stage, createWebhook, { body: { title: name, url: receiver.url, only_for_activities } });
-    receiver.webhook = Number(fieldsOf(sent.value).id);
+    receiver.webhook = Number(toFields(sent.value).id);
     const number = subscribe === "all" ? "all activities" : pluralize(subscribe.length, "activity", "activities");
     return { title, ...sent, outcome: `subscribed to ${number}`, value: receiver };
   },
@@ -170,7 +170,16 @@ async function settleFor(step: object, stage: Stage): Promise<void> {
 }
 
 /** Without its schemas: the service validates the input. */
-function outlineOf({ id, service, method, path, auth, request, responses, longestMs }: Operation): CallableOperation {
+function outlineOf({
+  id,
+  service,
+  method,
+  path,
+  auth,
+  request,
+  responses,
+  maxDurationMs,
+}: Operation): CallableOperation {
   return {
     id,
     service: { name: service.name },
@@ -179,14 +188,14 @@ function outlineOf({ id, service, method, path, auth, request, responses, longes
     auth,
     request: request.body === undefined ? {} : { body: { kind: request.body.kind } },
     responses,
-    ...(longestMs !== undefined && { longestMs }),
+    ...(maxDurationMs !== undefined && { maxDurationMs }),
   };
 }
 
 async function send(stage: Stage, operation: Operation, args: CallArguments): Promise<Omit<Observation, "title">> {
   const { client, signal } = stage;
   try {
-    const { status, value } = await client.send(CheckedCall.of(outlineOf(operation), args), { signal });
+    const { status, value } = await client.send(CheckedCall.check(outlineOf(operation), args), { signal });
     const plain = typeof value === "object" && value !== null && Symbol.asyncIterator in value ? undefined : value;
     return { status, outcome: [status, nameOf(plain)].join(" ").trim(), value: plain, output: printed(plain) };
   } catch (error) {
@@ -210,7 +219,7 @@ const printed = (value: unknown): string => (value === undefined ? "" : JSON.str
 
 /** Name of a result in lines for people. */
 function nameOf(value: unknown): string {
-  const { composite_id, id, contract_status } = fieldsOf(value);
+  const { composite_id, id, contract_status } = toFields(value);
   const name = composite_id ?? id;
   return [name, contract_status].filter((one) => typeof one === "string" || typeof one === "number").join(" ");
 }

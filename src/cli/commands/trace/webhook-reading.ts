@@ -1,4 +1,8 @@
-import type { listDeliveries } from "../../../api/emulator/deliveries.ts";
+import { listActivities } from "../../../api/emulator/activities.ts";
+import { showClock } from "../../../api/emulator/clock.ts";
+import { listDeliveries } from "../../../api/emulator/deliveries.ts";
+import { listFaults } from "../../../api/emulator/faults.ts";
+import { showTrace } from "../../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import type { Delivery } from "../../../api/webhook-health/attempts.ts";
@@ -16,8 +20,7 @@ const maxDeliveries = 10_000;
 /** The health of webhooks, in as few requests as that takes. */
 export async function readHealth(webhooks: readonly Webhook[], asking: QueryContext): Promise<WebhookReading[]> {
   const { client, signal } = asking;
-  const [{ listFaults }, { deliveries, isWhole }, now] = await Promise.all([
-    import("../../../api/emulator/faults.ts"),
+  const [{ deliveries, isWhole }, now] = await Promise.all([
     readLog(webhooks.length === 1 ? webhooks[0]!.id : undefined, asking),
     virtualTime(asking),
   ]);
@@ -27,14 +30,18 @@ export async function readHealth(webhooks: readonly Webhook[], asking: QueryCont
   for (const webhook of webhooks) {
     // Deliveries older than all these belong to the few webhooks without newer ones.
     const known = own.get(webhook.id) ?? (isWhole ? [] : (await firstPage(webhook.id, asking)).items);
-    read.push({ webhook, deliveries: known, now, health: assessWebhook(webhook, { deliveries: known, faults, at }) });
+    read.push({
+      webhook,
+      deliveries: known,
+      now,
+      health: assessWebhook(webhook, { deliveries: known, faults, formatTime }),
+    });
   }
-  if (read.every(({ health, deliveries: known }) => !health.untouched || known.length > 0)) return read;
-  const { listActivities } = await import("../../../api/emulator/activities.ts");
+  if (read.every(({ health, deliveries: known }) => !health.isUntouched || known.length > 0)) return read;
   const happened = await client.call(listActivities, {}, { signal });
   return read.map((one) => {
-    if (!one.health.untouched || one.webhook.status === "DELETED") return one;
-    const facts = { deliveries: one.deliveries, faults, happened, at, now };
+    if (!one.health.isUntouched || one.webhook.status === "DELETED") return one;
+    const facts = { deliveries: one.deliveries, faults, happened, formatTime, now };
     return { ...one, health: assessWebhook(one.webhook, facts) };
   });
 }
@@ -56,28 +63,25 @@ export async function readDeletedWebhook(id: number, asking: QueryContext): Prom
   const [first] = deliveries;
   if (!first) return undefined;
   const webhook: DeletedWebhook = { id, workspace_id: first.workspace_id, status: "DELETED" };
-  return { webhook, deliveries, now, health: assessDeletedWebhook(deliveries, at) };
+  return { webhook, deliveries, now, health: assessDeletedWebhook(deliveries, formatTime) };
 }
 
 /** With why each attempt was made, and what led to it; of the newest deliveries. */
 export async function addTrace(read: WebhookReading, { client, signal }: QueryContext): Promise<WebhookReading> {
   if (read.deliveries.length === 0) return { ...read, trace: { nodes: [], planned: [] } };
-  const { showTrace } = await import("../../../api/emulator/traces.ts");
   const trace = await client.call(showTrace, { params: { ref: `webhook:${read.webhook.id}` } }, { signal });
   return { ...read, trace };
 }
 
 /** In milliseconds. */
 async function virtualTime({ client, signal }: QueryContext): Promise<number> {
-  const { showClock } = await import("../../../api/emulator/clock.ts");
   return Date.parse((await client.call(showClock, {}, { signal })).now);
 }
 
 /** Times stand as the service writes them. */
-const at = (iso: string): string => iso;
+const formatTime = (iso: string): string => iso;
 
 async function firstPage(webhook: number | undefined, { client, signal }: QueryContext, offset = 0): Promise<Page> {
-  const { listDeliveries } = await import("../../../api/emulator/deliveries.ts");
   return client.call(listDeliveries, { query: { webhook, limit: page, offset } }, { signal });
 }
 

@@ -14,7 +14,7 @@ import type { Host } from "../../process/host.ts";
  * Where the key of the stand-ins lies while a corpus is recorded, outside of it: a recording that is continued, and webhooks
  * that are saved meanwhile, have the same stand-ins. It is removed with the end of the recording.
  */
-function keyPath({ env }: Host, folder: string): string {
+function resolveKeyPath({ env }: Host, folder: string): string {
   const name = createHash("sha256").update(folder).digest("hex").slice(0, 32);
   return join(stateFolder(env), "verify", `${name}.key`);
 }
@@ -34,7 +34,7 @@ export async function openRecording(
   flag: string,
 ): Promise<OpenRecording> {
   const folder = resolve(host.cwd, given);
-  const path = keyPath(host, folder);
+  const path = resolveKeyPath(host, folder);
   try {
     await makeFolder(join(path, ".."));
     await createFileAtomic(path, randomBytes(32).toString("hex"), { mode: 0o600 });
@@ -49,7 +49,7 @@ export async function openRecording(
       },
     };
   } catch (cause) {
-    throw corpusProblem(cause, flag);
+    throw toUsageError(cause, flag);
   }
 }
 
@@ -59,16 +59,16 @@ export async function openRecording(
  */
 export async function joinRecording({ host }: Pick<Context, "host">, folder: string): Promise<Recorder | undefined> {
   if (!(await stat(join(folder, indexName)).catch(() => undefined))) return undefined;
-  const key = await readFile(keyPath(host, folder), "utf8").catch(() => undefined);
+  const key = await readFile(resolveKeyPath(host, folder), "utf8").catch(() => undefined);
   if (key === undefined)
     throw new UsageError(`--save: ${folder} holds a corpus that nothing records now`, {
       hint: "Start svc verify proxy with this folder first, or choose another one.",
     });
   return Recorder.open(folder, Buffer.from(key, "hex"), true).catch((cause: unknown) => {
-    throw corpusProblem(cause, "--save");
+    throw toUsageError(cause, "--save");
   });
 }
 
 /** A problem of a corpus is one of the command line: nothing was sent. */
-export const corpusProblem = (cause: unknown, name: string): unknown =>
+export const toUsageError = (cause: unknown, name: string): unknown =>
   cause instanceof CorpusError ? new UsageError(`${name}: ${cause.message}`, { cause }) : cause;

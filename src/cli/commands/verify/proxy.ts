@@ -1,3 +1,4 @@
+import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { defineCommand } from "../../command.ts";
 import { parseBaseUrlFlag } from "../../parse/globals.ts";
@@ -105,7 +106,7 @@ export const verifyProxy = defineCommand({
       await output.warn(
         `warning: listening on ${address}: other machines can send requests to ${new URL(to).origin} through it`,
       );
-    if (continued > 0) await output.note(`Continuing a corpus of ${continued} exchanges`);
+    if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
     if (output.format !== "table") await output.document({ type: "ready", url: proxy.url });
     await output.note(`Recording on ${proxy.url}; requests go to ${new URL(to).origin} (press Ctrl-C to stop)`);
     await ended;
@@ -113,8 +114,10 @@ export const verifyProxy = defineCommand({
     await Promise.all(stored);
     await end();
     if (failure !== undefined) throw failure;
-    if (skipped > 0) await output.warn(`${skipped} ${skipped === 1 ? "exchange was" : "exchanges were"} not recorded`);
-    await output.note(`${recorder.count} exchanges are in ${out}. Check them with: svc verify scan ${out}`);
+    if (skipped > 0) await output.warn(`${pluralize(skipped, "exchange")} not recorded`);
+    await output.note(
+      `Recorded ${pluralize(recorder.count, "exchange")} in ${out}. Check with: svc verify scan ${out}`,
+    );
     signal.throwIfAborted();
     return undefined;
 

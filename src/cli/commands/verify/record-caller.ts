@@ -2,10 +2,12 @@ import type { Operation } from "../../../api/operation.ts";
 import { systemWallClock } from "../../../base/clock.ts";
 import { tryParseJson } from "../../../base/object.ts";
 import { fillTemplate } from "../../../base/urls.ts";
-import { type Credentials, credentialHeaders } from "../../../client/credentials.ts";
-import { operationNamed } from "../../../verify/operations.ts";
+import { buildCredentialHeaders } from "../../../client/credentials.ts";
+import { MissingCredentialsError } from "../../../client/errors.ts";
+import type { Credentials } from "../../../client/published.d.ts";
 import type { Recorder } from "../../../verify/recorder.ts";
-import { RequestSender } from "../../../verify/replay/send.ts";
+import { findOperationById } from "../../../verify/replay/claims.ts";
+import { NoResponseError, RequestSender } from "../../../verify/replay/send.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 
 export interface RecordTarget {
@@ -51,14 +53,9 @@ export class RecordCaller {
 
   /** Whether the service of an operation has an address, and its credentials are known. */
   canCall(id: string): boolean {
-    const operation = operationNamed(id);
+    const operation = findOperationById(id);
     if (!operation || this.#baseOf(operation) === undefined) return false;
-    const { auth } = operation;
-    const { clientId, clientSecret, clusterKey, clusterKeys = {}, bearer } = this.#target.credentials;
-    if (auth === "api-key") return clientId !== undefined && clientSecret !== undefined;
-    if (auth === "cluster-key" || auth === "cluster-key-or-bearer")
-      return clusterKey !== undefined || Object.keys(clusterKeys).length > 0;
-    return auth === "none" || (auth === "bearer" && bearer !== undefined);
+    return findCredentials(operation, this.#target.credentials) !== undefined;
   }
 
   #baseOf({ service }: Operation): string | undefined {
@@ -82,17 +79,13 @@ export class RecordCaller {
   }
 
   #call(id: string, { params = {}, query, body, method, headers = {} }: PlannedCall) {
-    const operation = operationNamed(id)!;
+    const operation = findOperationById(id)!;
     const base = this.#baseOf(operation)!.replace(/\/$/, "");
     const search = query ? `?${new URLSearchParams(query)}` : "";
     const cluster = (params.cluster_id ?? (body as { cluster_id?: unknown } | undefined)?.cluster_id) as
       | string
       | undefined;
-    const own = credentialHeaders(
-      operation,
-      cluster ?? Object.keys(this.#target.credentials.clusterKeys ?? {})[0],
-      this.#target.credentials,
-    );
+    const own = findCredentials(operation, this.#target.credentials, cluster);
     const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
     const all = {
       accept: "application/json",
@@ -127,11 +120,8 @@ export class RecordCaller {
     const at = systemWallClock.now();
     const response = await this.#sender
       .send({ method, url, headers: pairs, body }, this.signal)
-      .catch((cause: Error) => {
-        this.signal?.throwIfAborted();
-        throw new CommandFailedError("temporary", "network", `The service did not respond: ${cause.message}`, {
-          cause,
-        });
+      .catch((cause: unknown) => {
+        throw toNetworkFailure(cause);
       });
     const { origin } = new URL(url);
     const target = url.slice(origin.length);
@@ -142,5 +132,32 @@ export class RecordCaller {
       response,
     });
     return { status: response.status, document: tryParseJson(response.body.toString("utf8")) };
+  }
+}
+
+/** A service that does not respond is a failure that may pass. */
+export const toNetworkFailure = (cause: unknown): unknown =>
+  cause instanceof NoResponseError
+    ? new CommandFailedError("temporary", "network", `${cause.message}.`, {
+        hint: "Check the address, and that the service is running.",
+        cause,
+      })
+    : cause;
+
+/** The headers with which an operation is called; undefined where the credentials for it are not known. */
+export function findCredentials(
+  operation: Operation,
+  credentials: Credentials,
+  cluster?: string,
+): Readonly<Record<string, string>> | undefined {
+  const { clusterKey, clusterKeys = {} } = credentials;
+  const [firstCluster] = Object.keys(clusterKeys);
+  const needsClusterKey = operation.auth === "cluster-key" || operation.auth === "cluster-key-or-bearer";
+  if (needsClusterKey && clusterKey === undefined && firstCluster === undefined) return undefined;
+  try {
+    return buildCredentialHeaders(operation, cluster ?? firstCluster, credentials);
+  } catch (cause) {
+    if (cause instanceof MissingCredentialsError) return undefined;
+    throw cause;
   }
 }

@@ -1,8 +1,8 @@
-import { fieldsOf, isObject, lookupTable } from "../../../base/object.ts";
+import { isObject, lookupTable, toFields } from "../../../base/object.ts";
 import type { RecordCaller } from "./record-caller.ts";
 
-const rowsIn = (document: unknown): readonly Record<string, unknown>[] => {
-  const found = Array.isArray(document) ? document : Object.values(fieldsOf(document)).find(Array.isArray);
+const listRows = (document: unknown): readonly Record<string, unknown>[] => {
+  const found = Array.isArray(document) ? document : Object.values(toFields(document)).find(Array.isArray);
   return Array.isArray(found) ? found.filter(isObject) : [];
 };
 
@@ -88,7 +88,7 @@ export async function recordReads(caller: RecordCaller): Promise<void> {
   const found = new Map<string, unknown>();
   for (const list of lists) if (caller.canCall(list)) found.set(list, await caller.call(list));
   for (const [list, id, parameter, operations] of details) {
-    for (const row of rowsIn(found.get(list)).slice(0, detailed)) {
+    for (const row of listRows(found.get(list)).slice(0, detailed)) {
       const value = row[id];
       if (typeof value !== "string" && typeof value !== "number") continue;
       for (const operation of operations)

@@ -1,3 +1,4 @@
+import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
@@ -62,7 +63,7 @@ export const verifyRecord = defineCommand({
       return "failed";
     await requireService(context, baseUrls.contracts !== undefined && credentials.clientId !== undefined);
     const { recorder, end, continued } = await openRecording(context, out, "--out");
-    if (continued > 0) await output.note(`Continuing a corpus of ${continued} exchanges`);
+    if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
     const caller = new RecordCaller({
       target: { router: baseUrls.router, contracts: baseUrls.contracts, credentials },
       recorder,
@@ -78,7 +79,7 @@ export const verifyRecord = defineCommand({
       if (writes) await journey.run();
     } catch (cause) {
       if (recorder.count === continued) throw cause;
-      throw new PartialFailureError(cause, [`${recorder.count} exchanges are in ${out}.`], {
+      throw new PartialFailureError(cause, [`Recorded ${pluralize(recorder.count, "exchange")} in ${out}.`], {
         hint: `To continue: ${formatNextCommand(context.argv, context)}`,
         repeatable: !writes,
       });
@@ -89,9 +90,9 @@ export const verifyRecord = defineCommand({
     }
     await end();
     const shown = { exchanges: recorder.count, folder: out, not_removed: left };
-    if (output.format === "table") await output.print(`${recorder.count} exchanges are in ${out}`);
+    if (output.format === "table") await output.print(`Recorded ${pluralize(recorder.count, "exchange")} in ${out}`);
     else await output.show(shown);
-    await output.note(`Check them with: svc verify scan ${out}`);
+    await output.note(`Check with: svc verify scan ${out}`);
     return left.length > 0 ? "failed" : undefined;
   },
 });

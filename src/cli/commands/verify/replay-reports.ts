@@ -1,20 +1,36 @@
+import { pluralize } from "../../../base/text.ts";
 import type { ClaimReport, ReportedDifference, VerifyReport } from "../../../verify/report.ts";
 import { formatJUnit } from "../../output/junit.ts";
 
-const short = (value: unknown): string => {
+const shorten = (value: unknown): string => {
   const text = value === undefined ? "nothing" : typeof value === "string" ? value : JSON.stringify(value);
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 };
 
-/** `contract_status: the service returned "draft", the emulator "DRAFT"`. */
-export function describeDifference({ kind, path, recorded, emulated, decisions }: ReportedDifference): string {
+/** Names of what is compared: the recorded side, and the other one. */
+export type Sides = readonly [recorded: string, replayed: string];
+
+/** `limit (value): the service has 25, the emulator has 10`. */
+export function describeDifference(
+  { kind, path, recorded, replayed, decisions }: ReportedDifference,
+  [one, other]: Sides,
+): string {
   const place = path === "" ? kind : `${path} (${kind})`;
   const rows = decisions.length > 0 ? `; DECISIONS.md ${decisions.join(", ")}` : "";
-  return `${place}: the service has ${short(recorded)}, the emulator ${short(emulated)}${rows}`;
+  return `${place}: the ${one} has ${shorten(recorded)}, ${other === "emulator" ? "the emulator" : other} has ${shorten(replayed)}${rows}`;
 }
 
+/** `3 claims confirmed, 1 refuted, 0 not comparable, 1,360 unseen`. */
+export const formatSummary = ({
+  confirmed,
+  refuted,
+  unseen,
+  "not comparable": other,
+}: VerifyReport["summary"]): string =>
+  `${pluralize(confirmed, "claim")} confirmed, ${refuted} refuted, ${other} not comparable, ${unseen} unseen`;
+
 /** A case for each claim that was seen: refuted ones fail, those that cannot be compared are skipped. */
-export function formatReplayJUnit(report: VerifyReport): string {
+export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
   const ofClaim = ({ differences }: ClaimReport) =>
     report.differences.filter(({ id, accepted }) => differences.includes(id) && accepted === null);
   const reasons = report.incomparable.map(({ reason, exchanges }) => `${exchanges}: ${reason}`).join("\n");
@@ -26,9 +42,9 @@ export function formatReplayJUnit(report: VerifyReport): string {
       seconds: 0,
       ...(claim.verdict === "refuted" && {
         failure: {
-          message: `${ofClaim(claim).length} differences`,
+          message: pluralize(ofClaim(claim).length, "difference"),
           text: ofClaim(claim)
-            .map((one) => `${one.id}\n  ${describeDifference(one)}`)
+            .map((one) => `${one.id}\n  ${describeDifference(one, sides)}`)
             .join("\n"),
         },
       }),
@@ -37,35 +53,37 @@ export function formatReplayJUnit(report: VerifyReport): string {
   return formatJUnit("svc verify replay", report.compared === 0 ? [nothing, ...cases] : cases);
 }
 
-const cell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char) => `\\${char}`).replace(/\s+/g, " ");
+const formatCell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char) => `\\${char}`).replace(/\s+/g, " ");
 
 /** The report as a comment of a pull request. */
-export function formatReplayMarkdown(report: VerifyReport): string {
+export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides): string {
   const { summary, drift, compared, exchanges, incomparable, differences } = report;
-  const accepted = differences.filter((one) => one.accepted !== null);
-  const open = differences.filter((one) => one.accepted === null);
-  const row = (one: ReportedDifference, last: string) =>
-    `| ${cell(one.id)} | ${cell(one.basis)} | ${cell(short(one.recorded))} | ${cell(short(one.emulated))} | ${last} |`;
+  const accepted = differences.filter(({ accepted: reason }) => reason !== null);
+  const refuting = differences.filter(({ accepted: reason }) => reason === null);
+  const row = ({ id, basis, recorded, replayed }: ReportedDifference, last: string) =>
+    `| ${formatCell(id)} | ${formatCell(basis)} | ${formatCell(shorten(recorded))} | ${formatCell(shorten(replayed))} | ${last} |`;
   return [
-    `### svc verify: ${drift > 0 ? `${drift} differences` : compared === 0 ? "nothing was compared" : "no drift"}`,
+    `### svc verify: ${drift > 0 ? pluralize(drift, "difference") : compared === 0 ? "nothing was compared" : "no drift"}`,
     "",
-    `${compared} of ${exchanges} exchanges were compared. Claims: ${summary.confirmed} confirmed, ${summary.refuted} refuted, ${summary["not comparable"]} not comparable, ${summary.unseen} unseen.`,
-    ...(compared === 0 ? ["", ...incomparable.map((one) => `- ${one.exchanges}: ${cell(one.reason)}`)] : []),
-    ...(open.length === 0
+    `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}.`,
+    ...(incomparable.length > 0
+      ? ["", ...incomparable.map((not) => `- ${not.exchanges} not or not fully compared: ${formatCell(not.reason)}`)]
+      : []),
+    ...(refuting.length === 0
       ? []
       : [
           "",
-          "| difference | basis | service | emulator | times |",
+          `| difference | basis | ${one} | ${formatCell(other)} | times |`,
           "|---|---|---|---|---|",
-          ...open.map((one) => row(one, String(one.count))),
+          ...refuting.map((found) => row(found, String(found.count))),
         ]),
     ...(accepted.length === 0
       ? []
       : [
           "",
-          "| accepted | basis | service | emulator | reason |",
+          `| accepted | basis | ${one} | ${formatCell(other)} | reason |`,
           "|---|---|---|---|---|",
-          ...accepted.map((one) => row(one, cell(one.accepted!))),
+          ...accepted.map((known) => row(known, formatCell(known.accepted!))),
         ]),
     "",
   ].join("\n");

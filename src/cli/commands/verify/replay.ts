@@ -1,20 +1,27 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { isObject, tryParseJson } from "../../../base/object.ts";
+import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { isFsError } from "../../../files/disk.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
 import type { Corpus } from "../../../verify/corpus.ts";
-import type { Observations } from "../../../verify/observed/rules.ts";
+import type { Observations } from "../../../verify/observed/observations.ts";
 import type { VerifyReport } from "../../../verify/report.ts";
 import { type Context, defineCommand } from "../../command.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { corpusProblem } from "./open-recorder.ts";
-import { describeDifference, formatReplayJUnit, formatReplayMarkdown } from "./replay-reports.ts";
+import { toUsageError } from "./open-recorder.ts";
+import {
+  describeDifference,
+  formatReplayJUnit,
+  formatReplayMarkdown,
+  formatSummary,
+  type Sides,
+} from "./replay-reports.ts";
 import { corpusFolder } from "./scan.ts";
 
 const flags = [
@@ -22,8 +29,15 @@ const flags = [
     flag: "against",
     type: "text",
     placeholder: "emulator|NAME",
-    description: "Replay on a fresh emulator, or the reads against this profile",
+    description: "Compare a fresh emulator with the recording, or the service of this profile",
     default: "emulator",
+  },
+  {
+    flag: "rate",
+    type: "number",
+    placeholder: "N",
+    description: "Maximum requests per second to a service",
+    default: 5,
   },
   {
     flag: "accept",
@@ -42,7 +56,7 @@ export const verifyReplay = defineCommand({
   words: ["verify", "replay"],
   summary: "Compare the emulator with recorded traffic",
   description:
-    "Starts an emulator whose state is made from the corpus, sends the recorded requests again, moves virtual time as the recorded clock did, and compares status, fields, types, order, headers, error texts and webhooks. Each claim of the emulator is confirmed, refuted, unseen or not comparable. Exits 3 when a difference is not accepted, and 1 when nothing can be compared. What was found is stored in the corpus for svc emulator start --observed.",
+    "Starts an emulator whose state is made from the corpus, sends the recorded requests again, moves virtual time as the recorded clock did, and compares status, fields, types, order, headers, error texts and webhooks. Each claim of the emulator is confirmed, refuted, unseen or not comparable. Exits 3 when a difference is not accepted, and 1 when nothing can be compared. What was found is stored in the corpus for svc emulator start --observed. With --against NAME, only reads are sent to the service of a profile, which holds other contracts and people than the recorded one: statuses, failures, headers, fields, types and enumerations are compared, and not what it holds.",
   positionals: [corpusFolder],
   flags,
   examples: [
@@ -63,38 +77,44 @@ export const verifyReplay = defineCommand({
   ],
   async run({ positionals, flags: given }, context) {
     const { host, output, signal } = context;
-    const { accept = [], reason, against = "emulator" } = given;
+    const { accept = [], reason, against = "emulator", rate = 5 } = given;
+    const isService = against !== "emulator";
     if (accept.length > 0 && (reason === undefined || reason.trim() === ""))
       throw new UsageError("--reason is required with --accept");
     if (accept.length === 0 && reason !== undefined) throw new UsageError("--accept is required with --reason");
-    if (given.reference !== undefined && against !== "emulator")
-      throw new UsageError("--reference cannot be used with --against");
+    // What is accepted, and what the reference shows, is how the emulator differs.
+    const excluded = isService
+      ? (["reference", "accept"] as const).find((flag) => given[flag] !== undefined)
+      : undefined;
+    if (excluded !== undefined) throw new UsageError(`--${excluded} cannot be used with --against ${against}`);
     const folder = resolve(host.cwd, positionals.folder);
     const junit = await checkReportFile(host, folder, given.junit, "--junit");
     const markdown = await checkReportFile(host, folder, given.markdown, "--markdown");
     const reference = await checkReportFile(host, folder, given.reference, "--reference");
-    const accepted = await readAccepted(folder);
+    const accepted = isService ? {} : await readAccepted(folder);
     const { readCorpus } = await import("../../../verify/corpus.ts");
     const corpus = await readCorpus(folder).catch((cause: unknown) => {
-      throw corpusProblem(cause, "<folder>");
+      throw toUsageError(cause, "<folder>");
     });
     const [{ buildReport }, { countUndeclared }] = await Promise.all([
       import("../../../verify/report.ts"),
       import("../../../verify/replay/replay.ts"),
     ]);
-    const replayed =
-      against === "emulator" ? await onEmulator(corpus, signal) : await againstProfile(corpus, against, context);
+    const replayed = isService
+      ? await replayProfile(corpus, against, Math.max(0.01, rate), context)
+      : await replayEmulator(corpus, signal);
     const known = Object.fromEntries(accept.map((id) => [id, reason!]));
     const report = buildReport(replayed, { ...accepted, ...known }, countUndeclared(corpus));
     const unknown = accept.find((id) => !report.differences.some((one) => one.id === id));
     if (unknown !== undefined) throw new UsageError(`--accept: ${unknown} is not a difference of this corpus`);
     if (accept.length > 0) await writeAccepted(folder, { ...accepted, ...known });
-    const observations = against === "emulator" ? await store(corpus, report) : undefined;
-    if (junit !== undefined) await writeOutput(host, junit, [Buffer.from(formatReplayJUnit(report))]);
-    if (markdown !== undefined) await writeOutput(host, markdown, [Buffer.from(formatReplayMarkdown(report))]);
+    const observations = isService ? undefined : await storeReport(corpus, report);
+    const sides: Sides = isService ? ["recording", against] : ["service", "emulator"];
+    if (junit !== undefined) await writeOutput(host, junit, [Buffer.from(formatReplayJUnit(report, sides))]);
+    if (markdown !== undefined) await writeOutput(host, markdown, [Buffer.from(formatReplayMarkdown(report, sides))]);
     if (reference !== undefined && observations)
       await writeOutput(host, reference, [Buffer.from(await renderObserved(observations))]);
-    if (output.format === "table") await output.print(...linesOf(report));
+    if (output.format === "table") await output.print(...formatReport(report, sides));
     else await output.show(toReportDocument(report));
     if (report.drift > 0) return "partial";
     return report.compared === 0 ? "failed" : undefined;
@@ -116,40 +136,41 @@ async function checkReportFile(
   return checked;
 }
 
-async function onEmulator(corpus: Corpus, signal: AbortSignal) {
+async function replayEmulator(corpus: Corpus, signal: AbortSignal) {
   const [{ replayOnEmulator }, { startEmulator }] = await Promise.all([
-    import("../../../verify/replay/on-emulator.ts"),
+    import("../../../verify/replay/replay.ts"),
     import("../../../../emulator/index.ts"),
   ]);
   return replayOnEmulator(corpus, startEmulator, signal);
 }
 
-async function againstProfile(corpus: Corpus, profile: string, { globals, host, output, signal }: Context) {
-  const [{ replayCorpus }, { serviceTarget }] = await Promise.all([
+async function replayProfile(
+  corpus: Corpus,
+  profile: string,
+  requestsPerSecond: number,
+  { globals, host, output, signal }: Context,
+) {
+  const [{ replayCorpus }, { serviceTarget }, { findCredentials, toNetworkFailure }] = await Promise.all([
     import("../../../verify/replay/replay.ts"),
     import("../../connection/target.ts"),
+    import("./record-caller.ts"),
   ]);
   const { baseUrls, credentials } = await serviceTarget({ ...globals, profile }, host, output);
-  const headers = {
-    ...(credentials.clientId && { "client-id": credentials.clientId }),
-    ...(credentials.clientSecret && { "client-secret": credentials.clientSecret }),
-    ...(credentials.clusterKey && { "x-cluster-key": credentials.clusterKey }),
-    ...(credentials.bearer && { authorization: `Bearer ${credentials.bearer}` }),
-  };
   return replayCorpus(corpus, {
     url: (callee) => (callee === "router" ? baseUrls.router : baseUrls.contracts),
-    headers,
-    readsOnly: true,
+    service: { credentials: (operation) => findCredentials(operation, credentials) ?? {}, requestsPerSecond },
     signal,
+  }).catch((cause: unknown) => {
+    throw toNetworkFailure(cause);
   });
 }
 
-async function store(corpus: Corpus, report: VerifyReport): Promise<Observations> {
-  const [{ storeObservations }, { observationsFrom }] = await Promise.all([
+async function storeReport(corpus: Corpus, report: VerifyReport): Promise<Observations> {
+  const [{ storeObservations }, { deriveObservations }] = await Promise.all([
     import("../../../verify/observed/load.ts"),
-    import("../../../verify/observed/rules.ts"),
+    import("../../../verify/observed/observations.ts"),
   ]);
-  const observations = observationsFrom(report, corpus);
+  const observations = deriveObservations(report, corpus);
   await storeObservations(corpus, observations);
   return observations;
 }
@@ -165,22 +186,23 @@ async function renderObserved({ seen: observed }: Observations): Promise<string>
   return renderReference({ registry, commands, globalFlags: [], exitCodes: [], observed });
 }
 
-function linesOf({ differences, summary, compared, exchanges, incomparable, drift }: VerifyReport): StyledLine[] {
+function formatReport(report: VerifyReport, sides: Sides): StyledLine[] {
+  const { differences, summary, compared, exchanges, incomparable, drift } = report;
   const open = differences.filter(({ accepted }) => accepted === null);
   const accepted = differences.length - open.length;
   return [
     ...open.flatMap((one): StyledLine[] => [
       [bold(one.id)],
-      `  ${describeDifference(one)}`,
-      `  ${one.basis}, seen ${one.count} times${one.file === null ? "" : `, first in ${one.file}`}`,
+      `  ${describeDifference(one, sides)}`,
+      `  ${one.basis}, seen ${pluralize(one.count, "time")}${one.file === null ? "" : `, first in ${one.file}`}`,
     ]),
-    `${compared} of ${exchanges} exchanges compared: ${summary.confirmed} claims confirmed, ${summary.refuted} refuted, ${summary["not comparable"]} not comparable, ${summary.unseen} unseen`,
-    ...(compared === 0 ? incomparable.map(({ reason, exchanges: of }) => `  ${of}: ${reason}`) : []),
+    `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}`,
+    ...incomparable.map(({ reason, exchanges: of }) => `  ${of} not or not fully compared: ${reason}`),
     drift > 0
-      ? `Drift: ${drift} differences`
+      ? `Drift: ${pluralize(drift, "difference")}`
       : compared === 0
         ? "Nothing was compared"
-        : `No drift${accepted > 0 ? ` (${accepted} differences accepted)` : ""}`,
+        : `No drift${accepted > 0 ? ` (${pluralize(accepted, "difference")} accepted)` : ""}`,
   ];
 }
 
@@ -190,7 +212,7 @@ const toReportDocument = ({ differences, claims, ...rest }: VerifyReport): objec
   differences: differences.map(({ pairs: _, ...one }) => ({
     ...one,
     recorded: one.recorded ?? null,
-    emulated: one.emulated ?? null,
+    replayed: one.replayed ?? null,
   })),
   claims: claims.filter(({ verdict }) => verdict !== "unseen"),
 });

@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
+import { pluralize } from "../../../base/text.ts";
 import type { PositionalSpec } from "../../../derive/command-spec.ts";
 import { defineCommand } from "../../command.ts";
-import { corpusProblem } from "./open-recorder.ts";
+import { toUsageError } from "./open-recorder.ts";
 
 /** The corpus that a command reads. */
 export const corpusFolder = { name: "folder", description: "Folder of the corpus" } as const satisfies PositionalSpec;
@@ -11,9 +12,9 @@ export const verifyScan = defineCommand({
   sendsNothing: true,
   summary: "Find secrets and personal data in a corpus",
   description:
-    "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 when something is found. After you have edited or removed files by hand, --reindex writes the index again.",
+    "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 when something is found. After you have edited, added or removed files by hand, --reindex writes the index and the lengths of bodies again.",
   positionals: [corpusFolder],
-  flags: [{ flag: "reindex", type: "switch", description: "Write the index again, after files were edited by hand" }],
+  flags: [{ flag: "reindex", type: "switch", description: "Write the index again, after an edit by hand" }],
   examples: [{ title: "Before a commit", argv: ["verify", "scan", "corpus"] }],
   async run({ positionals, flags }, { host, output }) {
     const [{ readCorpus, reindexCorpus }, { scanCorpus }] = await Promise.all([
@@ -30,11 +31,11 @@ export const verifyScan = defineCommand({
       await output.show(found, {
         fields: ["file", "place", "kind", "shown"],
         columns: ["file", { name: "place", cut: 1 }, "kind", "shown"],
-        none: `Nothing suspicious in ${corpus.exchanges.length} exchanges`,
+        none: `Nothing suspicious in ${pluralize(corpus.exchanges.length, "exchange")}`,
       });
       return found.length > 0 ? "failed" : undefined;
     } catch (cause) {
-      throw corpusProblem(cause, "<folder>");
+      throw toUsageError(cause, "<folder>");
     }
   },
 });

@@ -4,8 +4,8 @@ import { type Activity, activities } from "../../../api/activities.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
-import { type Context, defineCommand } from "../../command.ts";
-import { readPrivateFile } from "../../connection/private-file.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { readPrivateFile } from "../../connection/profiles/private-file.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { stateFolder } from "../../process/environment.ts";
@@ -121,7 +121,7 @@ const flags = [
 
 type CertifyFlags = CommandInputOf<typeof flags>["flags"];
 
-export const webhooksCertify = defineCommand({
+const webhooksCertify = defineCommand({
   words: ["webhooks", "certify"],
   summary: "Check a webhook receiver, and name its mistakes",
   description:
@@ -261,3 +261,5 @@ const checkFlags = (flags: Flags): string | undefined => {
 
 const pathOf = ({ env, cwd }: Host): string =>
   join(stateFolder(env), "certify", `${createHash("sha256").update(cwd).digest("hex").slice(0, 16)}.json`);
+
+export const commands: readonly Command[] = [webhooksCertify];

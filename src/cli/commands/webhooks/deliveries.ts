@@ -1,11 +1,10 @@
 import { activities } from "../../../api/activities.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
-import type { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
+import { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
-import type { EventOf } from "../../connection/follow.ts";
-import { followStream } from "../../connection/follow.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { type EventOf, followStream } from "../../connection/follow.ts";
 import { findUnknownName } from "../../connection/named-things.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
@@ -41,7 +40,7 @@ export const deliveryFlags = [
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
-export const webhooksDeliveries = defineCommand({
+const webhooksDeliveries = defineCommand({
   words: ["webhooks", "deliveries"],
   summary: "List or follow webhook deliveries",
   description:
@@ -59,7 +58,6 @@ export const webhooksDeliveries = defineCommand({
 });
 
 async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Context) {
-  const { listDeliveries } = await import("../../../api/emulator/deliveries.ts");
   const client = await context.client("emulator", { file: flags.file });
   const filters = pickGiven(flags, ["webhook", "activity", "contract", "outcome"]);
   const given = { ...filters, ...pickGiven(flags, ["limit"]) };
@@ -108,7 +106,6 @@ export async function followDeliveries({ flags }: CommandInputOf<FollowedFlags>,
   if (flags.outcome === "waiting") {
     throw new UsageError("--outcome waiting cannot be used with --follow");
   }
-  const { watchDeliveries } = await import("../../../api/emulator/deliveries.ts");
   const query = pickGiven(flags, ["webhook", "activity", "contract", "outcome"]);
   return followStream(context, watchDeliveries, { query }, flags.file, line);
 }
@@ -129,3 +126,5 @@ const scripted = ({ fault }: ListedDelivery["attempts"][number]): string =>
 
 const answerOf = (attempt: ListedDelivery["attempts"][number] | undefined): string | undefined =>
   attempt && (attempt.error?.code ?? `status ${attempt.status}`);
+
+export const commands: readonly Command[] = [webhooksDeliveries];

@@ -1,14 +1,15 @@
+import { listWorkspaces } from "../../../api/emulator/state.ts";
 import { decodeBase64 } from "../../../base/hmac.ts";
 import { pluralize, trimTrailing } from "../../../base/text.ts";
-import { contentHashHeader } from "../../../schemes/webhook.ts";
+import { contentHash, contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readInput } from "../../parse/body.ts";
 import { InputRequiredError } from "../../process/failure.ts";
 import { keyFlag, requireKey } from "./key.ts";
 import { readSignature } from "./verify.ts";
 
-export const webhooksExplain = defineCommand({
+const webhooksExplain = defineCommand({
   words: ["webhooks", "explain"],
   summary: "Explain why the signature of a webhook does not match",
   description:
@@ -129,10 +130,6 @@ async function findSigner(
 ): Promise<Signer | undefined> {
   // That would start an emulator, which has signed nothing.
   if (globals.emulator) return undefined;
-  const [{ listWorkspaces }, { contentHash }] = await Promise.all([
-    import("../../../api/emulator/state.ts"),
-    import("../../../schemes/webhook.ts"),
-  ]);
   const workspaces = await client("emulator")
     .then((asked) => asked.call(listWorkspaces, {}, { ...once, signal }))
     .catch(() => []);
@@ -141,3 +138,5 @@ async function findSigner(
   );
   return found && { id: found.id, name: found.name, cluster_id: found.cluster_id };
 }
+
+export const commands: readonly Command[] = [webhooksExplain];

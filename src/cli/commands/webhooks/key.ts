@@ -1,8 +1,9 @@
+import { showHmacKey } from "../../../api/contracts/webhooks.ts";
 import { decodeBase64 } from "../../../base/hmac.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { toFields } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
-import { serviceSettings, webhookKeySetting } from "../../connection/settings.ts";
+import { serviceSettings, webhookKeySetting } from "../../connection/resolve-settings.ts";
 import { readText } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -52,7 +53,7 @@ export function givenByEnvironment(host: Context["host"]): string | undefined {
 /** The key in whatever svc webhooks hmac-key printed, in any of its formats. */
 function keyIn(text: string): string {
   try {
-    const { hmac_key: key } = fieldsOf([JSON.parse(text)].flat()[0]);
+    const { hmac_key: key } = toFields([JSON.parse(text)].flat()[0]);
     return typeof key === "string" ? key : text;
   } catch {
     return text.replace(/^hmac[_ ]key\s+/i, "");
@@ -82,7 +83,6 @@ export async function fetchKey(context: Context, input: KeyOptions): Promise<str
   const isGiven = input.flags["key-file"] !== undefined;
   const given = isGiven ? await resolveKey(context, input) : givenByEnvironment(context.host);
   if (given !== undefined) return given;
-  const { showHmacKey } = await import("../../../api/contracts/webhooks.ts");
   const client = await context.client("contracts", { connections: 2 });
   const { hmac_key: key } = await client.call(showHmacKey, {}, { signal: context.signal });
   return key;

@@ -3,15 +3,15 @@ import { activities as allActivities } from "../../../api/activities.ts";
 import { formatSize } from "../../../base/size.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
-import type { Receiver } from "../../connection/receiver.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { openReceiver, type Receiver } from "../../connection/webhook-receiver.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import { forwardingFlags } from "./forwarding-flags.ts";
 import { fetchKey, keyFlag } from "./key.ts";
 import {
   formatListenedDelivery,
+  forwardingFlags,
   hashBody,
   type ListenedDelivery,
   verifyReceivedDelivery,
@@ -43,7 +43,7 @@ const flags = [
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
 
-export const webhooksListen = defineCommand({
+const webhooksListen = defineCommand({
   words: ["webhooks", "listen"],
   summary: "Receive, verify and forward webhooks on this machine",
   description:
@@ -119,7 +119,6 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   });
 
   let number = 0;
-  const { openReceiver } = await import("../../connection/receiver.ts");
   const receiver = await openReceiver({
     port: plan.port,
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
@@ -233,3 +232,5 @@ function cannotListen(error: NodeJS.ErrnoException, port: number): unknown {
     cause: error,
   });
 }
+
+export const commands: readonly Command[] = [webhooksListen];

@@ -1,4 +1,6 @@
-import { fieldsOf } from "../../../base/object.ts";
+import { activities as allActivities } from "../../../api/activities.ts";
+import { toFields } from "../../../base/object.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { compareContentHash, contentHash, contentHashHeader } from "../../../schemes/webhook.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { toKeyError } from "./key.ts";
@@ -78,8 +80,33 @@ export function formatListenedDelivery(listened: ListenedDelivery): StyledLine[]
 
 function payload(body: Buffer): Readonly<Record<string, unknown>> {
   try {
-    return fieldsOf(JSON.parse(body.toString("utf8")));
+    return toFields(JSON.parse(body.toString("utf8")));
   } catch {
     return {};
   }
 }
+
+/** The source and target of deliveries, for svc webhooks listen and svc dev. */
+export const forwardingFlags = [
+  {
+    flag: "forward-to",
+    type: "text",
+    placeholder: "URL",
+    description: "Forward each delivery to this URL, or to a port of localhost",
+  },
+  {
+    flag: "activities",
+    type: "text",
+    placeholder: "A,B",
+    repeatable: true,
+    offered: allActivities,
+    description: `Activities to subscribe to (default: all ${allActivities.length})`,
+  },
+  {
+    flag: "header",
+    type: "text",
+    placeholder: "NAME: VALUE",
+    repeatable: true,
+    description: "Add a header to forwarded requests",
+  },
+] as const satisfies readonly FlagSpec[];

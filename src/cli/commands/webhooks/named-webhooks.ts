@@ -1,3 +1,4 @@
+import { listWorkspaces } from "../../../api/emulator/state.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
 import { findNearest } from "../../../base/text.ts";
 import type { Client } from "../../../client/client.ts";
@@ -20,7 +21,6 @@ export async function findNamedWebhooks(
 ): Promise<readonly Webhook[] | undefined> {
   const exact = all.filter(({ id, url }) => String(id) === asked || url === asked);
   if (exact.length > 0) return exact;
-  const { listWorkspaces } = await import("../../../api/emulator/state.ts");
   const workspaces = await client.call(listWorkspaces, {}, { signal });
   const owners = namedSo(asked, workspaces, ({ name }) => name).concat(
     workspaces.filter(({ id }) => String(id) === asked),

@@ -1,13 +1,18 @@
 import { connect } from "node:net";
 import { type Activity, activities as known } from "../../../api/activities.ts";
-import { fieldsOf } from "../../../base/object.ts";
+import { createWebhook, deleteWebhook } from "../../../api/contracts/webhooks.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import { toFields } from "../../../base/object.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
-import type { Client } from "../../../client/client.ts";
+import { type Client, createClient } from "../../../client/client.ts";
 import { InvalidResponseError, NetworkError, ServiceError } from "../../../client/errors.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
+import { createTransport } from "../../../client/transport.ts";
 import type { Context } from "../../command.ts";
+import { findLocalEmulator, withControlClient } from "../../connection/emulator/emulator-access.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
+import { explainError } from "../../process/exit.ts";
 import { UsageError } from "../../process/failure.ts";
 
 /** The activities of a repeatable flag that accepts lists: `A,B`. Throws a UsageError for unknown ones. */
@@ -44,13 +49,12 @@ export async function subscribe(
   });
   const service = target?.baseUrls.contracts;
   if (service === undefined || (isLocal(url) && !isLocal(service))) return undefined;
-  const { createWebhook, deleteWebhook } = await import("../../../api/contracts/webhooks.ts");
   const removed = await removeStaleListeners(context, (id, error) => reportLeft(id, error, context));
   if (removed > 0) await context.output.note(`Removed ${pluralize(removed, "webhook")} of stopped listeners`);
   const client = await context.client("contracts", { connections: 2 });
   const body = { title: listenerTitle, url, only_for_activities: [...activities] as Activity[] };
   const { signal } = context;
-  const created = client.send(CheckedCall.of(createWebhook, { body }), { signal });
+  const created = client.send(CheckedCall.check(createWebhook, { body }), { signal });
   const id = await created.then(idOf).catch(async (error: unknown) => {
     if (isOutcomeUnknown(error) || signal.aborted) await reportPossible(url, context);
     throw error;
@@ -78,13 +82,6 @@ async function withMovedEmulator(
   context: Context,
   work: (client: Client) => Promise<unknown>,
 ): Promise<boolean> {
-  const [{ listControlWebhooks }, { createClient }, { createTransport }, { findLocalEmulator, withControlClient }] =
-    await Promise.all([
-      import("../../../api/emulator/webhooks.ts"),
-      import("../../../client/client.ts"),
-      import("../../../client/transport.ts"),
-      import("../../connection/emulator-access.ts"),
-    ]);
   const here = await findLocalEmulator(context.host).catch(() => undefined);
   if (!here) return false;
   const webhooks = await withControlClient(here.routerUrl, here.token, (client) => client.call(listControlWebhooks));
@@ -103,14 +100,13 @@ async function withMovedEmulator(
 
 /** The id of a webhook, which is all that matters of it. */
 function idOf(answer: ApiResponse): number {
-  const { id } = fieldsOf(answer.value);
+  const { id } = toFields(answer.value);
   return typeof id === "number" ? id : requireValidValue(answer as ApiResponse<{ id: number }>).id;
 }
 
 /** Reports that a webhook stays, why, and how to delete it. */
 export async function reportLeft(id: number, error: unknown, context: Context): Promise<void> {
   if (error instanceof ServiceError && error.status === 404) return;
-  const { explainError } = await import("../../process/exit.ts");
   const line = formatNextCommand(["webhooks", "delete", String(id)], context);
   await context.output.warn(`warning: Webhook ${id} was not deleted. ${explainError(error).message}`);
   await context.output.warn(`To delete it: ${line}`);
@@ -154,10 +150,6 @@ async function removeStaleListeners(
   context: Context,
   onFailure: (id: number, error: unknown) => Promise<void>,
 ): Promise<number> {
-  const [{ listControlWebhooks }, { deleteWebhook }] = await Promise.all([
-    import("../../../api/emulator/webhooks.ts"),
-    import("../../../api/contracts/webhooks.ts"),
-  ]);
   const { signal } = context;
   // A real service has no control plane.
   const control = await context.client("emulator").catch(() => undefined);

@@ -1,7 +1,10 @@
 import { resolve } from "node:path";
+import { listDeliveries, showDelivery } from "../../../api/emulator/deliveries.ts";
+import { listWorkspaces } from "../../../api/emulator/state.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { contentHashHeader } from "../../../schemes/webhook.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { green, red } from "../../output/styled.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -45,7 +48,7 @@ const positionals = [
 
 type ReplayInput = CommandInputOf<typeof flags, typeof positionals>;
 
-export const webhooksReplay = defineCommand({
+const webhooksReplay = defineCommand({
   words: ["webhooks", "replay"],
   summary: "Send deliveries to a receiver again, byte for byte",
   description:
@@ -150,9 +153,6 @@ async function readLoggedDeliveries(
   input: ReplayInput,
   context: Context,
 ): Promise<readonly ReplayedDelivery[]> {
-  const { listDeliveries, showDelivery } = await import("../../../api/emulator/deliveries.ts");
-  const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
-  const { listWorkspaces } = await import("../../../api/emulator/state.ts");
   const { signal } = context;
   const client = await context.client("emulator", { file: input.flags.file });
   const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } }, { signal });
@@ -174,3 +174,5 @@ async function readLoggedDeliveries(
   }
   return found;
 }
+
+export const commands: readonly Command[] = [webhooksReplay];

@@ -1,14 +1,17 @@
 import { constants } from "node:fs";
 import { access, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
-import { fieldsOf } from "../../../base/object.ts";
+import { showClock } from "../../../api/emulator/clock.ts";
+import { toFields } from "../../../base/object.ts";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
 import type { Context } from "../../command.ts";
+import { isEmulator } from "../../connection/target.ts";
 import { readInput, readText } from "../../parse/body.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
+import { joinRecording } from "../verify/open-recorder.ts";
 
 /** One delivery as it came: its raw body, and its headers by lower-case names. */
 export interface SavedDelivery {
@@ -144,7 +147,6 @@ interface WebhookRecording {
 
 /** The corpus that is recorded in this folder; undefined: there is none. */
 export async function recordingIn(folder: string, context: Context): Promise<WebhookRecording | undefined> {
-  const { joinRecording } = await import("../verify/open-recorder.ts");
   const recorder = await joinRecording(context, folder);
   if (!recorder) return undefined;
   return {
@@ -166,11 +168,9 @@ export async function recordingIn(folder: string, context: Context): Promise<Web
 
 /** Virtual time, where the webhook comes from an emulator: its requests are recorded with that. */
 async function serviceTime(context: Context): Promise<number> {
-  const { isEmulator } = await import("../../connection/is-emulator.ts");
   if (!(await isEmulator(context))) return context.host.wall.now();
   const client = await context.client("emulator");
-  const { showClock } = await import("../../../api/emulator/clock.ts");
-  const { now } = fieldsOf(await client.call(showClock, {}));
+  const { now } = toFields(await client.call(showClock, {}));
   const time = Date.parse(String(now));
   return Number.isNaN(time) ? context.host.wall.now() : time;
 }

@@ -1,20 +1,20 @@
-import type { listDeliveries } from "../../../api/emulator/deliveries.ts";
-import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import { listDeliveries } from "../../../api/emulator/deliveries.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { filterScheduled } from "../../../api/webhook-health/attempts.ts";
 import {
+  computeNextAttempt,
   failuresUntilDisabled,
-  nextAttemptAt,
-  retryDelayMs,
+  getRetryDelayMs,
   specifiedRetrySchedule,
 } from "../../../api/webhook-retries.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { UsageError } from "../../process/failure.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
-export const webhooksSchedule = defineCommand({
+const webhooksSchedule = defineCommand({
   words: ["webhooks", "schedule"],
   summary: "Show when webhooks are retried, and why",
   description:
@@ -81,8 +81,8 @@ function createRuleRows(start: number, workerTick: boolean) {
   let last = start;
   for (const i of specifiedRetrySchedule.keys()) {
     const failures = i + 1;
-    const delay = retryDelayMs(specifiedRetrySchedule, failures)!;
-    const at = nextAttemptAt(specifiedRetrySchedule, failures, last, workerTick)!;
+    const delay = getRetryDelayMs(specifiedRetrySchedule, failures)!;
+    const at = computeNextAttempt(specifiedRetrySchedule, failures, last, workerTick)!;
     const rounded = at === last + delay ? "" : ", rounded up to the next whole minute";
     const disabled =
       failures === failuresUntilDisabled
@@ -101,10 +101,6 @@ function createRuleRows(start: number, workerTick: boolean) {
 
 /** Every attempt that the emulator plans, the next one first. */
 async function plannedRows(file: string | undefined, context: Context) {
-  const [{ listDeliveries }, { listControlWebhooks }] = await Promise.all([
-    import("../../../api/emulator/deliveries.ts"),
-    import("../../../api/emulator/webhooks.ts"),
-  ]);
   const { signal } = context;
   const client = await context.client("emulator", { file });
   const webhooks = await client.call(listControlWebhooks, {}, { signal });
@@ -156,3 +152,5 @@ function reasonOf({ attempts, next_attempt_at: at, put_off }: Delivery, webhook:
   const left = failuresUntilDisabled - webhook.failure_count;
   return left === 1 ? `${when}; one more failure disables the webhook` : when;
 }
+
+export const commands: readonly Command[] = [webhooksSchedule];

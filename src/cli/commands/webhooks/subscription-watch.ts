@@ -1,4 +1,5 @@
-import type { followEvents } from "../../../api/emulator/console.ts";
+import { followEvents } from "../../../api/emulator/console.ts";
+import { enableWebhook, listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { failuresUntilDisabled } from "../../../api/webhook-retries.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
@@ -105,10 +106,9 @@ class SubscriptionWatch {
 
   /** Resolves when the emulator has ended. */
   async #follow(): Promise<void> {
-    const { followEvents } = await import("../../../api/emulator/console.ts");
     const onMissed = () => void this.#check().catch(() => {});
     try {
-      const call = CheckedCall.of(followEvents);
+      const call = CheckedCall.check(followEvents);
       const stream = await this.#emulator.client.send(call, {
         signal: this.#signal,
         silenceMs: 0,
@@ -133,7 +133,6 @@ class SubscriptionWatch {
   }
 
   async #found() {
-    const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
     const all: ResultOf<typeof listControlWebhooks> = await this.#emulator.client.call(
       listControlWebhooks,
       {},
@@ -182,7 +181,6 @@ class SubscriptionWatch {
       const isRefusing = await isRefused(forwardTo);
       if (wasDown && !isRefusing) {
         await this.#context.output.warn(`${forwardTo} accepts connections again.`);
-        const { enableWebhook } = await import("../../../api/emulator/webhooks.ts");
         await this.#emulator.client.call(enableWebhook, { params: { id: this.#webhook.id } }, { signal: this.#signal });
         return;
       }

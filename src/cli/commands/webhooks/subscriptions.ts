@@ -1,12 +1,14 @@
-import { fieldsOf } from "../../../base/object.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import { toFields } from "../../../base/object.ts";
 import { ServiceError } from "../../../client/errors.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { isOnThisMachine } from "../../../files/machine.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { explainRejectedAddress } from "../../parse/values.ts";
 import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
 import { prepareCall } from "../../runtime/derived-command.ts";
 import { requireEmulator } from "./why.ts";
 
-export const webhooksCreate = defineCommand({
+const webhooksCreate = defineCommand({
   words: ["webhooks", "create"],
   summary: "Subscribe a receiver to activities",
   description: "Warns if the emulator may not send to the address.",
@@ -18,9 +20,9 @@ export const webhooksCreate = defineCommand({
     const prepared = await prepareCall(spec!, input, context);
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send().catch((error: unknown) => {
-      throw withReason(error, fieldsOf(prepared.call.args.body).url);
+      throw withReason(error, toFields(prepared.call.args.body).url);
     });
-    const { id, url } = fieldsOf(value);
+    const { id, url } = toFields(value);
     const why = await whyForbidden(id, url, context).catch(() => undefined);
     if (why) await context.output.warn(`warning: the emulator will not send to this address: ${why}`);
     return undefined;
@@ -36,10 +38,8 @@ function withReason(error: unknown, url: unknown): unknown {
 
 /** The reason why an emulator never sends to that webhook; undefined if it does, and for a real service. */
 async function whyForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
-  const { isOnThisMachine } = await import("../../../files/machine.ts");
   if (isOnThisMachine(String(url))) return undefined;
   await requireEmulator(undefined, context);
-  const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
   const client = await context.client("emulator", {});
   const all = await client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0, timeoutMs: 2_000 });
   return all.find((one) => one.id === id && one.url === url)?.forbidden ?? undefined;
@@ -56,7 +56,7 @@ const columns = [
 ] as const;
 
 /** The public API has no such list: an emulator knows, and the real service shows it in its application. */
-export const webhooksList = defineCommand({
+const webhooksList = defineCommand({
   words: ["webhooks", "list"],
   summary: "List webhooks with their status and failures",
   description:
@@ -66,7 +66,6 @@ export const webhooksList = defineCommand({
   examples: [{ title: "List the webhooks and their activities", argv: ["webhooks", "list"] }],
   async run({ flags }, context) {
     await requireEmulator(flags.file, context);
-    const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
     const client = await emulatorClient(context, flags.file);
     const found = await client.call(listControlWebhooks, {}, { signal: context.signal });
     await context.output.show(found, {
@@ -87,3 +86,5 @@ async function emulatorClient(context: Context, file: string | undefined) {
     });
   });
 }
+
+export const commands: readonly Command[] = [webhooksCreate, webhooksList];

@@ -1,6 +1,7 @@
 import { activities, activityGroups } from "../../../api/activities.ts";
-import type { fireActivity } from "../../../api/emulator/activities.ts";
-import type { showDelivery } from "../../../api/emulator/deliveries.ts";
+import { fireActivity } from "../../../api/emulator/activities.ts";
+import { showDelivery } from "../../../api/emulator/deliveries.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import { restoreExactNumbers, stringifyExact } from "../../../base/json.ts";
 import { isObject } from "../../../base/object.ts";
@@ -8,7 +9,8 @@ import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { printPlan } from "../../connection/http.ts";
 import { escapeJson } from "../../output/control-characters.ts";
 import { applyAssignments, parseAssignment, readDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
@@ -107,12 +109,9 @@ async function objectOf(host: Context["host"], file: string | undefined, flag: s
 
 /** The same call with the payload as a person left it in an editor. */
 async function editPayload({ activity, ...changes }: Body, client: Client, context: Context): Promise<Body> {
-  const [{ fireActivity }, { editText }] = await Promise.all([
-    import("../../../api/emulator/activities.ts"),
-    import("../../prompt/editor.ts"),
-  ]);
+  const { editText } = await import("../../prompt/editor.ts");
   const { signal } = context;
-  const call = CheckedCall.of(fireActivity, { body: { activity, ...changes, preview: true } });
+  const call = CheckedCall.check(fireActivity, { body: { activity, ...changes, preview: true } });
   const preview = requireValidValue((await client.send(call, { signal, exactNumbers: true })) as ApiResponse<Preview>);
   const shown = escapeJson(stringifyExact(preview.payload, 2));
   const text = await editText(shown, `${activity}.json`, context, problemIn);
@@ -138,7 +137,7 @@ function problemIn(text: string): string | undefined {
   }
 }
 
-export const webhooksTrigger = defineCommand({
+const webhooksTrigger = defineCommand({
   words: ["webhooks", "trigger"],
   summary: "Send a test webhook to all subscribers of an activity",
   description: `The contract does not change. Without an activity, all ${activities.length} activities are listed. Exits 1 if a response is not 2xx, or if there is no subscriber.`,
@@ -182,13 +181,10 @@ export const webhooksTrigger = defineCommand({
     const { webhook } = input.flags;
     const changes = { ...(await payloadChanges(input, context)), ...(webhook !== undefined && { webhook }) };
     const usual = { activity, ...changes, wait: true };
-    const { fireActivity } = await import("../../../api/emulator/activities.ts");
     if (input.flags["dry-run"]) {
-      const { printPlan } = await import("../../connection/http.ts");
-      await printPlan(CheckedCall.of(fireActivity, { body: usual }), undefined, context);
+      await printPlan(CheckedCall.check(fireActivity, { body: usual }), undefined, context);
       return undefined;
     }
-    const { showDelivery } = await import("../../../api/emulator/deliveries.ts");
     const { signal } = context;
     const client = await context.client("emulator", { file: input.flags.file });
     const body = input.flags.edit ? await editPayload(usual, client, context) : usual;
@@ -223,7 +219,6 @@ async function listActivities({ output }: Context) {
 /** URLs of webhooks without an attempt: no attempt has them. */
 async function urlsOf(deliveries: readonly WholeDelivery[], client: Client, { signal }: Context) {
   if (deliveries.every(({ attempts }) => attempts.length > 0)) return new Map<number, string>();
-  const { listControlWebhooks } = await import("../../../api/emulator/webhooks.ts");
   return new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url] as const));
 }
 
@@ -273,3 +268,5 @@ async function report(
     ],
   });
 }
+
+export const commands: readonly Command[] = [webhooksTrigger];

@@ -6,7 +6,7 @@ import {
   webhookSchemeNames,
   webhookSchemes,
 } from "../../../schemes/webhook-schemes.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { openInput, readText, requireFile } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -44,7 +44,7 @@ const flags = [
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
 
-export const webhooksVerify = defineCommand({
+const webhooksVerify = defineCommand({
   words: ["webhooks", "verify"],
   summary: "Verify the signature of a webhook from its raw body",
   description:
@@ -129,7 +129,7 @@ async function headersOf({ host }: Context, { flags: { headers: file }, position
   return Object.keys(saved).length > 0 ? saved : undefined;
 }
 
-export const webhooksSign = defineCommand({
+const webhooksSign = defineCommand({
   words: ["webhooks", "sign"],
   summary: "Sign a raw body as the service signs its webhooks",
   description: `Prints the value of ${contentHashHeader}: 128 hexadecimal digits of HMAC-SHA512 over the raw bytes.`,
@@ -151,3 +151,5 @@ export const webhooksSign = defineCommand({
     return undefined;
   },
 });
+
+export const commands: readonly Command[] = [webhooksVerify, webhooksSign];

@@ -1,12 +1,16 @@
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column } from "../../../api/operation.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
-import { type Context, defineCommand } from "../../command.ts";
-import { readEnvironmentEmulator, readProfileEmulator, serviceSettings } from "../../connection/settings.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { readEnvironmentEmulator, readProfileEmulator, serviceSettings } from "../../connection/resolve-settings.ts";
+import { readWindowWidth } from "../../output/line-wrapping.ts";
 import { checkFields, listFields } from "../../output/output.ts";
 import type { StyledLine } from "../../output/styled.ts";
+import { fitTable } from "../../output/table.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import type { WebhookReading } from "../trace/failing-webhook.ts";
+import { buildFindings, formatFindings, sortWorstFirst, type WebhookReading } from "../trace/failing-webhook.ts";
+import { addTrace, readDeletedWebhook, readHealth } from "../trace/webhook-reading.ts";
 import { type ControlAccess, createMissingWebhookError, findNamedWebhooks } from "./named-webhooks.ts";
 
 /** This many are described in full to programs, and this many in all; without --all. */
@@ -17,7 +21,7 @@ const maxLines = 25;
 /** This many rows leave room for it. */
 const maxRows = 7;
 
-export const webhooksWhy = defineCommand({
+const webhooksWhy = defineCommand({
   words: ["webhooks", "why"],
   summary: "Diagnose webhooks that fail",
   description: `Reads the deliveries of the running emulator, and prints in at most ${maxLines} lines when the failures began, their common cause, the last result and the steps to fix it. Several webhooks are listed first, the worst on top. For a real service, prints a checklist. Exits 1 if a webhook fails, is disabled or was sent nothing, 0 if the last delivery of each arrived, 5 if no emulator runs.`,
@@ -39,10 +43,6 @@ export const webhooksWhy = defineCommand({
   async run({ positionals, flags }, context) {
     const service = await realService(flags.file, context);
     if (service !== undefined) return showChecklist(service, context);
-    const [{ buildFindings, sortWorstFirst }, { addTrace }] = await Promise.all([
-      import("../trace/failing-webhook.ts"),
-      import("../trace/webhook-reading.ts"),
-    ]);
     const { signal, output, globals } = context;
     const asking = { client: await context.client("emulator", { file: flags.file }), signal };
     const reads = sortWorstFirst(await chosen(positionals.webhook, asking));
@@ -66,16 +66,11 @@ const rowColumns = ["webhook.id", "webhook.title", "webhook.workspace_id", "stat
 
 /** A row for each: for spreadsheets, and for people who choose what they see. */
 async function showRows(all: readonly WebhookReading[], { output }: Context) {
-  const { buildFindings } = await import("../trace/failing-webhook.ts");
   await output.show(all.map(buildFindings), { columns: rowColumns });
 }
 
 /** The webhooks that are meant: by the argument, else all. */
 async function chosen(asked: string | undefined, asking: ControlAccess): Promise<readonly WebhookReading[]> {
-  const [{ listControlWebhooks }, { readDeletedWebhook, readHealth }] = await Promise.all([
-    import("../../../api/emulator/webhooks.ts"),
-    import("../trace/webhook-reading.ts"),
-  ]);
   const { client, signal } = asking;
   const all: readonly Webhook[] = await client.call(listControlWebhooks, {}, { signal });
   if (asked === undefined) {
@@ -96,16 +91,11 @@ async function printForPeople(
   asking: ControlAccess,
   context: Context,
 ): Promise<void> {
-  const [{ formatFindings, buildFindings }, { addTrace }, { readWindowWidth }] = await Promise.all([
-    import("../trace/failing-webhook.ts"),
-    import("../trace/webhook-reading.ts"),
-    import("../../output/line-wrapping.ts"),
-  ]);
   const { output, host } = context;
   const columns = (host.stdout.isTTY && readWindowWidth(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
   const isOne = reads.length === 1;
   // Webhooks without deliveries are in the table alone.
-  const failing = reads.filter(({ health }) => health.failing && !health.untouched);
+  const failing = reads.filter(({ health }) => health.failing && !health.isUntouched);
   const shown = isOne ? reads : failing.slice(0, all ? undefined : 1);
   const table = isOne ? [] : await tableLines(all ? reads : reads.slice(0, maxRows), context);
   const moreRows = isOne || all ? 0 : Math.max(0, reads.length - maxRows);
@@ -125,10 +115,6 @@ async function printForPeople(
 
 /** A row for each: webhook, workspace, status, since when, and why in a few words. */
 async function tableLines(reads: readonly WebhookReading[], { host, globals }: Context): Promise<StyledLine[]> {
-  const [{ fitTable }, { readWindowWidth }] = await Promise.all([
-    import("../../output/table.ts"),
-    import("../../output/line-wrapping.ts"),
-  ]);
   const window = globals.wide ? undefined : readWindowWidth(host.stdout, host.env);
   const columns: readonly Column[] = [
     { name: "webhook", cut: 2 },
@@ -211,3 +197,5 @@ async function showChecklist(service: string, context: Context): Promise<"failed
   }
   return "failed";
 }
+
+export const commands: readonly Command[] = [webhooksWhy];

@@ -8,7 +8,7 @@ import {
   schedule,
 } from "../../../../emulator/clock/schedule.ts";
 import { createContract } from "../../../../emulator/cluster/contracts/creation/new-contract.ts";
-import { contractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/job-handlers.ts";
+import { createContractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/job-handlers.ts";
 import { contracts } from "../../../../emulator/cluster/contracts/rows.ts";
 import { collections } from "../../../../emulator/compose/state/collections.ts";
 import { applySeed, namedSeeds, parseSeed } from "../../../../emulator/compose/state/seed.ts";
@@ -18,7 +18,7 @@ import { sendEmail } from "../../../../emulator/world/emails.ts";
 import { defaultSettings } from "../../../../emulator/world/settings.ts";
 import { users, workspaces } from "../../../../emulator/world/workspaces.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { seededIds } from "../../../../src/base/ids.ts";
+import { createSeededIds } from "../../../../src/base/ids.ts";
 
 const at = Date.parse("2031-01-02T03:04:05Z");
 
@@ -26,7 +26,7 @@ const at = Date.parse("2031-01-02T03:04:05Z");
 async function waiting() {
   const store = openMemoryStore({ collections, wall: systemWallClock });
   const entry = await store.transaction("prepare", async (tx): Promise<ScheduledEntry> => {
-    applySeed(tx, parseSeed(namedSeeds.demo), seededIds("test"));
+    applySeed(tx, parseSeed(namedSeeds.demo), createSeededIds("test"));
     const workspace = (await tx.get(workspaces, 1))!;
     const user = (await tx.get(users, 11))!;
     const given = { name: "NDA", kind: "TEMPLATE_CONTRACT", contract_type_id: 301 } as const;
@@ -38,7 +38,7 @@ async function waiting() {
     const entry = enqueue(tx, { due: at, kind: "email-delivery", concurrency_key: contractKey(contract.id), ref });
     return entry;
   });
-  const kinds = contractJobHandlers({ clock: { now: () => at }, settings: defaultSettings });
+  const kinds = createContractJobHandlers({ clock: { now: () => at }, settings: defaultSettings });
   const told = () => store.read(async (view) => (await view.list(webhookEvents)).map(({ activity }) => activity));
   const queued = () => store.read((view) => view.count(schedule));
   const run = async () => {

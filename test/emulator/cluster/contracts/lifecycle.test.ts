@@ -156,7 +156,7 @@ describe("the lifecycle of a contract", () => {
     const row = contract({ status: "REDLINING", kind: "THIRD_PARTY_CONTRACT", reviews: [review("internal")] });
     const outcome = move(row, "complete-review", at);
     assert.ok(outcome.refused === undefined);
-    assert.deepEqual(outcome.taken.emits, ["CONTRACT_REVIEW_COMPLETED"]);
+    assert.deepEqual(outcome.appliedMove.emits, ["CONTRACT_REVIEW_COMPLETED"]);
     assert.equal(outcome.contract.status, "REDLINING");
     assert.equal(next(outcome.contract, "mark-for-execution"), "SIGN");
   });

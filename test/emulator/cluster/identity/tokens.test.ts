@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { basicHeader } from "../../../../src/schemes/http-authorization.ts";
+import { formatBasicHeader } from "../../../../src/schemes/http-authorization.ts";
 import { emulator, plain, type Sent, sender, type TestEmulator } from "../../../support/emulator.ts";
 import {
   type Changes,
@@ -216,7 +216,7 @@ describe("a confidential client", () => {
   const encoded = { user: "demo+portal", password: encodeURIComponent(secret) };
 
   for (const [how, fields, headers] of [
-    ["in the header", { client_id: undefined }, { authorization: basicHeader(encoded) }],
+    ["in the header", { client_id: undefined }, { authorization: formatBasicHeader(encoded) }],
     ["in the body", { client_id, client_secret: secret }, {}],
   ] as const) {
     it(`proves itself ${how}`, async (t) => {
@@ -232,7 +232,7 @@ describe("a confidential client", () => {
     const expected = refusal("invalid_client", "The client is unknown, or its secret is wrong", 401);
     await assertRefused(world, () => requestToken(world, good), expected);
     await assertRefused(world, () => requestToken(world, { ...good, client_secret: "guess" }), expected);
-    const authorization = basicHeader({ ...encoded, password: "guess" });
+    const authorization = formatBasicHeader({ ...encoded, password: "guess" });
     await assertRefused(world, () => requestToken(world, good, { authorization }), expected);
     const challenged = await requestToken(world, good, { authorization });
     assert.equal(challenged.headers.get("www-authenticate"), 'Basic realm="oauth"');
@@ -261,7 +261,7 @@ describe("a token request", () => {
     const world = await emulator(t, { seed });
     const [{ client_id, client_secret }] = confidential.oauth_clients;
     const good = { ...exchange(await codeOf(world, ada, { client_id })), client_id };
-    const authorization = basicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) });
+    const authorization = formatBasicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) });
     const twice = refusal(
       "invalid_request",
       "The client authenticates both by HTTP basic and by parameters, or sends two client IDs",

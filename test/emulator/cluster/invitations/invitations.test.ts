@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { sent } from "../../../support/contracts.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
 import { quiet } from "../../../support/refused.ts";
@@ -162,8 +162,8 @@ describe("a sign-up with a provider", () => {
     await quiet(on);
     assert.deepEqual(plain(await withProvider(on, "login", max, "us-1")), plain(made));
     assert.deepEqual(plain(await withProvider(on, "signup", max, "us-1")), plain(made));
-    const home = await on.router("GET", `/router/v1/cluster_emails/email/${emailHash(max)}`);
-    assert.deepEqual(home.body, { email_hash: emailHash(max), cluster_id: "us-1" });
+    const home = await on.router("GET", `/router/v1/cluster_emails/email/${hashEmail(max)}`);
+    assert.deepEqual(home.body, { email_hash: hashEmail(max), cluster_id: "us-1" });
     const all = (await on.ask("GET", "workspaces")).body as { id: number; client_id: string; client_secret: string }[];
     const { client_id, client_secret } = all.find(({ id }) => id === workspace_id)!;
     const api = sender(on.routerUrl, { "client-id": client_id, "client-secret": client_secret });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
 import { pdfLimits } from "../../../../emulator/cluster/pdf/limits.ts";
-import { busy, checkPdf, findPdfProblem, PdfReader, pdfText } from "../../../../emulator/cluster/pdf/reader.ts";
+import { busy, checkPdf, findPdfProblem, PdfReader, readPdfText } from "../../../../emulator/cluster/pdf/reader.ts";
 
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
@@ -35,15 +35,15 @@ describe("reading a hostile PDF ends with an answer, and the next one is read", 
     it(what, async () => {
       const file = make();
       const expected = problem === undefined ? { lines: none } : { problem };
-      assert.deepEqual(await pdfText(file, patient), expected);
-      assert.deepEqual(await pdfText(await pdf(), patient), { lines: none });
+      assert.deepEqual(await readPdfText(file, patient), expected);
+      assert.deepEqual(await readPdfText(await pdf(), patient), { lines: none });
     });
   }
 
   it("one that is cut off anywhere", async () => {
     const whole = hostile.operators(20);
     for (let end = 1; end < whole.length; end += Math.ceil(whole.length / 60)) {
-      const reading = await pdfText(whole.subarray(0, end), pdfs);
+      const reading = await readPdfText(whole.subarray(0, end), pdfs);
       assert.ok(reading !== busy && (reading.lines ?? reading.problem) !== undefined, `cut at ${end}`);
     }
   });
@@ -55,12 +55,12 @@ describe("reading a hostile PDF ends with an answer, and the next one is read", 
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 6 }), async (changes) => {
         const file = Buffer.from(whole);
         for (const { at, byte } of changes) file[at] = byte;
-        const reading = await pdfText(file, pdfs);
+        const reading = await readPdfText(file, pdfs);
         assert.ok(reading !== busy && (reading.lines ?? reading.problem) !== undefined);
       }),
       { seed: 11, numRuns: 100 },
     );
-    assert.deepEqual(await pdfText(await pdf(), pdfs), { lines: none });
+    assert.deepEqual(await readPdfText(await pdf(), pdfs), { lines: none });
   });
 });
 
@@ -75,8 +75,8 @@ describe("reading takes its time", () => {
       const wall = new StandingWall();
       const reader = new PdfReader(wall);
       t.after(() => reader.close());
-      const first = pdfText(make(), reader);
-      const second = pdfText(await pdf(), reader);
+      const first = readPdfText(make(), reader);
+      const second = readPdfText(await pdf(), reader);
       await asleep(wall, pdfLimits.timeMs);
       await wall.pass(pdfLimits.timeMs);
       assert.deepEqual(await first, { problem: "reading it takes more than 10 seconds" });
@@ -88,7 +88,7 @@ describe("reading takes its time", () => {
     const wall = new StandingWall();
     const reader = new PdfReader(wall);
     t.after(() => reader.close());
-    const endless = pdfText(hostile.doubling(30), reader);
+    const endless = readPdfText(hostile.doubling(30), reader);
     await asleep(wall, pdfLimits.timeMs);
 
     const large = Buffer.alloc(pdfLimits.waitingBytes);
@@ -99,7 +99,7 @@ describe("reading takes its time", () => {
     for (const read of waiting)
       assert.deepEqual(await read, { problem: "it cannot be parsed (Invalid PDF structure)" });
 
-    const again = pdfText(hostile.doubling(30), reader);
+    const again = readPdfText(hostile.doubling(30), reader);
     await asleep(wall, pdfLimits.timeMs);
     const next = reader.read("check", Buffer.from("x"));
     assert.equal(await reader.read("check", large), busy);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, it, type TestContext } from "node:test";
-import { busy, PdfReader, pdfText } from "../../../../emulator/cluster/pdf/reader.ts";
+import { busy, PdfReader, readPdfText } from "../../../../emulator/cluster/pdf/reader.ts";
 
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { pdf } from "../../../support/contracts.ts";
@@ -11,7 +11,7 @@ import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 async function stage(t: TestContext) {
   const reader = new PdfReader(systemWallClock);
   t.after(() => reader.close());
-  assert.deepEqual(await pdfText(await pdf(), reader), { lines: [] });
+  assert.deepEqual(await readPdfText(await pdf(), reader), { lines: [] });
   let started = 0;
   const count = () => {
     started += 1;
@@ -25,7 +25,7 @@ async function stage(t: TestContext) {
 /** What a reader reads that is closed afterwards. */
 async function readOnce(): Promise<unknown> {
   const reader = new PdfReader(systemWallClock);
-  const reading = await pdfText(await pdf(), reader);
+  const reading = await readPdfText(await pdf(), reader);
   reader.close();
   return reading;
 }
@@ -46,7 +46,7 @@ describe("the process of a reader of PDFs", () => {
 
   it("is no one's when the reader is closed amid a file", async (t) => {
     const { reader, started } = await stage(t);
-    const endless = pdfText(hostile.doubling(30), reader);
+    const endless = readPdfText(hostile.doubling(30), reader);
     reader.close();
     assert.equal(await endless, busy);
     assert.deepEqual(await readOnce(), { lines: [] });
@@ -55,7 +55,7 @@ describe("the process of a reader of PDFs", () => {
 
   it("is no one's when a file has met a limit in it", async (t) => {
     const { reader, started } = await stage(t);
-    assert.deepEqual(await pdfText(hostile.drawsItself(), reader), { problem: "it is nested too deeply" });
+    assert.deepEqual(await readPdfText(hostile.drawsItself(), reader), { problem: "it is nested too deeply" });
     reader.close();
     assert.deepEqual(await readOnce(), { lines: [] });
     // One more was started for the file itself, since it might have met the limit for what was read before.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { sent } from "../../../support/contracts.ts";
 import { type EmulatorProcess, emulatorProcess } from "../../../support/emulator-process.ts";
 import { quiet } from "../../../support/refused.ts";
@@ -40,7 +40,7 @@ async function hit({ ask }: EmulatorProcess): Promise<void> {
 async function allReported({ ask }: EmulatorProcess): Promise<void> {
   await quiet({ ask });
   for (const email of addresses) {
-    const key = emailHash(email);
+    const key = hashEmail(email);
     assert.deepEqual((await ask("GET", `owners?identifier=${email}`)).body, [
       { table: "signatories", key, cluster_id: "eu-1" },
     ]);
@@ -62,7 +62,7 @@ async function allReported({ ask }: EmulatorProcess): Promise<void> {
 interface Email {
   readonly token: string;
 }
-const hashes = addresses.map(emailHash).toSorted();
+const hashes = addresses.map(hashEmail).toSorted();
 
 describe("a report of a cluster, at kill -9", () => {
   it("is made by the next start, when it had not begun", async (t) => {

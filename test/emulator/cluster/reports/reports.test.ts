@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { sent } from "../../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
 import { quiet } from "../../../support/refused.ts";
@@ -35,8 +35,8 @@ describe("a contract that is sent", () => {
     }));
     await sent(on.api, { contract_template_id: 101, signatories: signatories.slice(0, 2) });
     await quiet(on);
-    assert.deepEqual(await owners(on, emailHash("ann@acme.example")), ["signatories eu-1"]);
-    assert.deepEqual(await owners(on, emailHash("bob@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await owners(on, hashEmail("ann@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await owners(on, hashEmail("bob@acme.example")), ["signatories eu-1"]);
     assert.deepEqual(await owners(on, await tokenOf(on, "ann@acme.example")), ["counterparty_tokens eu-1"]);
     assert.deepEqual(await reported(on, "signatories.add"), ["POST /router/v1/contract_signatories/ 201"]);
     assert.equal((await reported(on, "invite-tokens.map-counterparty")).length, 1);
@@ -79,7 +79,7 @@ describe("a contract that is sent", () => {
       await end(on, id);
       await quiet(on);
       assert.deepEqual(await owners(on, token), []);
-      assert.deepEqual(await owners(on, emailHash("jo@acme.example")), ["signatories eu-1"]);
+      assert.deepEqual(await owners(on, hashEmail("jo@acme.example")), ["signatories eu-1"]);
       const { body } = await on.router("GET", `/contract-invite/counter_party/by_token/${token}`);
       assert.equal((body as { state: string }).state, "ENDED");
     });
@@ -96,7 +96,7 @@ describe("a contract that is sent", () => {
     assert.deepEqual(log, [`the router rejected report-signatories ${first.number} 6 times. It is not retried`]);
     await sent(on.api);
     assert.deepEqual(await tries(on), [...times, 94, 95]);
-    assert.deepEqual(await owners(on, emailHash("jo@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await owners(on, hashEmail("jo@acme.example")), ["signatories eu-1"]);
   });
 
   it("is reported together with others that are due at the same time", async (t) => {
@@ -106,7 +106,7 @@ describe("a contract that is sent", () => {
       "POST /router/v1/contract_signatories/ 201",
     ]);
     for (const name of ["ann", "bob"]) {
-      assert.deepEqual(await owners(on, emailHash(`${name}@acme.example`)), ["signatories eu-1"]);
+      assert.deepEqual(await owners(on, hashEmail(`${name}@acme.example`)), ["signatories eu-1"]);
     }
   });
 
@@ -130,9 +130,9 @@ describe("a contract that is sent", () => {
     await sent(before.api);
     await before.close();
     const after = await emulator(t, { file, clock: { mode: "manual" } });
-    assert.deepEqual(await owners(after, emailHash("jo@acme.example")), []);
+    assert.deepEqual(await owners(after, hashEmail("jo@acme.example")), []);
     await after.clock.advance({ by: 60_000 });
-    assert.deepEqual(await owners(after, emailHash("jo@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await owners(after, hashEmail("jo@acme.example")), ["signatories eu-1"]);
   });
 
   it("is reported before the emulator closes", async (t) => {
@@ -141,7 +141,7 @@ describe("a contract that is sent", () => {
     await sent(before.api);
     await before.close();
     const after = await emulator(t, { file, clock: { mode: "manual" } });
-    assert.deepEqual(await owners(after, emailHash("jo@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await owners(after, hashEmail("jo@acme.example")), ["signatories eu-1"]);
     assert.deepEqual(await owners(after, await tokenOf(after, "jo@acme.example")), ["counterparty_tokens eu-1"]);
   });
 });

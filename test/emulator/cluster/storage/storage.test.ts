@@ -8,12 +8,12 @@ import { describe, it } from "node:test";
 import { PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
 import {
   type StoredObject,
-  signedObjectUrl,
+  signObjectUrl,
   storageKeys,
   storedObjects,
 } from "../../../../emulator/cluster/storage/objects.ts";
 import { storageHandlers } from "../../../../emulator/cluster/storage/storage.ts";
-import { standardSet } from "../../../../emulator/compose/state/seed.ts";
+import { getStandardSet } from "../../../../emulator/compose/state/seed.ts";
 import { type Blobs, BlobTooLargeError } from "../../../../emulator/store/blobs.ts";
 import { memoryBlobs, openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 
@@ -21,7 +21,7 @@ import { StoreFailedError } from "../../../../emulator/store/port.ts";
 import { defaultSettings } from "../../../../emulator/world/settings.ts";
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { randomIds } from "../../../../src/base/ids.ts";
+import { createRandomIds } from "../../../../src/base/ids.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 
@@ -65,12 +65,12 @@ async function signedPut(putBlob: Blobs["put"]) {
     store: openMemoryStore({ collections: [storedObjects, storageKeys], wall: systemWallClock }),
     clock: { now: () => 1_000 },
     wall: systemWallClock,
-    ids: randomIds(),
+    ids: createRandomIds(),
     settings: defaultSettings,
     cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: false },
     blobs: { ...memoryBlobs(), put: putBlob },
     pdfs: new PdfReader(systemWallClock),
-    standardSet,
+    getStandardSet,
   };
   const object: StoredObject = {
     key: "k1",
@@ -84,7 +84,7 @@ async function signedPut(putBlob: Blobs["put"]) {
   };
   const signed = await world.store.transaction("test", async (tx) => {
     tx.put(storedObjects, object);
-    return signedObjectUrl(tx, world, "PUT", object);
+    return signObjectUrl(tx, world, "PUT", object);
   });
   const headers: Record<string, string> = { "content-type": "application/pdf" };
   const request = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { rateLimit } from "../../../../emulator/cluster/workspace/credentials.ts";
+import { createRateLimit } from "../../../../emulator/cluster/workspace/credentials.ts";
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { emulator, plain, sender } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
@@ -125,7 +125,7 @@ describe("SVC_RATE_LIMIT", () => {
 
   it("counts over the last second of the wall clock, each workspace for itself, rejections not", () => {
     let now = 0;
-    const limit = rateLimit(2, { now: () => now, monotonicNow: () => now, sleep: async () => {} });
+    const limit = createRateLimit(2, { now: () => now, monotonicNow: () => now, sleep: async () => {} });
     const ask = (at: number, workspace = 1) => {
       now = at;
       try {

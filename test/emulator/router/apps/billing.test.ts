@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { basicHeader } from "../../../../src/schemes/http-authorization.ts";
+import { formatBasicHeader } from "../../../../src/schemes/http-authorization.ts";
 import { plain } from "../../../support/emulator.ts";
 import { type Routed, routed } from "../../../support/routed.ts";
 
@@ -8,7 +8,7 @@ const path = "/router/v1/billing/webhook";
 const credentials = { user: "billing", password: "s3cret:with:colons" };
 const world = (t: Parameters<typeof routed>[0], options: Parameters<typeof routed>[1] = {}) =>
   routed(t, { apps: { billing: { username: credentials.user, password: credentials.password } }, ...options });
-const send = ({ router }: Routed, body: unknown, authorization: string | undefined = basicHeader(credentials)) =>
+const send = ({ router }: Routed, body: unknown, authorization: string | undefined = formatBasicHeader(credentials)) =>
   router("POST", path, {
     body,
     headers: { "content-type": "application/json", ...(authorization && { authorization }) },
@@ -73,8 +73,8 @@ describe("billing", () => {
       "Basic bm9jb2xvbg==",
       "Basic !!!",
       "Bearer x",
-      basicHeader({ ...credentials, password: "guess" }),
-      basicHeader({ ...credentials, user: "guess" }),
+      formatBasicHeader({ ...credentials, password: "guess" }),
+      formatBasicHeader({ ...credentials, user: "guess" }),
     ]) {
       const answer = await send(routedWorld, event, header);
       assert.deepEqual(plain(answer), { status: 401, body: { detail: "Not authenticated" } }, header);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type CrmAVersion, signCrmA } from "../../../../src/schemes/crm-a.ts";
-import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { plain } from "../../../support/emulator.ts";
 import { type Routed, routed } from "../../../support/routed.ts";
 
@@ -54,7 +54,7 @@ describe("crm_a", () => {
   it("is forwarded as it came to the owner of what the query names, else to the first cluster", async (t) => {
     const world = await start(t);
     await world.map("clients", "us-1", ["cli"]);
-    await world.map("emails", "us-1", [emailHash("ada@example.com")]);
+    await world.map("emails", "us-1", [hashEmail("ada@example.com")]);
     await world.map("integrations", "us-1", ["77"]);
     for (const [named, reached] of [
       ["portalId=62515", "eu"],

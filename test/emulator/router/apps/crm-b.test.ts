@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { signCrmB } from "../../../../src/schemes/crm-b.ts";
-import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { plain } from "../../../support/emulator.ts";
 import { type Routed, routed } from "../../../support/routed.ts";
 
@@ -37,7 +37,7 @@ describe("crm_b", () => {
     await open(world, signed());
     assert.deepEqual(world.reached(), ["us POST /router/v1/crm_b/"]);
 
-    await world.map("emails", "eu-1", [emailHash("ada@northwind.example")]);
+    await world.map("emails", "eu-1", [hashEmail("ada@northwind.example")]);
     await open(world, signed());
     assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { basicHeader } from "../../../../src/schemes/http-authorization.ts";
+import { formatBasicHeader } from "../../../../src/schemes/http-authorization.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { device, deviceGrantType, oauthError } from "../../../support/identity/devices.ts";
 import { type Changes, confidential, requestToken } from "../../../support/identity/sign-in.ts";
@@ -92,11 +92,13 @@ describe("the token endpoint of discovery", () => {
     const { poll, decide } = await discovered(world, client_id);
     await decide("AUTHORIZED");
     await assertRefused(world, () => poll(), oauthError("invalid_client", 401));
-    const wrong = { authorization: basicHeader({ user: "demo+portal", password: "guess" }) };
+    const wrong = { authorization: formatBasicHeader({ user: "demo+portal", password: "guess" }) };
     const refused = await poll({ client_id: undefined }, wrong);
     assert.deepEqual(plain(refused), oauthError("invalid_client", 401));
     assert.equal(refused.headers.get("www-authenticate"), 'Basic realm="oauth"');
-    const right = { authorization: basicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) }) };
+    const right = {
+      authorization: formatBasicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) }),
+    };
     assert.equal((await poll({ client_id: undefined }, right)).status, 200);
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { emulator, plain, type Sent } from "../../../support/emulator.ts";
 import { routed } from "../../../support/routed.ts";
 
@@ -31,8 +31,8 @@ const cases: [string, string, string[], Sent?][] = [
   ["POST", login, both, { body: { email: "bob@example.com" } }],
   ["GET", "/api/v1/auth/captcha-config?cluster_id=us-1", both],
   ["POST", events, ["us"], { body: { Metadata: { cluster_id: "us-1" }, RecordType: "Bounce" } }],
-  ["POST", events, ["us"], { body: { Metadata: { email_hash: emailHash("ada@example.com") } } }],
-  ["POST", events, ["us"], { body: { Metadata: { cluster_id: "ap-9", email_hash: emailHash("ada@example.com") } } }],
+  ["POST", events, ["us"], { body: { Metadata: { email_hash: hashEmail("ada@example.com") } } }],
+  ["POST", events, ["us"], { body: { Metadata: { cluster_id: "ap-9", email_hash: hashEmail("ada@example.com") } } }],
   ["POST", events, both, { body: { Metadata: {} } }],
   ["GET", "/router/v1/oauth2.0/external/ProviderB/redirect?code=c&state=us-1_abc", ["us"]],
   ["GET", "/router/v1/oauth2.0/external/ProviderB/redirect?error=access_denied", both],
@@ -44,7 +44,7 @@ describe("proxied routes", () => {
       const world = await routed(t);
       await world.map("creators", "us-1", ["creator"]);
       await world.map("counterparties", "us-1", ["counterparty"]);
-      await world.map("emails", "us-1", [emailHash("ada@example.com")]);
+      await world.map("emails", "us-1", [hashEmail("ada@example.com")]);
       world.eu.answer((_, response) => response.end("eu"));
       world.us.answer((_, response) => response.end("us"));
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { emulator, plain, type Sent } from "../../../support/emulator.ts";
 import { type Routed, routed } from "../../../support/routed.ts";
 
@@ -12,7 +12,7 @@ const form = { "content-type": "application/x-www-form-urlencoded" };
 async function owned(t: Parameters<typeof routed>[0]): Promise<Routed> {
   const world = await routed(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
   await world.map("clients", "us-1", ["app"]);
-  await world.map("emails", "us-1", [emailHash("ada@example.com")]);
+  await world.map("emails", "us-1", [hashEmail("ada@example.com")]);
   await world.map("creators", "us-1", ["creator"]);
   await world.map("counterparties", "us-1", ["counterparty"]);
   await world.map("teams", "us-1", ["T1", "77"]);
@@ -33,7 +33,7 @@ const cases: Record<string, [string, Sent?]> = {
   "a JWT with the claim cluster": ["/x", { headers: { authorization: `Bearer ${jwt({ cluster: "us-1" })}` } }],
   "the header client-id": ["/x", { headers: { "client-id": "app" } }],
   "client_id in the query": ["/x?client_id=app"],
-  email_hash: [`/x?email_hash=${emailHash("ada@example.com")}`],
+  email_hash: [`/x?email_hash=${hashEmail("ada@example.com")}`],
   "an e-mail address, hashed": ["/x", { body: { email: " ADA@example.com " } }],
   "login_hint, hashed": ["/x?login_hint=ada%40example.com"],
   "user_code, as people type it": ["/x?user_code=wdjb-mjht"],
@@ -43,7 +43,7 @@ const cases: Record<string, [string, Sent?]> = {
   "invite_token of a creator": ["/x", { body: { invite_token: "creator" } }],
   "invite_token of a counterparty": ["/x?invite_token=counterparty"],
   chat_a_team_id: ["/x", { body: { chat_a_team_id: "T1" } }],
-  email_hash_list: ["/x", { body: { email_hash_list: ["0", emailHash("ada@example.com")] } }],
+  email_hash_list: ["/x", { body: { email_hash_list: ["0", hashEmail("ada@example.com")] } }],
   client_ids: ["/x?client_ids=other&client_ids=app"],
   tokens: ["/x", { body: { tokens: ["none", "counterparty"] } }],
   creator_tokens: ["/x", { body: { creator_tokens: ["creator"] } }],

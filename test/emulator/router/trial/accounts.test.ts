@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 import { routed } from "../../../support/routed.ts";
@@ -51,13 +51,13 @@ async function wayBack({ router, ask }: World, email: string): Promise<string> {
 }
 
 const homeOf = async ({ router }: World) =>
-  (await router("GET", `/router/v1/cluster_emails/email/${emailHash(zoe)}`)).body as { cluster_id?: string };
+  (await router("GET", `/router/v1/cluster_emails/email/${hashEmail(zoe)}`)).body as { cluster_id?: string };
 
 describe("a person whose e-mail is mapped", () => {
   for (const spelling of spellings) {
     it(`cannot sign up for a trial as ${JSON.stringify(spelling)}`, async (t) => {
       const world = await routed(t);
-      await world.map("emails", "us-1", [emailHash(zoe)]);
+      await world.map("emails", "us-1", [hashEmail(zoe)]);
       await assertRefused(world, () => begin(world, spelling), exists);
       const back = await wayBack(world, spelling.trim());
       await assertRefused(world, () => world.router("GET", back), exists);
@@ -67,7 +67,7 @@ describe("a person whose e-mail is mapped", () => {
   it("stays where they are when they were mapped after the signup began", async (t) => {
     const world = await routed(t);
     const token = await pending(world, zoe);
-    await world.map("emails", "us-1", [emailHash(zoe)]);
+    await world.map("emails", "us-1", [hashEmail(zoe)]);
     const send = () => world.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
     await assertRefused(world, send, exists);
     assert.deepEqual(world.reached(), [], "no cluster is asked for a workspace");
@@ -78,12 +78,12 @@ describe("a person whose e-mail is mapped", () => {
     const world = await routed(t);
     const token = await pending(world, zoe);
     world.eu.answer(async (_, response) => {
-      await world.map("emails", "us-1", [emailHash(zoe)]);
+      await world.map("emails", "us-1", [hashEmail(zoe)]);
       response.writeHead(201).end('{"workspace_id":70,"client_id":"wc","creator_tokens":["ct"]}');
     });
     const send = () => world.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
     assert.deepEqual(plain(await send()), exists);
-    assert.deepEqual(await homeOf(world), { email_hash: emailHash(zoe), cluster_id: "us-1" });
+    assert.deepEqual(await homeOf(world), { email_hash: hashEmail(zoe), cluster_id: "us-1" });
     assert.equal((await world.router("GET", "/router/v1/cluster_clients/client/wc")).status, 404);
     await assertRefused(world, send, exists);
     const { body } = await world.ask("GET", "requests?path=/router/v1/trial/signup/complete");
@@ -102,7 +102,7 @@ describe("a user of a workspace", () => {
     const users = (await world.api("GET", "/api/v2.1/public/auth/users/")).body as { results: { email: string }[] };
     const { email } = users.results[0]!;
     const key = { "x-cluster-key": world.clusters[0]!.clusterKey };
-    const body = { email_hash_list: [emailHash(email)], cluster_id: world.clusters[0]!.id };
+    const body = { email_hash_list: [hashEmail(email)], cluster_id: world.clusters[0]!.id };
     const removed = await world.router("DELETE", "/router/v1/cluster_emails/bulk", { body, headers: key });
     assert.equal(removed.status, 200);
     await assertRefused(world, () => begin(world, ` ${email.toUpperCase()}`), exists);

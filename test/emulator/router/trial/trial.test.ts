@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emailHash } from "../../../../src/schemes/email-hash.ts";
+import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 import { routed } from "../../../support/routed.ts";
@@ -83,7 +83,7 @@ describe("completing a signup", () => {
     const creators = made.creator_tokens as string[];
     assert.equal(creators.length, 2);
     const where = async (path: string) => ((await world.router("GET", path)).body as { cluster_id: string }).cluster_id;
-    assert.equal(await where(`/router/v1/cluster_emails/email/${emailHash(person.email)}`), "us-1");
+    assert.equal(await where(`/router/v1/cluster_emails/email/${hashEmail(person.email)}`), "us-1");
     assert.equal(await where(`/router/v1/cluster_clients/client/${made.client_id}`), "us-1");
     for (const creator of creators) assert.equal(await where(`/auth/v3/invite_info/?token=${creator}`), "us-1");
 
@@ -179,8 +179,8 @@ describe("completing a signup", () => {
         status: 200,
         body: { cluster_id: "eu-1", workspace_id: null, cluster_url: `${world.eu.url}/` },
       });
-      const { body } = await world.router("GET", `/router/v1/cluster_emails/email/${emailHash(person.email)}`);
-      assert.deepEqual(body, { email_hash: emailHash(person.email), cluster_id: "eu-1" });
+      const { body } = await world.router("GET", `/router/v1/cluster_emails/email/${hashEmail(person.email)}`);
+      assert.deepEqual(body, { email_hash: hashEmail(person.email), cluster_id: "eu-1" });
     });
   }
 

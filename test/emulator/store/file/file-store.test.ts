@@ -142,16 +142,6 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), await contentOf(store));
   });
 
-  it("writes once what rows of a transaction share", async (t) => {
-    const { folder, path, store } = await seeded(t);
-    const rows = Array.from({ length: 100 }, (_, i) => person(100 + i, { name: "the same long name for all of them" }));
-    const before = (await stat(`${path}.journal.1`)).size;
-    await store.transaction("alike", (tx) => rows.forEach((row) => void tx.put(people, row)));
-    const line = (await stat(`${path}.journal.1`)).size - before;
-    assert.ok(line < JSON.stringify(rows).length / 5, `${line} bytes`);
-    assert.deepEqual(await reopened(t, folder), await contentOf(store));
-  });
-
   it("accepts a new state instead of the old one, and a crash right after it finds the new one", async (t) => {
     const { folder, store } = await seeded(t);
     await store.replace({ svc_state: 1, rows: { people: [person(7)] } });

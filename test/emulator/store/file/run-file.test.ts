@@ -29,7 +29,7 @@ describe("the run file", () => {
     const folder = await temporaryFolder(t);
     const path = join(folder, ".svc", "emulator.json.run");
     const claimed = await claim([path], { ...run("one"), clusters: [] });
-    await claimed.tell({ clusters: run("one").clusters });
+    await claimed.update({ clusters: run("one").clusters });
     const { id: _, since, socket: __, ...told } = JSON.parse(await readFile(path, "utf8"));
     const { machine: ___, machine_id: ____, boot: _____, pid_namespace: ______, ...rest } = told;
     assert.deepEqual({ ...rest, since }, { ...run("one"), path, since: new Date(wall.now()).toISOString() });

@@ -4,7 +4,7 @@ import { Database, type Tx } from "../../../../emulator/store/postgres/database.
 import { recover } from "../../../../emulator/store/postgres/documents.ts";
 import { openPostgresStore, type PostgresStoreOptions } from "../../../../emulator/store/postgres/open.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { randomIds } from "../../../../src/base/ids.ts";
+import { createRandomIds } from "../../../../src/base/ids.ts";
 import { collections } from "../../../support/store.ts";
 
 type Opening = Pick<PostgresStoreOptions, "url" | "schema"> & Partial<PostgresStoreOptions>;
@@ -21,7 +21,7 @@ export const openStore = (given: Opening) =>
 
 /** One who wants to lead. */
 export const aCandidate = (): PostgresStoreOptions["candidate"] => ({
-  instance: randomIds().uuid(),
+  instance: createRandomIds().uuid(),
   address: {},
   token: undefined,
   newToken: () => "the token",

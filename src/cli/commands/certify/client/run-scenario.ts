@@ -5,7 +5,7 @@ import { join } from "node:path";
 import spawn from "cross-spawn";
 import { runAfterDelay, systemWallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
-import { emulatorVariables } from "../../../connection/emulator-variables.ts";
+import { emulatorVariables } from "../../../connection/emulator/emulator-variables.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { endGroup, hasProcessGroups } from "../check.ts";
 import type { Observation, ScriptedServer } from "./scripted-server.ts";

@@ -6,8 +6,8 @@ import type { Emulator } from "../../../../../emulator/index.ts";
 import { createDeviceCode, redeemDeviceCode } from "../../../../api/router/device-grant.ts";
 import { exchangeToken } from "../../../../api/router/oidc.ts";
 import { systemWallClock } from "../../../../base/clock.ts";
-import { fieldsOf } from "../../../../base/object.ts";
-import { withControlClient } from "../../../connection/emulator-access.ts";
+import { toFields } from "../../../../base/object.ts";
+import { withControlClient } from "../../../connection/emulator/emulator-access.ts";
 import { type OAuthRequest, parseOAuthRequest } from "./oauth-request.ts";
 import { intervalSeconds, type Step } from "./scenarios.ts";
 
@@ -83,7 +83,7 @@ export async function startScriptedServer(
     const answered = await forward(request, body, emulator.routerUrl);
     observation.deviceRequests.push({ ...oauth, status: answered.status });
     if (answered.status !== 200) return send(response, answered);
-    const fields = fieldsOf(JSON.parse(answered.body.toString("utf8")));
+    const fields = toFields(JSON.parse(answered.body.toString("utf8")));
     observation.challenge ??= {
       deviceCode: String(fields.device_code),
       userCode: String(fields.user_code),
@@ -106,7 +106,7 @@ export async function startScriptedServer(
     if (isOfFirst && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
     if (answered.status === 200) {
       observation.hasTokens = true;
-      const { access_token } = fieldsOf(JSON.parse(answered.body.toString("utf8")));
+      const { access_token } = toFields(JSON.parse(answered.body.toString("utf8")));
       if (typeof access_token === "string" && access_token !== "") secrets.push(access_token);
     }
     send(response, answered);

@@ -5,7 +5,7 @@ import { pluralize } from "../../../../base/text.ts";
 import { writeFileAtomic } from "../../../../files/atomic-write.ts";
 import { makeFolder } from "../../../../files/make-folder.ts";
 import type { Context } from "../../../command.ts";
-import type { EmulatorAccess } from "../../../connection/emulator-access.ts";
+import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
 import { annotate, maskSecrets, shouldAnnotate } from "../../../output/github-actions.ts";
 import { CommandFailedError, UsageError } from "../../../process/failure.ts";
 import { canPrompt } from "../../../prompt/confirm.ts";

@@ -1,5 +1,5 @@
-import { isoMicros } from "../../../../base/clock.ts";
-import { type Digest, hmac } from "../../../../base/hmac.ts";
+import { toIsoMicros } from "../../../../base/clock.ts";
+import { computeHmac, type Digest } from "../../../../base/hmac.ts";
 import { type JsonForm, writeJson } from "../../../../base/json.ts";
 import { isObject } from "../../../../base/object.ts";
 import { contentHash, contentHashHeader } from "../../../../schemes/webhook.ts";
@@ -63,7 +63,7 @@ export class Deliveries {
     body: string,
     { digest = "sha512", key = Buffer.from(this.key, "base64"), encoding = "hex" }: HashRules,
   ): string {
-    return hmac(digest, key, body).toString(encoding);
+    return computeHmac(digest, key, body).toString(encoding);
   }
 }
 
@@ -83,4 +83,4 @@ export const sortKeys = (value: unknown): unknown => {
   return Object.fromEntries(entries.map(([name, inner]) => [name, sortKeys(inner)]));
 };
 
-const secondsAfter = (time: string, seconds: number): string => isoMicros(Date.parse(time) + seconds * 1_000);
+const secondsAfter = (time: string, seconds: number): string => toIsoMicros(Date.parse(time) + seconds * 1_000);

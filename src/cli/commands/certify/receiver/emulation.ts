@@ -3,8 +3,8 @@ import { failuresUntilDisabled, specifiedOutageMs } from "../../../../api/webhoo
 import { isObject } from "../../../../base/object.ts";
 import type { Client } from "../../../../client/client.ts";
 import type { Context } from "../../../command.ts";
-import type { EmulatorAccess } from "../../../connection/emulator-access.ts";
-import { toStartError } from "../../../connection/ended-emulator.ts";
+import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
+import { toStartError } from "../../../connection/emulator/ended-emulator.ts";
 import type { CheckRun, Exchange } from "./check.ts";
 import { Deliveries } from "./deliveries.ts";
 import { type Reply, responseTimeoutMs } from "./sender.ts";
@@ -35,7 +35,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   const [{ startEmulator }, { fireActivity }, { withControlClient }] = await Promise.all([
     import("../../../../../emulator/index.ts"),
     import("../../../../api/emulator/activities.ts"),
-    import("../../../connection/emulator-access.ts"),
+    import("../../../connection/emulator/emulator-access.ts"),
   ]);
   const emulator = await startEmulator({
     deterministic: true,

@@ -1,10 +1,10 @@
 import { relative } from "node:path";
 import type { Emulator, EmulatorEvent } from "../../../../../emulator/index.ts";
-import { isoMillis, type WallClock } from "../../../../base/clock.ts";
+import { toIsoMillis, type WallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
-import { stateFile } from "../../../connection/run-file.ts";
-import { quoteShellWord } from "../../../process/examples.ts";
+import { stateFile } from "../../../connection/emulator/run-file.ts";
 import type { Host } from "../../../process/host.ts";
+import { quoteShellWord } from "../../../process/shell-words.ts";
 
 /** The line that scripts wait for (DECISIONS.md, L21). */
 export const readyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emulator, { pid }: Host) => ({
@@ -72,7 +72,7 @@ function timeOf({ clock: { now, mode, speed } }: Emulator): string {
     auto: "jumps to the next due entry",
   }[mode];
   const usual = mode === "real" && speed === 1;
-  return `${isoMillis(now())}, ${passes}${usual ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
+  return `${toIsoMillis(now())}, ${passes}${usual ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
 }
 
 /** The flag that names the state, where another would be found without it. */
@@ -106,7 +106,7 @@ export interface JsonLog {
 }
 
 export function jsonLog({ output }: Pick<Context, "output">, wall: WallClock): JsonLog {
-  const line = (level: Level, about: object) => output.tell({ time: isoMillis(wall.now()), level, ...about });
+  const line = (level: Level, about: object) => output.tell({ time: toIsoMillis(wall.now()), level, ...about });
   return {
     event: (event) => line(levelOf(event), event),
     lifecycle: (event, about = {}) => line("info", { event, ...about }),

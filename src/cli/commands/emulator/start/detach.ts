@@ -8,7 +8,7 @@ import { resolveRealPath } from "../../../../files/folders.ts";
 import { makeFolder } from "../../../../files/make-folder.ts";
 import { isForeignState, writeOriginMarker } from "../../../../files/origin-marker.ts";
 import type { Context } from "../../../command.ts";
-import { createUntrustedStateError, makeStateFolder, stateFile } from "../../../connection/run-file.ts";
+import { createUntrustedStateError, makeStateFolder, stateFile } from "../../../connection/emulator/run-file.ts";
 import { maskSecrets } from "../../../output/github-actions.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { type Host, parentPidVariable } from "../../../process/host.ts";

@@ -1,11 +1,11 @@
 import { fstatSync, writeSync } from "node:fs";
 import { chmod, readFile, rm, stat } from "node:fs/promises";
 import { Writable } from "node:stream";
-import { isoMillis } from "../../../../base/clock.ts";
-import { fieldsOf } from "../../../../base/object.ts";
+import { toIsoMillis } from "../../../../base/clock.ts";
+import { toFields } from "../../../../base/object.ts";
 import { isOnThisMachine } from "../../../../files/machine.ts";
 import type { Context } from "../../../command.ts";
-import { isSameEmulator } from "../../../connection/emulator-access.ts";
+import { isSameEmulator } from "../../../connection/emulator/emulator-access.ts";
 import { checkOutputFile, createForeignFileError, writeOutput } from "../../../output/file.ts";
 import { createOutput } from "../../../output/output.ts";
 import type { Host, OutputStream } from "../../../process/host.ts";
@@ -54,7 +54,7 @@ async function contentOf(path: string): Promise<string | undefined> {
 
 /** Whether the emulator of a ready line responds. */
 async function isRunning(line: string): Promise<boolean> {
-  const { router_url: routerUrl, instance_id: instanceId, pid } = fieldsOf(JSON.parse(line));
+  const { router_url: routerUrl, instance_id: instanceId, pid } = toFields(JSON.parse(line));
   if (typeof routerUrl !== "string" || !URL.canParse(routerUrl) || !isOnThisMachine(routerUrl)) return false;
   return isSameEmulator(
     { routerUrl, instanceId: String(instanceId), pid: Number(pid), token: "" },
@@ -64,7 +64,7 @@ async function isRunning(line: string): Promise<boolean> {
 
 function isReadyLine(text: string): boolean {
   try {
-    return fieldsOf(JSON.parse(text)).event === "ready";
+    return toFields(JSON.parse(text)).event === "ready";
   } catch {
     return false;
   }
@@ -81,10 +81,10 @@ export function withResilientOutput(context: Context, isJsonLog: boolean): Conte
   const { host, globals, output } = context;
   const { wall } = host;
   const inWords: MissingLinesNote = (lines) =>
-    `${isoMillis(wall.now())} (wall)  ${lines} lines of this log are missing, because the disk was full or failed`;
+    `${toIsoMillis(wall.now())} (wall)  ${lines} lines of this log are missing, because the disk was full or failed`;
   const asEvent: MissingLinesNote = (count) => JSON.stringify({ event: "dropped", count });
   const asLogged: MissingLinesNote = (count) =>
-    JSON.stringify({ time: isoMillis(wall.now()), level: "warn", event: "dropped", count });
+    JSON.stringify({ time: toIsoMillis(wall.now()), level: "warn", event: "dropped", count });
   const streams: Pick<Host, "stdout" | "stderr"> = {
     stdout: lasting(host.stdout, output.format === "table" ? inWords : asEvent),
     stderr: lasting(host.stderr, isJsonLog ? asLogged : inWords),

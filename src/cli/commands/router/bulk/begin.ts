@@ -1,7 +1,9 @@
 import { resolve } from "node:path";
-import { isoSeconds } from "../../../../base/clock.ts";
-import { didYouMean, pluralize } from "../../../../base/text.ts";
+import { listClusters } from "../../../../api/router/clusters.ts";
+import { toIsoSeconds } from "../../../../base/clock.ts";
+import { formatSuggestion, pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
+import { checkOutputFile } from "../../../output/file.ts";
 import { formatTargetFlags } from "../../../parse/next-command.ts";
 import { CommandFailedError, type FailureKind, UsageError } from "../../../process/failure.ts";
 import { maskBodySecrets } from "../../../process/redact.ts";
@@ -17,6 +19,7 @@ import { confirmMoves } from "./moves.ts";
 import { performJob } from "./perform.ts";
 import { isPlan, type JobPlan, type JobRequest, requireUnchangedPlan, targetName, writePlan } from "./plan.ts";
 import { limitYoungGeneration } from "./progress.ts";
+import { checkReportName, isReport } from "./report-file.ts";
 
 /** Does with a job what its command line asks for: shows it, writes it down as a plan, or starts it. */
 export async function beginJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
@@ -46,13 +49,11 @@ async function checkRequest(request: JobRequest, source: InputSource, context: C
     throw new UsageError(`A plan requires a file: ${source.name} cannot be read twice.`);
   }
   if (request.max_errors !== null) parseErrorLimit(request.max_errors);
-  const { checkOutputFile } = await import("../../../output/file.ts");
   const inputs = [path, request.planFile];
   if (errorsOut !== undefined) {
     await checkOutputFile(context.host, errorsOut, "--errors-out", { inputs, isOurs: isResults });
   }
   if (report !== undefined) {
-    const { checkReportName, isReport } = await import("./report-file.ts");
     await checkOutputFile(context.host, report, "--report", { inputs: [...inputs, errorsOut], isOurs: isReport });
     checkReportName(report);
   }
@@ -136,7 +137,7 @@ function recordOf(
   return {
     ...plan,
     id,
-    created_at: isoSeconds(host.wall.now()),
+    created_at: toIsoSeconds(host.wall.now()),
     errors_out: errorsOut === undefined ? null : resolve(host.cwd, errorsOut),
     report: report === undefined ? null : resolve(host.cwd, report),
     concurrency,
@@ -149,14 +150,13 @@ function recordOf(
  * the first call fails.
  */
 async function requireKnownCluster(cluster: string, context: Context): Promise<void> {
-  const { listClusters } = await import("../../../../api/router/clusters.ts");
   const client = await context.client("router");
   const found = await client.call(listClusters, {}, { signal: context.signal, retries: 0 }).catch(() => undefined);
   context.signal.throwIfAborted();
   const known = found?.map(({ cluster_id }) => cluster_id);
   if (known === undefined || known.includes(cluster)) return;
   throw new CommandFailedError("not-found", "unknown_cluster", `Cluster "${cluster}" not found. Nothing was sent.`, {
-    hint: didYouMean(cluster, known),
+    hint: formatSuggestion(cluster, known),
     next: ["router", "clusters"],
   });
 }

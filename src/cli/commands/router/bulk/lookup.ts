@@ -1,6 +1,7 @@
+import { keyedTables, listOwners, lookUpOwners } from "../../../../api/emulator/owners.ts";
 import type { ServiceError } from "../../../../client/errors.ts";
 import type { Context } from "../../../command.ts";
-import { isEmulator } from "../../../connection/is-emulator.ts";
+import { isEmulator } from "../../../connection/target.ts";
 import { UsageError } from "../../../process/failure.ts";
 import { offboardKinds } from "./offboard-work.ts";
 import { runConcurrently } from "./send.ts";
@@ -54,7 +55,6 @@ const maxKeys = 10_000;
  * 100,000. Undefined if the table is not keyed by identifiers.
  */
 async function manyAtOnce(name: Table, context: Context) {
-  const { keyedTables, lookUpOwners } = await import("../../../../api/emulator/owners.ts");
   const table = keyedTables.find((keyed) => keyed === name);
   if (table === undefined) return undefined;
   const client = await context.client("emulator", {});
@@ -91,7 +91,7 @@ async function asker(context: Context, ofEmulator: boolean) {
   ]);
   const client = await context.client("router", { connections });
   const options = { signal: context.signal };
-  const owners = ofEmulator ? (await import("../../../../api/emulator/owners.ts")).listOwners : undefined;
+  const owners = ofEmulator ? listOwners : undefined;
   const control = owners && (await context.client("emulator", {}));
   return async (table: Table, key: string): Promise<string | null | undefined> => {
     if (table === "cluster_emails") {

@@ -1,5 +1,17 @@
 import type { Operation } from "../../../../api/operation.ts";
 import {
+  mapChatATeams,
+  mapClusterClients,
+  mapClusterEmails,
+  mapCreatorTokens,
+  mapExternalIntegrations,
+  unmapChatATeams,
+  unmapClusterClients,
+  unmapClusterEmails,
+  unmapCreatorTokens,
+  unmapExternalIntegrations,
+} from "../../../../api/router/mapping-tables.ts";
+import {
   createSecretWordKind,
   createWordKind,
   type EmailHashing,
@@ -29,7 +41,6 @@ export const mappingTables: readonly MappingJob[] = [
     kind: emailKind,
     listField: "email_hash_list",
     operations: async () => {
-      const { mapClusterEmails, unmapClusterEmails } = await import("../../../../api/router/mapping-tables.ts");
       return { map: mapClusterEmails, unmap: unmapClusterEmails };
     },
   },
@@ -39,7 +50,6 @@ export const mappingTables: readonly MappingJob[] = [
     kind: constant(createWordKind("client id")),
     listField: "client_ids",
     operations: async () => {
-      const { mapClusterClients, unmapClusterClients } = await import("../../../../api/router/mapping-tables.ts");
       return { map: mapClusterClients, unmap: unmapClusterClients };
     },
   },
@@ -49,7 +59,6 @@ export const mappingTables: readonly MappingJob[] = [
     kind: constant(createSecretWordKind("creator invite token")),
     listField: "tokens",
     operations: async () => {
-      const { mapCreatorTokens, unmapCreatorTokens } = await import("../../../../api/router/mapping-tables.ts");
       return { map: mapCreatorTokens, unmap: unmapCreatorTokens };
     },
   },
@@ -69,7 +78,6 @@ export const mappingTables: readonly MappingJob[] = [
     kind: constant(createWordKind("team id")),
     listField: "chat_a_team_id_list",
     operations: async () => {
-      const { mapChatATeams, unmapChatATeams } = await import("../../../../api/router/mapping-tables.ts");
       return { map: mapChatATeams, unmap: unmapChatATeams };
     },
   },
@@ -79,9 +87,6 @@ export const mappingTables: readonly MappingJob[] = [
     kind: constant(externalId),
     listField: "external_id_list",
     operations: async () => {
-      const { mapExternalIntegrations, unmapExternalIntegrations } = await import(
-        "../../../../api/router/mapping-tables.ts"
-      );
       return { map: mapExternalIntegrations, unmap: unmapExternalIntegrations };
     },
   },

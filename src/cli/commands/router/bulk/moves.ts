@@ -1,6 +1,6 @@
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
-import { isEmulator } from "../../../connection/is-emulator.ts";
+import { isEmulator } from "../../../connection/target.ts";
 import { canPrompt, confirmYes } from "../../../prompt/confirm.ts";
 import type { InputSource } from "./input/bytes.ts";
 import { readRows } from "./input/rows.ts";

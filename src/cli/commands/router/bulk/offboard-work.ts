@@ -1,3 +1,4 @@
+import { deleteWorkspaceData } from "../../../../api/router/clusters.ts";
 import { lookupTable } from "../../../../base/object.ts";
 import { mask } from "../../../process/redact.ts";
 import {
@@ -94,7 +95,7 @@ export const offboardWork: BulkWork = {
       return named + (row ? row.kind.shown(row.identifier) : mask);
     },
   }),
-  operation: async () => (await import("../../../../api/router/clusters.ts")).deleteWorkspaceData,
+  operation: async () => deleteWorkspaceData,
   call(values, { cluster_id, ...scope }) {
     const lists: Record<string, string[]> = Object.create(null);
     for (const value of values) {

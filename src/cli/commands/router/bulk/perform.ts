@@ -2,17 +2,18 @@ import { createReadStream } from "node:fs";
 import { pluralize } from "../../../../base/text.ts";
 import { formatFsError, isFsError } from "../../../../files/disk.ts";
 import type { Context } from "../../../command.ts";
+import { writeOutput } from "../../../output/file.ts";
 import { setOutput } from "../../../output/github-actions.ts";
-import { formatCommandLine } from "../../../process/examples.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
 import { remedyOf } from "../../../process/service-message.ts";
+import { formatCommandLine } from "../../../process/shell-words.ts";
 import type { InputSource } from "./input/bytes.ts";
 import { InputError } from "./input/identifiers.ts";
 import { type RowSummary, resultsPath, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
 import { createProgress, type Progress } from "./progress.ts";
-import { buildJobReport, showReport } from "./report-file.ts";
+import { buildJobReport, showReport, writeReport } from "./report-file.ts";
 import type { BulkWork } from "./work.ts";
 import { findWork } from "./works.ts";
 
@@ -80,7 +81,6 @@ export async function performJob(
     try {
       await copyResults(folder, record, isStopped, context);
       if (record.report !== null && job && !isVoid) {
-        const { writeReport } = await import("./report-file.ts");
         const end = { ...job.kept, distinct, stoppedBecause };
         await writeReport(record.report, folder, record, end, context).catch((cause: Error) =>
           output.warn(`warning: ${cause.message}`),
@@ -180,7 +180,6 @@ async function copyResults(
   { host, output }: Context,
 ): Promise<void> {
   if (path === null) return;
-  const { writeOutput } = await import("../../../output/file.ts");
   await writeOutput(host, path, createReadStream(resultsPath(folder)), 0o600).catch(async (cause: Error) => {
     if (isStopped) return output.warn(`warning: ${cause.message}`);
     throw new CommandFailedError("failed", "errors_out", cause.message, {

@@ -2,7 +2,8 @@ import * as z from "zod";
 import { dictionary } from "../../../../api/shapes.ts";
 import { tryParseJson } from "../../../../base/object.ts";
 import type { Context } from "../../../command.ts";
-import { stateFile } from "../../../connection/run-file.ts";
+import { stateFile } from "../../../connection/emulator/run-file.ts";
+import { writeOutput } from "../../../output/file.ts";
 import { readText } from "../../../parse/body.ts";
 import { UsageError } from "../../../process/failure.ts";
 import { type BulkInput, resolveConcurrency } from "./flags.ts";
@@ -63,7 +64,6 @@ export async function targetName({ globals, host, target }: Context): Promise<st
 }
 
 export async function writePlan(path: string, plan: JobPlan, { host }: Context): Promise<void> {
-  const { writeOutput } = await import("../../../output/file.ts");
   await writeOutput(host, path, [Buffer.from(`${JSON.stringify(plan, null, 2)}\n`)], 0o600);
 }
 

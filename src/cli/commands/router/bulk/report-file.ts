@@ -1,6 +1,7 @@
-import { isoSeconds } from "../../../../base/clock.ts";
+import { toIsoSeconds } from "../../../../base/clock.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
+import { writeOutput } from "../../../output/file.ts";
 import { formatCsvLine } from "../../../output/text.ts";
 import { UsageError } from "../../../process/failure.ts";
 import type { InvalidRow } from "./input/batches.ts";
@@ -41,7 +42,6 @@ export async function writeReport(
 ): Promise<void> {
   const sections = sectionsOf(record, end, await tallyResults(resultsPath(folder)), host.wall.now());
   const text = /\.csv$/i.test(path) ? csvOf(sections) : htmlOf(record.id, sections);
-  const { writeOutput } = await import("../../../output/file.ts");
   await writeOutput(host, path, [Buffer.from(text)], 0o600);
 }
 
@@ -66,7 +66,7 @@ function sectionsOf(record: JobRecord, end: JobEnd, { reasons, moves }: Tally, n
         ["input", record.input.path === "-" ? "a pipe" : record.input.path],
         ["status", end.stoppedBecause === undefined ? "finished" : `stopped: ${end.stoppedBecause}`],
         ["begun", record.created_at],
-        ["written", isoSeconds(now)],
+        ["written", toIsoSeconds(now)],
         ["duration", formatSeconds((now - Date.parse(record.created_at)) / 1_000)],
       ],
     ],

@@ -1,7 +1,8 @@
 import type { Context } from "../../../command.ts";
+import { checkOutputFile } from "../../../output/file.ts";
 import { formatTargetFlags } from "../../../parse/next-command.ts";
-import { formatCommandLine } from "../../../process/examples.ts";
 import { type FailureKind, UsageError } from "../../../process/failure.ts";
+import { formatCommandLine } from "../../../process/shell-words.ts";
 import { type InputSource, openInputSource } from "./input/bytes.ts";
 import { fingerprintSource } from "./input/survey.ts";
 import { parseErrorLimit } from "./job.ts";
@@ -35,11 +36,9 @@ export async function resumeJob(
   const source = await sourceNow(record, input ?? path, context);
   if (path !== "-" && source.path === "-") throw new UsageError(`This job reads ${path}, not ${source.name}.`);
   if (record.errors_out !== null) {
-    const { checkOutputFile } = await import("../../../output/file.ts");
     await checkOutputFile(context.host, record.errors_out, "--errors-out", { inputs: [input ?? path] });
   }
   if (record.report !== null) {
-    const { checkOutputFile } = await import("../../../output/file.ts");
     await checkOutputFile(context.host, record.report, "--report", { inputs: [input ?? path] });
   }
   const begun = path === "-" ? record : withFile(record, source.path, context);

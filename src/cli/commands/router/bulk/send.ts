@@ -52,7 +52,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   let tooLargeBytes = Number.POSITIVE_INFINITY;
 
   // A batch adds strings that are valid by construction: checking each would take longer than sending them.
-  const withoutValues = CheckedCall.of(operation, work.call([], scope));
+  const withoutValues = CheckedCall.check(operation, work.call([], scope));
   const requestOf = (values: readonly string[], key: string) => {
     const built = buildRequest(withoutValues.with(work.call(values, scope)), baseUrls, credentials);
     const headers = { ...built.headers, "idempotency-key": key };

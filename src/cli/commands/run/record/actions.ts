@@ -1,7 +1,7 @@
 import { listDeliveries } from "../../../../api/emulator/deliveries.ts";
 import { listRequests } from "../../../../api/emulator/requests.ts";
 import { listControlWebhooks } from "../../../../api/emulator/webhooks.ts";
-import { type Operation, operationAt, type ResultOf } from "../../../../api/operation.ts";
+import { findOperationAt, type Operation, type ResultOf } from "../../../../api/operation.ts";
 import type { Client } from "../../../../client/client.ts";
 
 export type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
@@ -67,7 +67,7 @@ export async function readRecording(client: Client, operations: readonly Operati
 
 function actionOf({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation): Action | undefined {
   const [path = "", search] = target.split(/\?(.*)/s);
-  if (operationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
+  if (findOperationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
   const parameters = new URLSearchParams(search);
   const query = Object.fromEntries(
     [...new Set(parameters.keys())].map((name) => {

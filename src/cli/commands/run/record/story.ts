@@ -1,6 +1,6 @@
 import { Document, isScalar, visit } from "yaml";
 import { formatDuration } from "../../../../base/duration.ts";
-import { fieldsOf } from "../../../../base/object.ts";
+import { toFields } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
 import { escapeReferences, replaceLeaves } from "../references.ts";
 import { acts, type StepKind } from "../schema.ts";
@@ -23,13 +23,13 @@ interface WrittenStep {
 export function stepOf({ operation, params, query, body, webhook }: Action, receiver: string): WrittenStep {
   if (webhook) {
     const answers = webhook.answers.length === 1 ? webhook.answers[0] : webhook.answers;
-    const subscribe = fieldsOf(body).only_for_activities;
+    const subscribe = toFields(body).only_for_activities;
     return { kind: "receiver", fields: { receiver, answers, subscribe } };
   }
   if (operation.id === "faults.add") return { kind: "fault", fields: { fault: body } };
   const act = acts.find((one) => operation.id === `emulator-contracts.${one}`);
   if (act) {
-    const { email = "next", note } = fieldsOf(body);
+    const { email = "next", note } = toFields(body);
     return { kind: "as", fields: { as: email, [act]: params.id, ...(note === undefined ? {} : { note }) } };
   }
   const parts = Object.entries({ params, query }).filter(([, part]) => Object.keys(part).length > 0);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { UsageError } from "../../../../process/failure.ts";
-import type { FinishedBatches } from "../log/finished-batches.ts";
+import type { FinishedBatches } from "../log/log-file.ts";
 import type { IdentifierCounter, RowGroup } from "./distinct.ts";
 import type { IdentifierKind } from "./identifiers.ts";
 

@@ -1,5 +1,5 @@
-import { emailAddressProblem } from "../../../../../base/email-address.ts";
-import { addressKey, emailHash, isEmailHash } from "../../../../../schemes/email-hash.ts";
+import { findEmailAddressProblem } from "../../../../../base/email-address.ts";
+import { hashEmail, isEmailHash, toAddressKey } from "../../../../../schemes/email-hash.ts";
 import { UsageError } from "../../../../process/failure.ts";
 import { mask } from "../../../../process/redact.ts";
 
@@ -51,16 +51,16 @@ export const createHashedEmailKind = (hash: (address: string) => string): Identi
   noun: "e-mail",
   shown: asItIs,
   problem(text) {
-    const problem = isEmailHash(text) ? undefined : emailAddressProblem(text);
+    const problem = isEmailHash(text) ? undefined : findEmailAddressProblem(text);
     return problem && `neither an e-mail address nor a SHA-256 digest: ${problem}`;
   },
   value: (text) => (isEmailHash(text) ? text.toLowerCase() : hash(text)),
-  key: addressKey,
+  key: toAddressKey,
   form: (text) => (isEmailHash(text) ? "digest" : "address"),
 });
 
 const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
-  sha256: createHashedEmailKind(emailHash),
+  sha256: createHashedEmailKind(hashEmail),
   none: createWordKind("e-mail"),
 };
 

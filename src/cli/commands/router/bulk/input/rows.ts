@@ -1,4 +1,5 @@
 import { splitUtf8, toUtf8Error, unzip } from "./bytes.ts";
+import { createCsvNotation } from "./csv.ts";
 import type { MissingText, RowGroup } from "./distinct.ts";
 import { headingProblem, type InputFormat, isHeadingText, OtherFormatError, rejectTable } from "./format.ts";
 import { type InputRecord, matchColumnName, type Notation, recordRows } from "./records.ts";
@@ -19,7 +20,7 @@ export async function* readRows(
   { format, format_guessed: isGuessed, delimiter, columns }: RowReadOptions,
 ): AsyncGenerator<RowGroup> {
   const bytes = splitUtf8(unzip(input));
-  if (format === "csv") yield* recordRows((await import("./csv.ts")).createCsvNotation(bytes, delimiter), columns);
+  if (format === "csv") yield* recordRows(createCsvNotation(bytes, delimiter), columns);
   else if (format === "tsv") yield* recordRows(createTsvNotation(bytes), columns);
   else if (format === "ndjson") yield* ndjsonRows(bytes, columns);
   else yield* lineRows(bytes, isGuessed ? (lines, top) => topProblem(lines, top, columns) : undefined);

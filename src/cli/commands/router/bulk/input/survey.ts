@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { pluralize } from "../../../../../base/text.ts";
 import type { Context } from "../../../../command.ts";
+import { writeOutput } from "../../../../output/file.ts";
 import { CommandFailedError, UsageError } from "../../../../process/failure.ts";
 import type { Host } from "../../../../process/host.ts";
 import { parseErrorLimit } from "../job.ts";
@@ -164,7 +165,6 @@ function badRows(path: string | undefined, { host }: Context) {
 }
 
 async function writtenTo(host: Host, path: string, rows: PassThrough): Promise<void> {
-  const { writeOutput } = await import("../../../../output/file.ts");
   await writeOutput(host, path, rows, 0o600).catch((cause: Error) => {
     // The survey reports its own error.
     if (rows.errored) return;

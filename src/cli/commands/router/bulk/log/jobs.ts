@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import * as z from "zod";
-import { isoSeconds } from "../../../../../base/clock.ts";
-import { randomIds } from "../../../../../base/ids.ts";
+import { toIsoSeconds } from "../../../../../base/clock.ts";
+import { createRandomIds } from "../../../../../base/ids.ts";
 import { tryParseJson } from "../../../../../base/object.ts";
 import { isTemporaryName, writeFileAtomic } from "../../../../../files/atomic-write.ts";
 import { systemDisk } from "../../../../../files/disk.ts";
@@ -12,7 +12,7 @@ import { isLockRemnant, type Lock } from "../../../../../files/lock.ts";
 import { makeFolder } from "../../../../../files/make-folder.ts";
 import { isSavedTail } from "../../../../../files/read-log.ts";
 import type { Context } from "../../../../command.ts";
-import { acquireFileLock, isLocked } from "../../../../connection/private-file.ts";
+import { acquireFileLock, isLocked } from "../../../../connection/profiles/private-file.ts";
 import { stateFolder } from "../../../../process/environment.ts";
 import type { Host } from "../../../../process/host.ts";
 import { JobPlan } from "../plan.ts";
@@ -49,7 +49,7 @@ export interface StoredJob extends RowCounts {
 
 /** `job_20310102T030405Z_7f3ak2`: sorts by time, and never collides. */
 export const newJobId = ({ wall }: Host): string =>
-  `job_${isoSeconds(wall.now()).replace(/[-:]/g, "")}_${randomIds().pick("0123456789abcdefghjkmnpqrstvwxyz", 6)}`;
+  `job_${toIsoSeconds(wall.now()).replace(/[-:]/g, "")}_${createRandomIds().pick("0123456789abcdefghjkmnpqrstvwxyz", 6)}`;
 
 /** A folder with a job record that cannot be read, or whose log cannot. */
 export interface DamagedJob {

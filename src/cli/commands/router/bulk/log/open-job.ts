@@ -1,11 +1,18 @@
 import { join } from "node:path";
-import { isoSeconds, type WallClock } from "../../../../../base/clock.ts";
+import { toIsoSeconds, type WallClock } from "../../../../../base/clock.ts";
 import { AppendLog } from "../../../../../files/append-log.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../../../../files/disk.ts";
 import { startPosition } from "../../../../../files/log-line.ts";
 import { saveTornTail } from "../../../../../files/read-log.ts";
-import type { FinishedBatches } from "./finished-batches.ts";
-import { addCounts, type BatchLine, type EventLine, type LoggedState, type RowCounts, readJobLog } from "./log-file.ts";
+import {
+  addCounts,
+  type BatchLine,
+  type EventLine,
+  type FinishedBatches,
+  type LoggedState,
+  type RowCounts,
+  readJobLog,
+} from "./log-file.ts";
 import { OpenResults } from "./results.ts";
 
 type FinishedBatch = Omit<BatchLine, "low" | "results">;
@@ -111,7 +118,7 @@ export class OpenJob {
 
   /** Notes what became of the job, and waits until all is on disk. */
   async note(event: EventLine["event"], reason?: string): Promise<void> {
-    const line = { event, at: isoSeconds(this.#wall.now()), ...(reason === undefined ? {} : { reason }) };
+    const line = { event, at: toIsoSeconds(this.#wall.now()), ...(reason === undefined ? {} : { reason }) };
     const durable = this.#log.append(JSON.stringify(line));
     this.#hurry.abort();
     await durable;

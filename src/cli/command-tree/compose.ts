@@ -1,0 +1,44 @@
+import type { CommandSpec } from "../../derive/command-spec.ts";
+import { deriveSpecs } from "../../derive/specs.ts";
+import type { Command } from "../command.ts";
+import type { DeclaredCommand, ListedCommand } from "../parse/declaration.ts";
+import { writtenCommand, writtenWords } from "./written-commands.ts";
+
+/** Names of the groups that have derived commands. */
+export const derivedGroups = (): readonly string[] => Object.keys(deriveSpecs());
+
+const composed = new Map<string, Promise<readonly ListedCommand[]>>();
+
+/** The commands of a group, made of the registry and of those that are written by hand: for development and the build. */
+export function composeCommands(group: string): Promise<readonly ListedCommand[]> {
+  const known = composed.get(group) ?? compose(group);
+  composed.set(group, known);
+  return known;
+}
+
+async function compose(group: string): Promise<readonly ListedCommand[]> {
+  const written = await Promise.all(writtenWords.filter((words) => words.split(" ")[0] === group).map(writtenCommand));
+  const byWords = new Map((deriveSpecs()[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
+  const own = written.map((command) => {
+    const words = command.words.join(" ");
+    const spec = byWords.get(words);
+    byWords.delete(words);
+    return declared(command, spec);
+  });
+  return [...own, ...byWords.values()].map((command) => ({ words: command.words, declaration: () => command }));
+}
+
+/** A hand-written command replaces the derived one of the same words. */
+function declared({ run: _, readsDerived: __, ...command }: Command, spec: CommandSpec | undefined): DeclaredCommand {
+  if (!spec || !command.extendsDerived) return { ...command, spec };
+  const flags = new Set(command.flags.map(({ flag }) => flag));
+  const positionals = new Set(command.positionals.map(({ name }) => name));
+  return {
+    ...command,
+    spec,
+    ...(command.description === undefined && spec.description !== undefined ? { description: spec.description } : {}),
+    positionals: [...command.positionals, ...spec.positionals.filter(({ name }) => !positionals.has(name))],
+    flags: [...command.flags, ...spec.flags.filter(({ flag }) => !flags.has(flag))],
+    examples: [...command.examples, ...spec.examples],
+  };
+}

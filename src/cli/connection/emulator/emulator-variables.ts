@@ -1,0 +1,116 @@
+import { isHidden } from "../../../api/control-roles.ts";
+import { toFields } from "../../../base/object.ts";
+import type { Output } from "../../output/output.ts";
+import type { Host } from "../../process/host.ts";
+import { asWorkspace, type EmulatorAccess, listKnownWorkspaces } from "./emulator-access.ts";
+
+/**
+ * The variables that point programs at an emulator (DECISIONS.md, L21): `svc emulator exec` sets them and `svc emulator
+ * env` prints them. Undefined: to be unset, for it belongs to other services or users.
+ */
+export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<string, string | undefined>> {
+  const { routerUrl, controlUrl, clusters, token } = emulator;
+  const first = mainCluster(emulator);
+  return {
+    SVC_BASE_URL: routerUrl,
+    SVC_ROUTER_URL: routerUrl,
+    SVC_CONTRACTS_URL: first?.url,
+    SVC_CLIENT_ID: first?.clientId,
+    SVC_CLIENT_SECRET: first?.clientSecret,
+    SVC_CLUSTER_KEY: omitHidden(first?.clusterKey),
+    SVC_WEBHOOK_HMAC_KEY: first?.hmacKey,
+    SVC_EMULATOR_URL: controlUrl,
+    SVC_EMULATOR_TOKEN: token,
+    SVC_CLUSTERS: JSON.stringify(
+      clusters.map(({ id, url, clientId, clientSecret, clusterKey }) => ({
+        id,
+        url,
+        client_id: clientId,
+        client_secret: clientSecret,
+        cluster_key: omitHidden(clusterKey),
+      })),
+    ),
+    SVC_TOKEN: undefined,
+    SVC_PROFILE: undefined,
+    SVC_BASIC_AUTH: undefined,
+  };
+}
+
+/** Undefined for a key that the token may not see: a token of one workspace does not see that of its cluster. */
+const omitHidden = (secret: string | undefined): string | undefined => (isHidden(secret) ? undefined : secret);
+
+/** The default cluster for a workspace: the first that has any. */
+export const mainCluster = ({
+  clusters,
+}: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
+  clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
+
+/** Values to hide in logs: of an emulator only, but habits are formed early. */
+export const collectSecrets = ({
+  clusters,
+  token,
+}: Pick<EmulatorAccess, "clusters" | "token">): readonly (string | undefined)[] => [
+  token,
+  ...clusters.flatMap(({ clientSecret, clusterKey, hmacKey }) => [clientSecret, clusterKey, hmacKey]),
+];
+
+/** Variables whose credentials are for a service. */
+const credentialVariables = [
+  "SVC_CLIENT_ID",
+  "SVC_CLIENT_SECRET",
+  "SVC_CLUSTER_KEY",
+  "SVC_CLUSTERS",
+  "SVC_TOKEN",
+  "SVC_BASIC_AUTH",
+];
+
+interface VisibleClusters<Access> {
+  /** With the workspace's cluster first, where the environment names one. */
+  readonly access: Access;
+  /** The key of the environment, where the emulator has that workspace; its secret the emulator checks. */
+  readonly key: { readonly clientId: string; readonly clientSecret: string } | undefined;
+  /** Variables that are set and sent nowhere. */
+  readonly unused: readonly string[];
+}
+
+/**
+ * An emulator of this machine as the environment wants to see it: of all credentials there only an API key that the
+ * emulator knows is sent to it, and says as which of its workspaces. Others are the emulator's own, as `svc emulator env`
+ * prints them, or those of a real service.
+ */
+export async function selectEnvironmentKey<Access extends EmulatorAccess>(
+  access: Access,
+  { env }: Pick<Host, "env">,
+): Promise<VisibleClusters<Access>> {
+  const { SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret } = env;
+  const isForeign = (name: string) => env[name] && !isOwn(name, env[name], access);
+  if (!clientId || !clientSecret) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
+  const workspace = (await listKnownWorkspaces(access)).find(({ client_id }) => client_id === clientId);
+  if (workspace === undefined) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
+  const others = credentialVariables.filter((name) => name !== "SVC_CLIENT_ID" && name !== "SVC_CLIENT_SECRET");
+  return { access: asWorkspace(access, workspace), key: { clientId, clientSecret }, unused: others.filter(isForeign) };
+}
+
+/** Whether this emulator gave that value out: it is used all the same, as the emulator itself returns it. */
+function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boolean {
+  if (name === "SVC_CLUSTER_KEY") return clusters.some(({ clusterKey }) => clusterKey === value);
+  if (name === "SVC_CLUSTERS")
+    return keysIn(value)?.every((key) => clusters.some((one) => one.clusterKey === key)) === true;
+  return false;
+}
+
+/** The keys of a list of clusters; undefined if it is invalid. */
+function keysIn(list: string): unknown[] | undefined {
+  try {
+    const found: unknown = JSON.parse(list);
+    return Array.isArray(found) ? found.map((one) => toFields(one).cluster_key) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reports which credentials of the environment are not used, where there are any. */
+export async function noteUnused(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {
+  if (unused.length === 0) return;
+  await output.note(`Ignored: ${unused.join(", ")} (not known to this emulator; see svc help addresses)`);
+}

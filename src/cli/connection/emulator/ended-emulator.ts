@@ -1,0 +1,162 @@
+import type { EmulatorOptions } from "../../../../emulator/index.ts";
+import { NetworkError, ServiceError } from "../../../client/errors.ts";
+import { isOnThisMachine } from "../../../files/machine.ts";
+import type { Context } from "../../command.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { findLocalEmulator, isConnectionRefused, type LocalEmulator } from "./emulator-access.ts";
+import { findPathAbove } from "./run-file.ts";
+
+/** A shell that still speaks of an emulator that ran before. */
+export interface EndedEmulator {
+  /** The variable that names the one that has ended. */
+  readonly variable: string;
+  /** The one that runs in its folder; undefined: none does. */
+  readonly here: LocalEmulator | undefined;
+}
+
+const ofServices = ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"] as const;
+const ofControl = ["SVC_EMULATOR_URL"] as const;
+
+/**
+ * Whether the environment points to an emulator of this machine that has ended: this folder's has another address, or
+ * there is none and nothing listens at the address in the environment. Undefined too if another setting than the
+ * environment chooses the target.
+ */
+export async function endedEmulator(
+  { globals, host }: Pick<Context, "globals" | "host">,
+  of: "services" | "control",
+): Promise<EndedEmulator | undefined> {
+  if (globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined) return undefined;
+  const variable = (of === "control" ? ofControl : ofServices).find((name) => host.env[name]);
+  const address = variable && host.env[variable];
+  if (!address) return undefined;
+  if (!isOnThisMachine(address)) return undefined;
+  const here = await findLocalEmulator(host).catch(() => undefined);
+  const { SVC_EMULATOR_URL: control } = host.env;
+  if (
+    here === undefined &&
+    !(control && isOnThisMachine(control) && (await isConnectionRefused(new URL(control).origin)))
+  )
+    return undefined;
+  if (!(await isConnectionRefused(new URL(address).origin))) return undefined;
+  return { variable, here };
+}
+
+/** The user's next step. */
+function evalAgain({ variable, here }: EndedEmulator, { host }: Pick<Context, "host">): string {
+  const ended = `${variable} points to an emulator that has ended`;
+  if (here === undefined)
+    return `${ended}. To start one: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
+  const path = findPathAbove(host.cwd, here.state);
+  const which = path === undefined ? "of this folder" : `with the state ${path}`;
+  return `${ended}. The emulator ${which} is at ${here.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
+}
+
+/** The same of a command that could not reach its service; undefined if that has another reason. */
+export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
+  if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
+  const ended = (await endedEmulator(context, "services")) ?? (await endedEmulator(context, "control"));
+  return ended && evalAgain(ended, context);
+}
+
+/**
+ * The user's next step if an emulator of this machine rejects the credentials in the environment: another one may have
+ * started at the address of the one that printed it. Undefined if another setting than the environment chooses the
+ * target.
+ */
+export async function findRejectionHint(error: unknown, { globals, host }: Context): Promise<string | undefined> {
+  if (!(error instanceof ServiceError) || error.status !== 401) return undefined;
+  if (globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined) return undefined;
+  const { SVC_EMULATOR_URL: address } = host.env;
+  if (!address || !isOnThisMachine(address)) return undefined;
+  return `The variables of this shell may belong to a previous emulator at this address. Run eval "$(svc emulator env)" again in the folder of the running one.`;
+}
+
+/**
+ * The state of the emulator that is shown or stopped by default: that of this folder, if the environment's has ended.
+ * One of a folder above may be another user's, and is not stopped instead.
+ */
+export async function resolveEndedState(
+  file: string | undefined,
+  context: Context,
+  { ends = false }: { readonly ends?: boolean } = {},
+): Promise<string | undefined> {
+  if (file !== undefined) return file;
+  const ended = await endedEmulator(context, "control");
+  if (ended?.here === undefined) return undefined;
+  const path = ends ? findPathAbove(context.host.cwd, ended.here.state) : undefined;
+  if (path !== undefined) {
+    const message = `${ended.variable} points to an emulator that has already ended.`;
+    const hint = `Another emulator is running (state: ${path}).`;
+    throw new CommandFailedError("not-found", "no_emulator", message, {
+      hint,
+      next: ["emulator", "stop", "--file", path],
+    });
+  }
+  await context.output.warn(evalAgain(ended, context));
+  return ended.here.state;
+}
+
+/** An emulator's messages about its options, with the flags of the command line: `the option file` is `--file`. */
+export const toFlagTerms = ({ message }: Error): string =>
+  message.replace(/\bthe option ([a-z]+)\b/g, (_, name: string) => `--${name}`);
+
+/** Why an emulator has ended by itself, in the words of the command line. */
+export function toEndedError(error: Error): unknown {
+  if (error.name === "StoreFailedError") {
+    return new CommandFailedError("failed", "state_not_kept", `${error.message}.`, { cause: error });
+  }
+  if (error.name !== "StateFormatError") return error;
+  return new CommandFailedError("failed", "state_refused", toFlagTerms(error), { cause: error });
+}
+
+/** Failures of an emulator at its start. `repairable`: of a rejected state; `trouble`: of one that is not usable. */
+type StartTrouble = NodeJS.ErrnoException & {
+  readonly repairable?: boolean;
+  readonly trouble?: "forbidden" | "temporary" | undefined;
+  readonly port?: number;
+};
+
+/** Why an emulator did not start, in the words of the command line. */
+export function toStartError(error: StartTrouble, { file, store, host, port }: EmulatorOptions): unknown {
+  if (error.name === "StateLockedError") {
+    // It has no file of its own, so that only what would lead to it is taken.
+    const hint = {
+      hint:
+        store === undefined
+          ? "To run another one in memory in the background, set SVC_RUN_FILE to another file."
+          : "To run a second process with the same store and folder, set SVC_RUN_FILE to another file.",
+    };
+    const hasFile = store === undefined && typeof file === "string";
+    return new CommandFailedError("failed", "state_in_use", toFlagTerms(error), {
+      ...(!hasFile && hint),
+      cause: error,
+    });
+  }
+  if (error.name === "NotALockFileError")
+    return new CommandFailedError("failed", "not_a_run_file", error.message, { cause: error });
+  if (error.name === "StateAccessError") {
+    return new CommandFailedError(error.trouble ?? "failed", "state_unusable", toFlagTerms(error), { cause: error });
+  }
+  if (error.name === "StateFormatError") {
+    return new CommandFailedError("failed", "state_refused", toFlagTerms(error), {
+      ...(error.repairable && file !== undefined && { next: ["emulator", "repair", file] }),
+      cause: error,
+    });
+  }
+  if (error.name === "CandidacyAbortedError")
+    return new CommandFailedError(
+      "failed",
+      "stopped",
+      "The emulator was stopped before it became the leader of its store.",
+      { cause: error },
+    );
+  if (error.name === "InvalidOptionsError") return new UsageError(error.message, { cause: error });
+  if (error.syscall === "getaddrinfo" || error.code === "EADDRNOTAVAIL")
+    return new UsageError(`--host must be an address of this machine, got "${host}" (${error.code})`, { cause: error });
+  if (error.syscall === "listen" && error.code === "EACCES") {
+    const hint = "Choose a port above 1023 with --port, or use --port 0 for free ports.";
+    return new UsageError(`This user cannot listen on port ${port ?? error.port} (EACCES)`, { hint, cause: error });
+  }
+  return error;
+}

@@ -1,0 +1,86 @@
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { resolveRealPath } from "../../../files/folders.ts";
+import { isOnThisMachine } from "../../../files/machine.ts";
+import { isForeignState } from "../../../files/origin-marker.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
+import { readEnvironmentEmulator } from "../resolve-settings.ts";
+import { createUntrustedStateError, readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
+
+/** Folder of the snapshots of a state, each in a file of its name (emulator/store/file/file-snapshot-store.ts). */
+const folderOf = async (state: string): Promise<string> =>
+  `${await resolveRealPath(state).catch(() => state)}.snapshots`;
+
+const fileName = /^([A-Za-z0-9][A-Za-z0-9._-]{0,63})\.json$/;
+
+/** The names of the snapshots of the state that this folder has, in order. */
+export async function snapshotNames(host: Host): Promise<readonly string[]> {
+  const files = await readdir(await folderOf(stateFile(host, undefined))).catch(() => []);
+  const names = files.flatMap((file) => fileName.exec(file)?.[1] ?? []);
+  return names.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+}
+
+/**
+ * The file that is meant: that of the snapshot of this name, of the state that this folder has; else the one at this
+ * path; else that of the snapshot which the emulator in reach has, wherever its state is. Fails if there is none of
+ * these.
+ */
+export async function resolveSnapshotFile(named: string, host: Host): Promise<string> {
+  const names = await snapshotNames(host);
+  if (names.includes(named)) {
+    const state = stateFile(host, undefined);
+    const path = join(await folderOf(state), `${named}.json`);
+    if (await isForeignState(state))
+      throw createUntrustedStateError(state, `To use the file of a snapshot that you trust: --from ${path}.`);
+    return path;
+  }
+  const path = resolve(host.cwd, named);
+  if (existsSync(path)) return path;
+  const running = await snapshotOfRunning(named, host);
+  if (running?.file) return running.file;
+  if (running) throw outOfReach(named, running.url);
+  const known = names.length > 0 ? `snapshots: ${names.join(", ")}` : "the state of this folder has no snapshots";
+  throw new CommandFailedError("not-found", "no_such_snapshot", `Snapshot or file ${named} not found (${known}).`, {
+    hint:
+      "Save one with `svc emulator snapshot save NAME`, or use a file: for a state of --file STATE, " +
+      "STATE.snapshots/NAME.json; for a --store, the output of `svc emulator state export --output FILE`.",
+  });
+}
+
+interface RunningSnapshot {
+  /** The emulator that has it. */
+  readonly url: string;
+  /** Undefined: it lies in a database, in memory or on another machine. */
+  readonly file: string | undefined;
+}
+
+/** The snapshot of this name in the emulator of the environment, or of this folder. */
+async function snapshotOfRunning(named: string, host: Host): Promise<RunningSnapshot | undefined> {
+  const access = await import("./emulator-access.ts");
+  const told = readEnvironmentEmulator(host);
+  const here = told ? undefined : await readRunFile(await resolveRunFile(stateFile(host, undefined)));
+  const [url, token] = told ? [told.url.value, told.token?.value] : here ? [here.routerUrl, here.token] : [];
+  if (url === undefined || (here && !(await access.isSameEmulator(here)))) return undefined;
+  const { listSnapshots } = await import("../../../api/emulator/snapshots.ts");
+  // An emulator that does not answer, or rejects the token, has nothing to begin from.
+  const listed = await access.withControlClient(url, token, (client) => client.call(listSnapshots, {})).catch(() => []);
+  const found = listed.find(({ name }) => name === named);
+  const file = found?.file ?? undefined;
+  const isReadable = file !== undefined && isOnThisMachine(url) && existsSync(file);
+  return found && { url, file: isReadable ? file : undefined };
+}
+
+const outOfReach = (name: string, url: string): CommandFailedError =>
+  new CommandFailedError(
+    "not-found",
+    "no_such_snapshot",
+    `Snapshot ${name} belongs to the emulator at ${url}, which stores it in no file of this machine. --from requires a file.`,
+    {
+      hint:
+        `Restore it there and export the state to a file: \`svc emulator snapshot restore ${name}\`, ` +
+        `\`svc emulator state export --output ${name}.json\`, then --from ${name}.json. ` +
+        "The previous state is saved as before-1, before-2, …, and can be restored the same way.",
+    },
+  );

@@ -1,0 +1,118 @@
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { isObject, tryParseJson } from "../../../base/object.ts";
+import { writeFileAtomic } from "../../../files/atomic-write.ts";
+import { formatFsError, isFsError } from "../../../files/disk.ts";
+import { resolveRealPath } from "../../../files/folders.ts";
+import { findLockConflict, isLockConflict, type Lock, acquireLock as take } from "../../../files/lock.ts";
+import { makeFolder } from "../../../files/make-folder.ts";
+import { stripByteOrderMark } from "../../parse/body.ts";
+import { CommandFailedError } from "../../process/failure.ts";
+import type { Host } from "../../process/host.ts";
+
+/** The error in the content of a file, without quoting it: `profile a must be an object`. */
+export type Check = (content: Readonly<Record<string, unknown>>) => string | undefined;
+
+/** The content of a JSON file; undefined if there is none. Exit 2 if it is unreadable, or of another shape. */
+export async function readPrivateFile<T>(path: string, check: Check): Promise<T | undefined> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+    throw new CommandFailedError("usage", "config_unreadable", `Failed to read ${path}: ${error.code}`, {
+      cause: error,
+    });
+  });
+  if (text === undefined) return undefined;
+  // The parser's message quotes the text, and the text holds secrets.
+  const content = tryParseJson(stripByteOrderMark(text));
+  const problem = isObject(content) ? check(content) : "the file must contain a JSON object";
+  if (problem === undefined) return content as T;
+  throw new CommandFailedError("usage", "config_damaged", `Cannot use ${path}: ${problem}.`, {
+    hint: "Fix or remove the file.",
+  });
+}
+
+/**
+ * Replaces the content by what `change` makes of it, while no other process does. The file is whole at every moment,
+ * and only its owner may read it (DECISIONS.md, L12). Gives back what `change` gave.
+ */
+export function changePrivateFile<T>(
+  path: string,
+  check: Check,
+  host: Host,
+  signal: AbortSignal,
+  change: (content: T | undefined) => T | Promise<T>,
+): Promise<T> {
+  return changeLocked(path, check, host, signal, change).catch((error: unknown) => {
+    if (!isFsError(error)) throw error;
+    throw new CommandFailedError("failed", "config_unwritable", `Failed to write ${path}: ${formatFsError(error)}.`, {
+      hint: "Set SVC_CONFIG_DIR to another folder.",
+      cause: error,
+    });
+  });
+}
+
+async function changeLocked<T>(
+  path: string,
+  check: Check,
+  host: Host,
+  signal: AbortSignal,
+  change: (content: T | undefined) => T | Promise<T>,
+): Promise<T> {
+  // A link stays a link: people store their configuration in other places.
+  const target = await resolveRealPath(path);
+  return withLock(target, host, signal, async () => {
+    const changed = await change(await readPrivateFile<T>(target, check));
+    await writeFileAtomic(target, `${JSON.stringify(changed, undefined, 2)}\n`);
+    return changed;
+  });
+}
+
+/** Long enough for another process to refresh a token at a slow service. */
+const patienceMs = 45_000;
+/** Without a sign of life for so long, a lock was left behind by a process of another machine. */
+const forgottenMs = 5 * 60_000;
+const pauseMs = 25;
+
+/**
+ * Does the work while no other process does any under the same lock, `PATH.lock`. A lock whose process is gone is
+ * taken over. Exit 75 when it stays held.
+ */
+async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const file = `${path}.lock`;
+  const deadline = host.wall.monotonicNow() + patienceMs;
+  await makeFolder(dirname(path));
+  let lock = await acquireFileLock(file, host);
+  while (lock === undefined) {
+    if (host.wall.monotonicNow() > deadline) {
+      throw new CommandFailedError("temporary", "locked", `${file} is locked by another process.`, {
+        hint: `If no svc process is running, remove ${file}.`,
+      });
+    }
+    await host.wall.sleep(pauseMs, signal);
+    signal.throwIfAborted();
+    lock = await acquireFileLock(file, host);
+  }
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+}
+
+/**
+ * Takes the lock, over from a process that is gone if need be; undefined when another one holds it. `life` is a file
+ * that its holder writes to: of a holder on another machine there is no other sign.
+ */
+export async function acquireFileLock(file: string, host: Host, life = file): Promise<Lock | undefined> {
+  const taken = await take(file, optionsOf(host, life)).catch((cause: Error) => {
+    if (cause.name !== "NotALockFileError") throw cause;
+    throw new CommandFailedError("failed", "not_a_lock", cause.message, { cause });
+  });
+  return isLockConflict(taken) ? undefined : taken;
+}
+
+/** Whether a process that is not gone holds the lock. */
+export const isLocked = async (file: string, host: Host, life = file): Promise<boolean> =>
+  (await findLockConflict(file, optionsOf(host, life))) !== undefined;
+
+const optionsOf = ({ wall }: Host, life: string) => ({ wall, forgotten: { life, afterMs: forgottenMs } });

@@ -1,0 +1,53 @@
+import { join } from "node:path";
+import { isObject } from "../../../base/object.ts";
+import { configFolder, hasConfigFolder } from "../../process/environment.ts";
+import type { Host } from "../../process/host.ts";
+import { readPrivateFile } from "./private-file.ts";
+
+/** Addresses and credentials under a name. */
+export interface Profile {
+  readonly router_url?: string;
+  readonly contracts_url?: string;
+  readonly client_id?: string;
+  readonly client_secret?: string;
+  /** A bearer token that outranks every sign-in. */
+  readonly token?: string;
+  /** The OAuth client of `svc auth device-login`. */
+  readonly oauth_client_id?: string;
+  /** The control plane of an emulator that others share. */
+  readonly emulator_url?: string;
+  readonly emulator_token?: string;
+  /** By cluster id. */
+  readonly cluster_keys?: Readonly<Record<string, string>>;
+}
+
+/** `profiles.json` in the folder of the configuration. */
+export interface ProfileFile {
+  readonly current?: string;
+  readonly profiles: Readonly<Record<string, Profile>>;
+}
+
+export const profilesPath = (env: Host["env"]): string => join(configFolder(env), "profiles.json");
+
+/** The file's content; empty if there is none. */
+export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
+  const content = hasConfigFolder(env)
+    ? await readPrivateFile<Partial<ProfileFile>>(profilesPath(env), checkProfiles)
+    : undefined;
+  return { ...content, profiles: content?.profiles ?? {} };
+}
+
+/** Reports which member of the file is of another type than it has to be. */
+export function checkProfiles({ current, profiles = {} }: Readonly<Record<string, unknown>>): string | undefined {
+  if (current !== undefined && typeof current !== "string") return "current must be the name of a profile";
+  if (!isObject(profiles)) return "profiles must be an object";
+  for (const [name, profile] of Object.entries(profiles)) {
+    if (!isObject(profile)) return `profile ${name} must be an object of settings`;
+    const { cluster_keys: keys = {}, ...settings } = profile;
+    if (!isObject(keys)) return `cluster_keys of profile ${name} must be an object`;
+    const [wrong] =
+      [...Object.entries(settings), ...Object.entries(keys)].find(([, value]) => typeof value !== "string") ?? [];
+    if (wrong !== undefined) return `${wrong} of profile ${name} must be a string`;
+  }
+  return undefined;
+}

@@ -1,0 +1,53 @@
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import type { Context } from "../../command.ts";
+import { readText } from "../../parse/body.ts";
+import type { CommandInput } from "../../parse/declaration.ts";
+import { UsageError } from "../../process/failure.ts";
+import { readVariable } from "../resolve-settings.ts";
+
+/** A secret of a connected app: it comes from a file or from the environment, never from the command line itself. */
+export interface SecretSource<Flag extends string = string> {
+  readonly flag: Flag;
+  readonly env: string;
+  readonly what: string;
+}
+
+/** The secrets with which the connected apps sign or name themselves. */
+export const appSecrets = {
+  chatA: { flag: "signing-secret-file", env: "SVC_CHAT_A_SIGNING_SECRET", what: "the app's signing secret" },
+  chatB: { flag: "token-file", env: "SVC_CHAT_B_TOKEN", what: "a bot-framework token" },
+  crmA: { flag: "client-secret-file", env: "SVC_CRM_A_CLIENT_SECRET", what: "the app's client secret" },
+  crmB: { flag: "consumer-secret-file", env: "SVC_CRM_B_CONSUMER_SECRET", what: "the app's consumer secret" },
+  billing: { flag: "password-file", env: "SVC_BILLING_PASSWORD", what: "the provider's password" },
+} as const satisfies Record<string, SecretSource>;
+
+/** The flag that names the file of a secret. */
+export const secretFlag = <Flag extends string>({ flag, env, what }: SecretSource<Flag>) =>
+  ({
+    flag,
+    type: "text",
+    placeholder: "FILE|-",
+    description: `File with ${what}; or set ${env}`,
+  }) as const satisfies FlagSpec;
+
+/** The secret, without the line break at its end; undefined when neither a file nor the environment gives one. */
+export async function readAppSecret(
+  { flag, env, what }: SecretSource,
+  input: CommandInput,
+  { host }: Context,
+): Promise<string | undefined> {
+  const path = input.flags[flag];
+  if (typeof path !== "string") return readVariable(host, env)?.value;
+  if (path === "-" && input.flags.file === "-") {
+    throw new UsageError(`--${flag} - cannot be used with --file -`);
+  }
+  return readSecret(host, path, `--${flag}`, what);
+}
+
+/** The one line of a file or of standard input, without the line break at its end. */
+export async function readSecret(host: Context["host"], path: string, flag: string, what: string): Promise<string> {
+  const secret = (await readText(host, path, flag)).replace(/\r?\n$/, "");
+  if (secret === "") throw new UsageError(`${flag}: the file is empty, expected ${what}`);
+  if (/[\r\n]/.test(secret)) throw new UsageError(`${flag} must be a single line`);
+  return secret;
+}

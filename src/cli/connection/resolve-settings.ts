@@ -1,0 +1,263 @@
+import { relative } from "node:path";
+import { toFields, tryParseJson } from "../../base/object.ts";
+import { formatSuggestion } from "../../base/text.ts";
+import { type Globals, parseBaseUrlFlag } from "../parse/globals.ts";
+import { UsageError } from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
+import { findLocalEmulator, type LocalEmulator } from "./emulator/emulator-access.ts";
+import { mainCluster, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
+import { findNearestState } from "./emulator/run-file.ts";
+import { type Profile, profilesPath, readProfiles } from "./profiles/profile.ts";
+
+/** A value with the place where it was found: a flag, a variable, a profile with its file. */
+export interface SettingValue<T = string> {
+  readonly value: T;
+  readonly origin: string;
+}
+
+type Surroundings = { readonly globals: Pick<Globals, "baseUrl" | "profile">; readonly host: Host };
+
+/** Addresses of the services and credentials; undefined ones are not set. */
+export interface ServiceSettings {
+  /** Reports what the addresses come from as a whole; undefined if nothing names any. */
+  readonly chosenBy: string | undefined;
+  readonly router: SettingValue | undefined;
+  readonly contracts: SettingValue | undefined;
+  readonly clientId: SettingValue | undefined;
+  readonly clientSecret: SettingValue | undefined;
+  /** By cluster id. */
+  readonly clusterKeys: Readonly<Record<string, SettingValue>>;
+  readonly clusterKey: SettingValue | undefined;
+  readonly basicAuth: SettingValue<{ readonly username: string; readonly password: string }> | undefined;
+  /** A bearer token that outranks every sign-in. */
+  readonly token: SettingValue | undefined;
+  /** Base64 of the key that signs webhooks. */
+  readonly hmacKey: SettingValue | undefined;
+  /** Of an emulator's control plane. */
+  readonly controlToken: SettingValue | undefined;
+  /** Whether the services are those of the emulator that runs here, which nothing but this folder names. */
+  readonly isEmulatorHere: boolean;
+  /** Variables whose credentials are sent nowhere, for they are not of the services that are meant. */
+  readonly unused: readonly string[];
+}
+
+/** The variable's value; one that is empty is not set. */
+export const readVariable = ({ env }: Pick<Host, "env">, name: string): SettingValue | undefined =>
+  env[name] ? { value: env[name], origin: name } : undefined;
+
+/**
+ * The one place that decides between flags, environment, the emulator that runs in this folder, and profile, in this
+ * order; but a profile that --profile names outranks the environment, and one that SVC_PROFILE names outranks the
+ * emulator (DECISIONS.md, L20). Profiles are read only where they count.
+ */
+export async function serviceSettings({ globals, host }: Surroundings): Promise<ServiceSettings> {
+  const isNamed = globals.profile !== undefined;
+  const fromEnv = (name: string) => checked(readVariable(host, name));
+  const flag = globals.baseUrl === undefined ? undefined : { value: globals.baseUrl, origin: "--base-url" };
+  const ofEnv = isNamed || flag ? { router: undefined, contracts: undefined } : addressesOf(fromEnv);
+  const isOfEnv = (ofEnv.router ?? ofEnv.contracts) !== undefined;
+  const isSaid = isNamed || isOfEnv || flag !== undefined || readVariable(host, "SVC_PROFILE") !== undefined;
+  const here = isSaid ? undefined : await runningHere(host);
+  if (here) return emulatorSettings(here, host);
+  const chosen = isNamed || !(flag || isOfEnv) ? await chosenProfile({ globals, host }) : undefined;
+  const given = chosen === undefined ? undefined : profileValues(chosen, host);
+  const router = given?.("router_url");
+  const contracts = given?.("contracts_url");
+
+  const ofProfile = { clientId: given?.("client_id"), clientSecret: given?.("client_secret") };
+  const pair = { clientId: readVariable(host, "SVC_CLIENT_ID"), clientSecret: readVariable(host, "SVC_CLIENT_SECRET") };
+  const [first, second] = isNamed ? [ofProfile, pair] : [pair, ofProfile];
+  const keys = [keysOfEnvironment(host), chosen === undefined ? {} : keysOfProfile(chosen, host)];
+  return {
+    chosenBy: flag ? "--base-url" : isOfEnv ? "environment" : chosen && `profile ${chosen.name.value}`,
+    // Addresses come from one place as a whole: half an environment is not mixed with half a profile.
+    router: flag ?? ofEnv.router ?? checked(router ?? contracts),
+    contracts: flag ?? (isOfEnv ? ofEnv.contracts : checked(contracts ?? router)),
+    // Half a pair of one place must not be mixed with half a pair of another.
+    ...((first.clientId ?? first.clientSecret) === undefined ? second : first),
+    clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
+    clusterKey: readVariable(host, "SVC_CLUSTER_KEY"),
+    basicAuth: basicOf(readVariable(host, "SVC_BASIC_AUTH")),
+    token: isNamed ? (given?.("token") ?? tokenSetting(host)) : (tokenSetting(host) ?? given?.("token")),
+    hmacKey: webhookKeySetting(host),
+    controlToken: controlTokenSetting(host),
+    isEmulatorHere: false,
+    unused: [],
+  };
+}
+
+/** The client is loaded only if there is a state. */
+async function runningHere(host: Host): Promise<LocalEmulator | undefined> {
+  if (findNearestState(host.cwd) === undefined) return undefined;
+  return findLocalEmulator(host);
+}
+
+/**
+ * An emulator's own credentials alone: none of a profile or a sign-in may be sent to it, and of the environment only an
+ * API key that it knows, which says as which workspace.
+ */
+async function emulatorSettings(found: LocalEmulator, host: Host): Promise<ServiceSettings> {
+  const origin = `the emulator with the state ${relative(host.cwd, found.state)}`;
+  const own = (value: string): SettingValue => ({ value, origin });
+  const known = (value: string | undefined) => (value === undefined ? undefined : own(value));
+  const { access: here, key, unused } = await selectEnvironmentKey(found, host);
+  const first = mainCluster(here);
+  return {
+    chosenBy: origin,
+    router: own(here.routerUrl),
+    contracts: own(first?.url ?? here.routerUrl),
+    clientId: key ? readVariable(host, "SVC_CLIENT_ID") : known(first?.clientId),
+    clientSecret: key ? readVariable(host, "SVC_CLIENT_SECRET") : known(first?.clientSecret),
+    clusterKeys: Object.fromEntries(here.clusters.map(({ id, clusterKey }) => [id, own(clusterKey)])),
+    clusterKey: undefined,
+    basicAuth: undefined,
+    token: undefined,
+    // A key of the environment is meant for deliveries, wherever they come from: it is sent nowhere.
+    hmacKey: webhookKeySetting(host) ?? known(first?.hmacKey),
+    controlToken: own(here.token),
+    isEmulatorHere: true,
+    unused,
+  };
+}
+
+const addressesOf = (fromEnv: (name: string) => SettingValue | undefined) => {
+  const base = fromEnv("SVC_BASE_URL");
+  return { router: fromEnv("SVC_ROUTER_URL") ?? base, contracts: fromEnv("SVC_CONTRACTS_URL") ?? base };
+};
+
+/** The token that outranks every sign-in. */
+export const tokenSetting = (host: Pick<Host, "env">): SettingValue | undefined => readVariable(host, "SVC_TOKEN");
+
+/** The token of an emulator's control plane, where no run file tells it. */
+export const controlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
+  readVariable(host, "SVC_EMULATOR_TOKEN");
+
+/** A control plane of one that runs elsewhere, as the origin of its listener. */
+export interface ControlSettings {
+  readonly url: SettingValue;
+  readonly token: SettingValue | undefined;
+}
+
+/** The control plane that the environment names. */
+export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlSettings | undefined {
+  const url = checked(readVariable(host, "SVC_EMULATOR_URL"));
+  return url && { url: withoutPath(url), token: controlTokenSetting(host) };
+}
+
+/**
+ * The control plane that a profile names; undefined if it names none. The token of a profile goes nowhere else; where
+ * it has none, as in a pipeline, it is that of the environment.
+ */
+export async function readProfileEmulator({ globals, host }: Surroundings): Promise<ControlSettings | undefined> {
+  const chosen = await chosenProfile({ globals, host });
+  const given = chosen && profileValues(chosen, host);
+  const url = checked(given?.("emulator_url"));
+  return url && { url: withoutPath(url), token: given?.("emulator_token") ?? controlTokenSetting(host) };
+}
+
+/** Public half of the API key of a profile that names an emulator: which of its workspaces is meant. */
+export async function readProfileKey(surroundings: Surroundings): Promise<string | undefined> {
+  const chosen = await chosenProfile(surroundings);
+  return chosen?.profile.emulator_url === undefined ? undefined : chosen.profile.client_id;
+}
+
+/**
+ * The emulator that is used without a state on the command line: that of --profile outranks the environment, and that
+ * of SVC_PROFILE outranks the emulator of this folder, as everywhere. The current profile comes after that.
+ */
+export async function emulatorSetting(
+  surroundings: Surroundings,
+  isHere: () => Promise<boolean>,
+): Promise<ControlSettings | undefined> {
+  const { globals, host } = surroundings;
+  const named = globals.profile === undefined ? undefined : await readProfileEmulator(surroundings);
+  const first = named ?? readEnvironmentEmulator(host);
+  if (first) return first;
+  if (readVariable(host, "SVC_PROFILE") === undefined && (await isHere())) return undefined;
+  return readProfileEmulator(surroundings);
+}
+
+const withoutPath = (url: SettingValue): SettingValue => ({ ...url, value: url.value.replace(/\/_emulator$/, "") });
+
+/** The key that signs and verifies webhooks, in whatever form it was printed. */
+export const webhookKeySetting = (host: Pick<Host, "env">): SettingValue | undefined =>
+  readVariable(host, "SVC_WEBHOOK_HMAC_KEY");
+
+/** The OAuth client that signs in: the environment comes before the profile, however that was chosen. */
+export async function oauthClientSetting({ globals, host }: Surroundings): Promise<SettingValue | undefined> {
+  const given = readVariable(host, "SVC_OAUTH_CLIENT_ID");
+  if (given) return given;
+  const chosen = await chosenProfile({ globals, host });
+  return chosen && profileValues(chosen, host)("oauth_client_id");
+}
+
+/** The profile that is meant, with what names it. */
+export const profileSetting = async (surroundings: Surroundings): Promise<SettingValue | undefined> =>
+  (await chosenProfile(surroundings))?.name;
+
+/** The profile's name on the command line or in the environment, whether it exists or not. */
+export const readProfileName = ({ globals, host }: Surroundings): SettingValue | undefined =>
+  globals.profile === undefined ? readVariable(host, "SVC_PROFILE") : { value: globals.profile, origin: "--profile" };
+
+interface ChosenProfile {
+  /** With the flag, the variable or the file that names it. */
+  readonly name: SettingValue;
+  readonly profile: Profile;
+}
+
+async function chosenProfile(surroundings: Surroundings): Promise<ChosenProfile | undefined> {
+  const { env } = surroundings.host;
+  const { current, profiles } = await readProfiles(env);
+  const name =
+    readProfileName(surroundings) ??
+    (current === undefined ? undefined : { value: current, origin: profilesPath(env) });
+  if (name === undefined) return undefined;
+  const profile = Object.hasOwn(profiles, name.value) ? profiles[name.value] : undefined;
+  if (profile) return { name, profile };
+  const known = Object.keys(profiles);
+  throw new UsageError(`Profile "${name.value}" not found.`, {
+    hint: known.length > 0 ? formatSuggestion(name.value, known) : `Profiles are stored in ${profilesPath(env)}.`,
+  });
+}
+
+const checked = (found: SettingValue | undefined): SettingValue | undefined =>
+  found && { ...found, value: parseBaseUrlFlag(found.value, found.origin) };
+
+const sourceOf = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
+  `profile ${name.value} in ${profilesPath(env)}`;
+
+type TextKey = Exclude<keyof Profile, "cluster_keys">;
+
+const profileValues = (chosen: ChosenProfile, host: Pick<Host, "env">) => (key: TextKey) => {
+  const value = chosen.profile[key];
+  return value ? { value, origin: sourceOf(chosen, host) } : undefined;
+};
+
+const keysOfProfile = (chosen: ChosenProfile, host: Pick<Host, "env">): Record<string, SettingValue> =>
+  Object.fromEntries(
+    Object.entries(chosen.profile.cluster_keys ?? {}).map(([id, value]) => [
+      id,
+      { value, origin: sourceOf(chosen, host) },
+    ]),
+  );
+
+function keysOfEnvironment(host: Pick<Host, "env">): Record<string, SettingValue> {
+  const text = readVariable(host, "SVC_CLUSTERS");
+  if (!text) return {};
+  const entries = tryParseJson(text.value);
+  if (!Array.isArray(entries)) throw new UsageError("SVC_CLUSTERS must be a JSON array of clusters.");
+  const keys = entries.map(toFields).flatMap(({ id, cluster_key: value }) => {
+    if (typeof id !== "string" || typeof value !== "string" || id === "" || value === "") return [];
+    return [[id, { value, origin: text.origin }] as const];
+  });
+  return Object.fromEntries(keys);
+}
+
+function basicOf(text: SettingValue | undefined): ServiceSettings["basicAuth"] {
+  const colon = text?.value.indexOf(":") ?? -1;
+  if (!text || colon < 1) return undefined;
+  return {
+    origin: text.origin,
+    value: { username: text.value.slice(0, colon), password: text.value.slice(colon + 1) },
+  };
+}

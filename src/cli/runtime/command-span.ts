@@ -1,0 +1,80 @@
+import { type OtelSettings, readOtelSettings } from "../../base/otel-settings.ts";
+import { buildOtlpDocument } from "../../base/otlp.ts";
+import { type TraceContext, writeTraceparent } from "../../base/trace-context.ts";
+import { createSpan } from "../../base/trace-ids.ts";
+import { svcVersion } from "../../base/version.ts";
+import { openTransport } from "../connection/http.ts";
+import { buildChildVariables, readParentContext } from "../connection/trace-headers.ts";
+import { explainError } from "../process/exit.ts";
+import type { Host } from "../process/host.ts";
+
+/** How long the end of a command may wait for a collector. */
+const maxExportMs = 1_000;
+
+type OwnHost = Pick<Host, "env" | "wall">;
+
+/** A command as a span of OpenTelemetry: below the one that TRACEPARENT names, or the beginning of a trace. */
+export class CommandSpan {
+  readonly #host: OwnHost;
+  readonly #words: readonly string[];
+  readonly #settings: OtelSettings;
+  readonly #above: TraceContext | undefined;
+  readonly #self: TraceContext;
+  readonly #begun: number;
+
+  private constructor(host: OwnHost, words: readonly string[], settings: OtelSettings) {
+    this.#host = host;
+    this.#words = words;
+    this.#settings = settings;
+    this.#above = readParentContext(host.env);
+    this.#self = createSpan(this.#above);
+    this.#begun = host.wall.now();
+  }
+
+  /** Undefined if the variables say that none is sent. What is wrong with them is not a reason to talk or to fail. */
+  static begin(host: OwnHost, words: readonly string[]): CommandSpan | undefined {
+    const { read } = readOtelSettings(host.env, "svc");
+    return read && new CommandSpan(host, words, read);
+  }
+
+  /** Variables for all that the command calls and starts. */
+  get variables(): OwnHost["env"] {
+    return buildChildVariables(this.#host.env, writeTraceparent(this.#self));
+  }
+
+  /** Sends it, in a second at most, or until `cut`. Never rejects. `error` is what the command threw. */
+  async end(exit: number, error: unknown, cut: AbortSignal): Promise<void> {
+    const { wall, env } = this.#host;
+    const { url, headers, resource, timeoutMs } = this.#settings;
+    const words = this.#words.join(" ");
+    const failure = exit === 0 ? undefined : error === undefined ? `exit ${exit}` : explainError(error).code;
+    const span = {
+      ...this.#self,
+      parent: this.#above?.span ?? null,
+      name: `svc ${words}`,
+      kind: "internal",
+      start: this.#begun,
+      end: wall.now(),
+      attributes: { "svc.command": words, "process.exit.code": exit, "error.type": failure ?? null },
+      failed: failure,
+    } as const;
+    const body = JSON.stringify(buildOtlpDocument([span], resource, { name: "svc", version: svcVersion }));
+    const limitMs = Math.min(maxExportMs, timeoutMs);
+    try {
+      const transport = await openTransport({ env }, { timeoutMs: limitMs, maxAnswerBytes: undefined });
+      const request = {
+        method: "POST",
+        url,
+        headers: { ...headers, "content-type": "application/json" },
+        body,
+      } as const;
+      try {
+        await transport.send(request, { timeoutMs: limitMs, signal: cut });
+      } finally {
+        await transport.close();
+      }
+    } catch {
+      // A collector that is not there keeps no command from being done.
+    }
+  }
+}

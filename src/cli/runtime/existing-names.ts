@@ -1,0 +1,70 @@
+import { lookupTable } from "../../base/object.ts";
+import { ServiceError } from "../../client/errors.ts";
+import type { CommandDeclaration, CommandSpec } from "../../derive/command-spec.ts";
+import { loadDeclarations } from "../command-tree/tree.ts";
+import type { CommandInput, DeclaredCommand } from "../parse/declaration.ts";
+import { PartialFailureError } from "../process/failure.ts";
+
+const hiddenHint = "The thing may not exist, may belong to another workspace, or may be hidden from this user.";
+
+/** The service reports a missing object; the list of such objects shows which exist. */
+export async function suggestExistingNames(
+  error: unknown,
+  declaration: DeclaredCommand,
+  input: CommandInput,
+): Promise<unknown> {
+  if (!(error instanceof ServiceError) || error.problem.hint !== undefined) return error;
+  const spec = "operation" in declaration ? declaration : declaration.spec;
+  const isHidden = error.status === 403 && spec?.hidesMissing === true;
+  if (error.status !== 404 && !isHidden) return error;
+  const next = await listFor(declaration.words, spec);
+  const hint = isHidden ? hiddenHint : compositeId(spec, input);
+  return next || hint ? new PartialFailureError(error, [], { next, hint }) : error;
+}
+
+/**
+ * The list of the objects in the path: next to the command, or further up, if that is about an object that must exist
+ * for it. Objects that a body names may be anything, so the declaration names their list, or none is suggested.
+ */
+async function listFor(words: readonly string[], spec: CommandSpec | undefined): Promise<string[] | undefined> {
+  if (spec?.unknownIsIn !== undefined) return spec.unknownIsIn.split(" ");
+  if (spec && !spec.path.includes("{")) return undefined;
+  const known = await loadDeclarations(words[0]!);
+  const lists = words.map((_, i) => [...words.slice(0, words.length - 1 - i), "list"]).slice(0, -1);
+  return lists.find((list) => known.some((one) => one.words.join(" ") === list.join(" ") && needsNothing(one)));
+}
+
+const needsNothing = ({ positionals, flags }: CommandDeclaration): boolean =>
+  positionals.every(({ optional }) => optional === true) && !flags.some(({ required }) => required === true);
+
+/** Most take a contract's composite id, and some its number. */
+function compositeId(spec: CommandSpec | undefined, { positionals }: CommandInput): string | undefined {
+  const given = spec?.path.includes("{composite_id}") ? String(positionals.composite_id) : "";
+  const [, number] = /^(?:[TH]-)?0*([1-9]\d{0,14})$/i.exec(given) ?? [];
+  if (number === undefined || given === `T-${number}` || given === `H-${number}`) return undefined;
+  return `Use the composite ID of the contract. Did you mean T-${number}?`;
+}
+
+/** The way out of a status in which a contract cannot be signed, declined or sent. */
+const outOf = lookupTable<readonly string[]>({
+  DRAFT: ["contracts", "send"],
+  ON_HOLD: ["emulator", "resume"],
+});
+
+/** Lists of the objects that fields of a body name. */
+const listsOf = lookupTable<readonly string[]>({
+  contract_template_id: ["contracts", "templates", "list"],
+  contract_type_id: ["contracts", "types", "list"],
+});
+
+/** Adds the command that helps to a rejection of the service that names a status, or an id that it does not know. */
+export function addNextCommand(error: unknown, { positionals }: CommandInput): unknown {
+  if (!(error instanceof ServiceError) || error.status !== 400 || error.problem.hint !== undefined) return error;
+  const { message } = error.problem;
+  const [, status = "", done] = /^A contract in status (\w+) cannot be (signed|declined|sent)/.exec(message) ?? [];
+  const [, field = ""] = /^(\w+): Invalid pk /.exec(message) ?? [];
+  const id = String(positionals.id ?? positionals.composite_id ?? "");
+  const move = id === "" || (status === "DRAFT" && done === "sent") ? undefined : outOf[status];
+  const next = move ? [...move, /^\d+$/.test(id) ? `T-${id}` : id] : listsOf[field];
+  return next === undefined ? error : new PartialFailureError(error, [], { next });
+}

@@ -1,0 +1,236 @@
+import { PassThrough, Readable, Writable } from "node:stream";
+import { hasCollector } from "../../base/otel-settings.ts";
+import { NetworkError, ServiceError } from "../../client/errors.ts";
+import type { CommandDeclaration } from "../../derive/command-spec.ts";
+import type { CapturedRun, Command, Context, InnerRun } from "../command.ts";
+import { writtenCommand } from "../command-tree/written-commands.ts";
+import { findEndedHint, findRejectionHint } from "../connection/emulator/ended-emulator.ts";
+import { createOutput } from "../output/output.ts";
+import type { CommandInput, DeclaredCommand } from "../parse/declaration.ts";
+import { type Globals, readGlobals } from "../parse/globals.ts";
+import type { Invocation } from "../parse/parser.ts";
+import { parsePositional } from "../parse/values.ts";
+import { exitCodeByFailure, explainError, signalCodes } from "../process/exit.ts";
+import {
+  createMissingFieldsError,
+  InputRequiredError,
+  InterruptedError,
+  PartialFailureError,
+  UsageError,
+} from "../process/failure.ts";
+import type { Host } from "../process/host.ts";
+import type { ShutdownController } from "../process/shutdown-controller.ts";
+import { canPrompt } from "../prompt/confirm.ts";
+import { CommandSpan } from "./command-span.ts";
+import { createContext } from "./context.ts";
+import { runDerivedCommand } from "./derived-command.ts";
+import { addNextCommand, suggestExistingNames } from "./existing-names.ts";
+import { findMissingInput } from "./missing-input.ts";
+
+/** Runs the command that a line means, with what a person is asked for. `svc` runs another one within it. */
+export function runCommandLine(...run: Parameters<typeof performCommand>): Promise<number> {
+  const [, , host] = run;
+  return hasCollector(host.env) ? performTraced(...run) : performCommand(...run);
+}
+
+async function performCommand(
+  { declaration, input, globals: given }: Invocation<DeclaredCommand>,
+  argv: readonly string[],
+  host: Host,
+  stopping: ShutdownController,
+  svc: Context["svc"],
+  read: Context["read"],
+): Promise<number> {
+  const globals = readGlobals(given);
+  refuseUnused(declaration, globals, given);
+  const output = createOutput(host, globals);
+  const context = createContext(host, argv, globals, output, stopping, svc, read);
+  try {
+    const result = await carriedOut(declaration, await completeInput(declaration, input, context), context);
+    if (result === undefined) return 0;
+    return typeof result === "string" ? exitCodeByFailure[result] : result.exit;
+  } catch (error) {
+    if (error instanceof InterruptedError && !stopping.name) stopping.interrupt("SIGINT");
+    throw error;
+  } finally {
+    await context.close();
+  }
+}
+
+const optionsOfRequests = ["timeout", "retries", "max-wait", "max-answer"];
+
+/** Rejects options that would have no effect. */
+function refuseUnused(
+  declaration: DeclaredCommand,
+  globals: Globals,
+  given: Invocation<DeclaredCommand>["globals"],
+): void {
+  refuseLayout(declaration, globals);
+  const sendsNothing = !("operation" in declaration) && declaration.sendsNothing === true;
+  const unused = sendsNothing ? optionsOfRequests.find((name) => given[name] !== undefined) : undefined;
+  if (unused !== undefined) {
+    throw new UsageError(`--${unused} cannot be used with svc ${declaration.words.join(" ")}`, {
+      hint: "It sends no requests.",
+    });
+  }
+}
+
+/** Forwarded bytes have no fields and no other format, and a command without output has neither. */
+function refuseLayout(declaration: DeclaredCommand, { fields, format, wide }: Globals): void {
+  const output = outputOf(declaration);
+  const isContent = output === "bytes" || output === "html" || output === "content";
+  const isOther = format !== undefined && format !== "json";
+  const flag = fields !== undefined ? "--fields" : isOther ? "--format" : wide ? "--wide" : undefined;
+  const isRefused = flag === "--format" ? isContent : isContent || output === "empty" || output === "text";
+  if (flag === undefined || !isRefused) return;
+  throw new UsageError(`${flag} cannot be used with svc ${declaration.words.join(" ")}`, {
+    hint: isContent ? "The response is printed unchanged." : "The command prints no fields and no table.",
+  });
+}
+
+function outputOf(declaration: DeclaredCommand): string | undefined {
+  if ("operation" in declaration) return declaration.output;
+  return declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined);
+}
+
+/** The same with spans: calls and processes of the command belong to its trace. */
+async function performTraced(
+  ...[invocation, argv, host, stopping, svc, read]: Parameters<typeof runCommandLine>
+): Promise<number> {
+  const span = CommandSpan.begin(host, invocation.declaration.words);
+  if (!span) return performCommand(invocation, argv, host, stopping, svc, read);
+  const env = span.variables;
+  // Not a copy: to read standard input is to open it.
+  const traced: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
+  const inner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });
+  try {
+    const exit = await performCommand(invocation, argv, traced, stopping, inner, read);
+    await span.end(exit, undefined, stopping.cut);
+    return exit;
+  } catch (error) {
+    await span.end(stopping.name ? signalCodes[stopping.name] : explainError(error).exitCode, error, stopping.cut);
+    throw error;
+  }
+}
+
+/** Runs the command, again whenever it was asked for something that it turned out to need. */
+async function carriedOut(
+  declaration: DeclaredCommand,
+  input: CommandInput,
+  context: Context,
+): ReturnType<Command["run"]> {
+  for (let given = input; ; ) {
+    const whole = pickTyped(declaration, given);
+    try {
+      if ("operation" in declaration) return await runDerivedCommand(declaration, whole, context);
+      return await (await writtenCommand(declaration.words.join(" "))).run(whole, context, declaration.spec);
+    } catch (error) {
+      if (!(error instanceof InputRequiredError)) {
+        const known = await suggestExistingNames(error, declaration, whole);
+        throw await withEnded(addNextCommand(known, whole), context);
+      }
+      given = await supplementInput(declaration, given, error, context);
+    }
+  }
+}
+
+/**
+ * If the target no longer answers, this folder may name another emulator; a rejection may come from another than was
+ * meant.
+ */
+async function withEnded(error: unknown, context: Context): Promise<unknown> {
+  const isRefused = error instanceof ServiceError && error.status === 401;
+  if (!isRefused && !(error instanceof NetworkError && error.code === "ECONNREFUSED")) return error;
+  const hint = isRefused ? await findRejectionHint(error, context) : await findEndedHint(error, context);
+  return hint === undefined ? error : new PartialFailureError(error, [], { hint });
+}
+
+function pickTyped({ positionals: declared }: CommandDeclaration, input: CommandInput): CommandInput {
+  const positionals = Object.fromEntries(
+    declared.map(({ name, type = "text", choices }) => {
+      const given = input.positionals[name];
+      return [name, typeof given === "string" ? parsePositional(name, given, type, choices) : given];
+    }),
+  );
+  return { ...input, positionals: positionals as CommandInput["positionals"] };
+}
+
+/**
+ * The input with everything that the command needs: a person at a terminal is asked for it, anyone else rejected with
+ * exit 2, before credentials or addresses are looked at (DECISIONS.md, L6, L7).
+ */
+async function completeInput(
+  declaration: DeclaredCommand,
+  input: CommandInput,
+  context: Context,
+): Promise<CommandInput> {
+  const missing = findMissingInput(declaration, input);
+  const refused = [
+    ...missing.positionals.map(({ name }) => `<${name.replaceAll("_", "-")}>`),
+    ...missing.flags.map(({ flag }) => `--${flag}`),
+  ];
+  if (refused.length + missing.body.length === 0) return input;
+  if (canPrompt(context.host, context.globals)) {
+    await knowWhere(declaration, input, context);
+    const { askForMissing } = await import("./ask-required.ts");
+    return askForMissing(missing, input, context, declaration.words.join(" "));
+  }
+  if (refused.length === 0) return input;
+  throw createMissingFieldsError(refused, { hint: `See svc ${declaration.words.join(" ")} --help.` });
+}
+
+/** Without a service address, questions are useless. */
+async function knowWhere(declaration: DeclaredCommand, { flags }: CommandInput, context: Context): Promise<void> {
+  const service = ("operation" in declaration ? declaration : declaration.spec)?.service;
+  if (flags["dry-run"] === true) return;
+  if (service === "router" || service === "contracts") await context.target(service);
+}
+
+/** The input with what a command found missing while it looked at it, asked for in the same way. */
+async function supplementInput(
+  declaration: CommandDeclaration,
+  input: CommandInput,
+  required: InputRequiredError,
+  context: Context,
+): Promise<CommandInput> {
+  const positionals = declaration.positionals.filter(({ name }) => name === required.input);
+  const flags = declaration.flags.filter(({ flag }) => flag === required.input);
+  if (positionals.length + flags.length === 0 || !canPrompt(context.host, context.globals)) throw required;
+  const { askForMissing } = await import("./ask-required.ts");
+  return askForMissing({ positionals, flags, body: [] }, input, context, declaration.words.join(" "));
+}
+
+type Main = (argv: readonly string[], host: Host) => Promise<number>;
+
+/** Runs another command line in this process, without a terminal, and keeps what it prints. */
+export async function runCaptured(
+  main: Main,
+  argv: readonly string[],
+  host: Host,
+  { stdin, env, cwd = host.cwd }: InnerRun,
+): Promise<CapturedRun> {
+  const [out, err] = [collector(), collector()];
+  const input = stdin === undefined ? new PassThrough().end() : Readable.from([stdin]);
+  const exit = await main(argv, {
+    ...host,
+    cwd,
+    inherits: false,
+    stdin: input,
+    stdout: out.stream,
+    writeAtOnce: undefined,
+    stderr: err.stream,
+    env: { ...host.env, ...env },
+  });
+  return { exit, out: out.text(), err: err.text() };
+}
+
+function collector(): { stream: Writable; text: () => string } {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      chunks.push(Buffer.from(chunk));
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
+}

@@ -1,0 +1,215 @@
+import * as z from "zod";
+import type { Activity } from "../../api/activities.ts";
+import type { Operation } from "../../api/operation.ts";
+import { webhookPayloads } from "../../api/registry.ts";
+import { dictionary } from "../../api/shapes.ts";
+import type { Corpus } from "../corpus.ts";
+import { parseBody } from "../exchange.ts";
+import { findOperationById } from "../replay/claims.ts";
+import { describeTimeFormat, isTime } from "../replay/compare-text.ts";
+import type { ReportedDifference, VerifyReport } from "../report.ts";
+
+/** How a response or a webhook of the emulator is changed, so that it is as the service was observed. */
+const Change = z.discriminatedUnion("to", [
+  z.strictObject({ to: z.literal("status"), status: z.int().min(200).max(599) }),
+  z.strictObject({ to: z.literal("set"), value: z.unknown() }),
+  z.strictObject({ to: z.literal("remove") }),
+  z.strictObject({ to: z.literal("convert"), type: z.enum(["string", "number", "boolean", "null"]) }),
+  /** From the emulator's values to those of the service. */
+  z.strictObject({ to: z.literal("map"), pairs: z.array(z.tuple([z.unknown(), z.unknown()])) }),
+  z.strictObject({ to: z.literal("template"), from: z.array(z.string()), text: z.array(z.string()) }),
+  z.strictObject({ to: z.literal("order"), keys: z.array(z.string()) }),
+  z.strictObject({ to: z.literal("reverse") }),
+  z.strictObject({ to: z.literal("header"), value: z.string().optional() }),
+  z.strictObject({ to: z.literal("time-format"), format: z.string() }),
+  z.strictObject({ to: z.literal("shift"), ms: z.number() }),
+  z.strictObject({ to: z.literal("spell"), spelling: z.string() }),
+  z.strictObject({ to: z.literal("silence") }),
+]);
+export type Change = z.infer<typeof Change>;
+
+/** An observation that replaces an assumption. */
+const ObservedRule = z.strictObject({
+  /** Id of the difference that it comes from. */
+  id: z.string(),
+  /** `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
+  claim: z.string(),
+  operation: z.string(),
+  path: z.string(),
+  change: Change,
+  count: z.int(),
+  at: z.string(),
+});
+export type ObservedRule = Readonly<z.infer<typeof ObservedRule>>;
+
+/** Data derived from a corpus, as a file stores it. */
+export const Observations = z.strictObject({
+  rules: z.array(ObservedRule),
+  /** Observations that are not applied, and the reasons. */
+  rejected: z.array(z.strictObject({ id: z.string(), reason: z.string() })),
+  /** Confirmed claims. */
+  seen: dictionary(z.strictObject({ count: z.int(), at: z.string(), differs: z.array(z.string()) })),
+});
+export type Observations = Readonly<z.infer<typeof Observations>>;
+
+/** Derives changes from the results of a replay. */
+export function deriveObservations(report: VerifyReport, corpus: Corpus): Observations {
+  const rules: ObservedRule[] = [];
+  const rejected: Observations["rejected"] = [];
+  const delivered = new Set(
+    corpus.exchanges.filter(({ callee }) => callee === "receiver").map(({ operation }) => operation),
+  );
+  for (const difference of report.differences) {
+    const { id, claim, operation, path, count, at } = difference;
+    const refusal = findContradiction(difference, corpus);
+    const change = refusal === undefined ? deriveChange(difference, delivered) : undefined;
+    if (typeof change === "object") rules.push({ id, claim, operation, path, change, count, at });
+    else rejected.push({ id, reason: refusal ?? change ?? "it cannot be applied" });
+  }
+  const seen = report.claims.flatMap(({ claim, verdict, exchanges: count, at }) => {
+    if (at === null || (verdict !== "confirmed" && verdict !== "refuted")) return [];
+    return [[claim, { count, at, differs: rules.filter((rule) => rule.claim === claim).map(({ id }) => id) }] as const];
+  });
+  return { rules, rejected, seen: Object.fromEntries(seen) };
+}
+
+/** How an observation contradicts the specification; undefined: it does not. */
+function findContradiction(
+  { kind, path, basis, operation, claim, recorded, file }: ReportedDifference,
+  corpus: Corpus,
+): string | undefined {
+  if (kind === "retry-time" || kind === "attempts")
+    return "it contradicts the specification, which fixes the retry schedule";
+  if (basis === "specified" && claim !== operation && ["status", "wording", "absent", "type"].includes(kind))
+    return "it contradicts the specification, which shows this failure";
+  if (!["status", "absent", "type", "enumeration", "value"].includes(kind)) return undefined;
+  const declared = findOperationById(operation);
+  const exchange = corpus.exchanges.find((one) => one.file === file);
+  if (!exchange) return undefined;
+  if (operation.startsWith("webhook ")) {
+    const schema = webhookPayloads.get(operation.slice("webhook ".length) as Activity);
+    const issues = schema?.safeParse(parseBody(exchange.request)).error?.issues ?? [];
+    return issues.some((issue) => isAt(issue, path))
+      ? `it contradicts the specification of the payload at ${path}`
+      : undefined;
+  }
+  if (basis !== "specified" || !declared) return undefined;
+  if (kind === "status")
+    return `it contradicts the specification, in which ${operation} does not return ${String(recorded)}`;
+  const response = findResponseSchema(declared, exchange.response.status);
+  const issues = response?.safeParse(parseBody(exchange.response)).error?.issues ?? [];
+  return issues.some((issue) => isAt(issue, path))
+    ? `it contradicts the specification of ${operation} at ${path}`
+    : undefined;
+}
+
+function findResponseSchema({ responses }: Operation, status: number) {
+  const declared = responses[status];
+  return declared && "schema" in declared ? declared.schema : undefined;
+}
+
+const isAt = (issue: { readonly code: string; readonly path: readonly PropertyKey[] }, path: string): boolean =>
+  issue.code !== "unrecognized_keys" &&
+  issue.path
+    .map((key) => (typeof key === "number" ? "[]" : String(key)))
+    .join(".")
+    .replaceAll(".[]", "[]") === path;
+
+/** The change, or the reason why there is none. */
+function deriveChange(difference: ReportedDifference, delivered: ReadonlySet<string | undefined>): Change | string {
+  const { kind, path, pairs } = difference;
+  const [first] = pairs;
+  const recorded = pairs.map((pair) => pair.recorded);
+  const isConstant = new Set(recorded.map((one) => JSON.stringify(one))).size === 1;
+  switch (kind) {
+    case "status":
+      return isConstant ? { to: "status", status: Number(first!.recorded) } : "the status varies";
+    case "absent":
+      return { to: "remove" };
+    case "added":
+      return isConstant ? { to: "set", value: first!.recorded } : "its value varies";
+    case "type":
+      return deriveConversion(recorded, isConstant, path);
+    case "enumeration":
+    case "value":
+      return deriveMap(pairs);
+    case "wording":
+      return pairs.length === 1 || isConstant
+        ? deriveTemplate(String(first!.replayed), String(first!.recorded))
+        : deriveMap(pairs);
+    case "order":
+      return Array.isArray(first!.recorded)
+        ? { to: "order", keys: first!.recorded.map(String) }
+        : "its order is unknown";
+    case "item-order":
+      return deriveItemOrder(pairs);
+    case "header":
+      return isConstant ? { to: "header", value: first!.recorded as string | undefined } : "the header varies";
+    case "time-format":
+      return { to: "time-format", format: describeTimeFormat(String(first!.recorded)) };
+    case "time":
+      return deriveShift(pairs);
+    case "spelling":
+      return { to: "spell", spelling: String(first!.recorded) };
+    case "missing-activity":
+      return delivered.has(path) ? "the activity was observed at other times" : { to: "silence" };
+    default:
+      return "the emulator cannot be told to do so";
+  }
+}
+
+type Pairs = ReportedDifference["pairs"];
+
+function deriveConversion(recorded: readonly unknown[], isConstant: boolean, path: string): Change | string {
+  if (path === "") return "the whole body differs";
+  const types = new Set(recorded.map((one) => (one === null ? "null" : typeof one)));
+  const [type] = types;
+  if (types.size > 1) return "its type varies";
+  if (type === "null" || type === "string" || type === "number" || type === "boolean") return { to: "convert", type };
+  return isConstant ? { to: "set", value: recorded[0] } : "its value varies";
+}
+
+function deriveMap(pairs: Pairs): Change | string {
+  const map = new Map<string, [unknown, unknown]>();
+  for (const { recorded, replayed } of pairs) {
+    const key = JSON.stringify(replayed);
+    const known = map.get(key);
+    if (known && JSON.stringify(known[1]) !== JSON.stringify(recorded)) return "its value varies";
+    map.set(key, [replayed, recorded]);
+  }
+  return { to: "map", pairs: [...map.values()] };
+}
+
+/** Quotes in errors: they are in the same order in both strings. */
+const quoted = /"[^"]*"|'[^']*'|\b[A-Z]{1,5}-\d+\b|\d+|\bqx[a-x]{7}\b/gi;
+
+function deriveTemplate(from: string, to: string): Change {
+  const [was, is] = [from.match(quoted) ?? [], to.match(quoted) ?? []];
+  if (was.length !== is.length) return { to: "map", pairs: [[from, to]] };
+  return { to: "template", from: from.split(quoted), text: to.split(quoted) };
+}
+
+function deriveItemOrder(pairs: Pairs): Change | string {
+  const isReversed = pairs.every((pair) => {
+    const [was, is] = [pair.recorded, pair.replayed];
+    return (
+      Array.isArray(was) &&
+      Array.isArray(is) &&
+      JSON.stringify(was.map(String)) === JSON.stringify(is.map(String).reverse())
+    );
+  });
+  return isReversed ? { to: "reverse" } : "its order follows no rule that is known";
+}
+
+function deriveShift(pairs: Pairs): Change | string {
+  const apart = pairs.map(({ recorded, replayed }) =>
+    typeof recorded === "number"
+      ? recorded - Number(replayed)
+      : isTime(String(recorded))
+        ? Date.parse(String(recorded)) - Date.parse(String(replayed))
+        : Number.NaN,
+  );
+  const middle = apart.toSorted((a, b) => a - b)[Math.floor(apart.length / 2)]!;
+  if (apart.some((one) => !(Math.abs(one - middle) <= 5_000))) return "it varies";
+  return { to: "shift", ms: typeof pairs[0]!.recorded === "number" ? middle : Math.round(middle / 1_000) * 1_000 };
+}

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { deviatingService } from "../../support/verify/deviating-service.ts";
+import { deviateResponses, plantedResponses } from "../../support/verify/planted.ts";
+import { useService } from "../../support/verify/recorded.ts";
+
+/** Environment of a command that is to know a service from its profile alone. */
+const env = {
+  SVC_BASE_URL: "",
+  SVC_CONTRACTS_URL: "",
+  SVC_ROUTER_URL: "",
+  SVC_CLIENT_ID: "",
+  SVC_CLIENT_SECRET: "",
+  SVC_CLUSTER_KEY: "",
+  SVC_CLUSTERS: "",
+};
+
+interface Report {
+  readonly compared: number;
+  readonly drift: number;
+  readonly differences: readonly { readonly id: string }[];
+  readonly incomparable: readonly { readonly reason: string; readonly exchanges: number }[];
+}
+
+/** A recording of service A after a journey, and a way to replay it against any service. */
+async function recordedService(
+  t: TestContext,
+): Promise<CliEmulator & { replay(service: TestEmulator, contractsUrl?: string): Promise<Report & { exit: number }> }> {
+  const started = await cliEmulator(t);
+  const { cwd, svc } = started;
+  await useService(started.emulator, 2);
+  const record = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
+  assert.equal(record.exit, 0, record.err);
+  return {
+    ...started,
+    async replay({ routerUrl, clusters: [first] }, contractsUrl = first!.url) {
+      const profile = {
+        router_url: routerUrl,
+        contracts_url: contractsUrl,
+        client_id: first!.clientId,
+        client_secret: first!.clientSecret,
+        cluster_keys: { [first!.id]: first!.clusterKey },
+      };
+      await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { other: profile } }), { mode: 0o600 });
+      const { exit, out, err } = await svc("verify replay corpus --against other --rate 1000 --json", { env });
+      assert.notEqual(out, "", err);
+      return { ...(JSON.parse(out) as Report), exit };
+    },
+  };
+}
+
+describe("svc verify replay --against a profile", () => {
+  it("finds no drift in the recorded service, though the recording has changed it", async (t) => {
+    const { emulator: recorded, replay } = await recordedService(t);
+    const { exit, drift, compared, differences } = await replay(recorded);
+    assert.deepEqual({ exit, drift, differences }, { exit: 0, drift: 0, differences: [] });
+    assert.ok(compared > 40, `${compared}`);
+  });
+
+  it("finds no drift in a service with other keys, people and contracts", async (t) => {
+    const { replay } = await recordedService(t);
+    const other = await emulator(t, { clock: { mode: "manual", start: "2031-03-04T05:06:07Z" } });
+    await useService(other, 9);
+    const { exit, drift, compared, differences } = await replay(other);
+    assert.deepEqual({ exit, drift, differences }, { exit: 0, drift: 0, differences: [] });
+    assert.ok(compared > 40, `${compared}`);
+  });
+
+  it("says what is not compared, and why", async (t) => {
+    const { replay } = await recordedService(t);
+    const { incomparable } = await replay(await emulator(t));
+    assert.deepEqual(incomparable.map(({ reason }) => reason).sort(), [
+      "T-1 is not at this service",
+      "T-2 is not at this service",
+      "T-3 is not at this service",
+      "counter_party_id 1 is not at this service",
+      "counter_party_id 2 is not at this service",
+      "counter_party_id 3 is not at this service",
+      "intake_id 1 is not at this service",
+      "intake_id 2 is not at this service",
+      "intakes is empty now",
+      "it may change something, and only reads are replayed against a service",
+      "its identifier is a stand-in",
+      "results is empty now",
+    ]);
+  });
+
+  it("finds every planted difference that reads can show", async (t) => {
+    const { replay } = await recordedService(t);
+    const other = await emulator(t);
+    await useService(other, 3);
+    const { exit, differences } = await replay(
+      other,
+      await deviatingService(t, other.clusters[0]!.url, deviateResponses, "responses"),
+    );
+    const isShown = (id: string) =>
+      !/^(?:counterparties\.create|comments\.create|files\.initialize)/.test(id) && !id.endsWith("item-order");
+    assert.deepEqual(differences.map(({ id }) => id).sort(), Object.keys(plantedResponses).filter(isShown).sort());
+    assert.equal(exit, 3);
+  });
+
+  it("finds no drift where the credentials are rejected, and says so", async (t) => {
+    const { replay, emulator: recorded } = await recordedService(t);
+    const [first] = recorded.clusters;
+    const stranger = { ...recorded, clusters: [{ ...first!, clientSecret: "wrong", clusterKey: "wrong" }] };
+    const { drift, incomparable } = await replay(stranger as TestEmulator);
+    assert.equal(drift, 0);
+    assert.ok(incomparable.some(({ reason }) => reason === "the credentials of the profile are rejected (401)"));
+  });
+
+  it("says that the service does not respond", async (t) => {
+    const { cwd, svc } = await recordedService(t);
+    const profile = { router_url: "http://127.0.0.1:9", contracts_url: "http://127.0.0.1:9" };
+    await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { other: profile } }), { mode: 0o600 });
+    const { exit, err } = await svc("verify replay corpus --against other", { env });
+    assert.deepEqual(
+      [exit, err.split("\n")[0]],
+      [75, "error: http://127.0.0.1:9 did not respond: connect ECONNREFUSED 127.0.0.1:9."],
+    );
+  });
+
+  it("accepts no difference, since accepted.json is about the emulator", async (t) => {
+    const { svc } = await recordedService(t);
+    const { exit, err } = await svc("verify replay corpus --against other --accept a --reason b");
+    assert.deepEqual(
+      { exit, err: err.split("\n")[0] },
+      { exit: 2, err: "error: --accept cannot be used with --against other" },
+    );
+  });
+});
