@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defaultSettings } from "../../emulator/world/settings.ts";
-import { emulatorFlags } from "../../src/cli/commands/emulator/options.ts";
 import { commandGroups } from "../../src/cli/command-tree/groups.ts";
 import { groupNames } from "../../src/cli/command-tree/tree.ts";
+import { emulatorFlags } from "../../src/cli/commands/emulator/options.ts";
 import { layOutPage } from "../../src/cli/help/layout.ts";
 import { topics } from "../../src/cli/help/topics.ts";
 import { normalizeArgv } from "../../src/cli/parse/argv.ts";
 import { globalFlags } from "../../src/cli/parse/globals.ts";
 import { Parser } from "../../src/cli/parse/parser.ts";
-import { findMissingInput } from "../../src/cli/runtime/missing-input.ts";
 import { environmentVariables } from "../../src/cli/process/environment.ts";
+import { findMissingInput } from "../../src/cli/runtime/missing-input.ts";
 import type { FlagSpec } from "../../src/derive/command-spec.ts";
 import { sources } from "../structure/repository.ts";
 import { allCommands } from "../support/cli/all-commands.ts";

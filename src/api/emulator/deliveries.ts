@@ -194,7 +194,7 @@ export const recordDelivery = operation({
   responses: { 201: json(WholeDelivery) },
   failures: ["no-such-webhook"],
   cli: { command: "emulator record-delivery" },
-  basis: basis,
+  basis,
   examples: [
     {
       title: "Record an event that a receiver rejected",

@@ -119,7 +119,7 @@ const expired = answered(403, documents["storage-expired"]);
 const missing = (key: string) => answered(404, documents["storage-no-such-key"].replace("KEY", key));
 
 describe("storage.put", () => {
-  it("accepts the bytes and answers with their MD5 as ETag, and nothing else", async (t) => {
+  it("accepts the bytes and returns only their MD5 as ETag", async (t) => {
     const on = await emulator(t);
     const answer = await put((await initialized(on)).upload_url, "hello");
     assert.deepEqual(
@@ -257,7 +257,7 @@ describe("storage.put", () => {
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
   });
 
-  it("rejects bytes for which the disk has no place, and takes them when it has", async (t) => {
+  it("rejects bytes while the disk is full, and accepts them afterwards", async (t) => {
     const folder = await temporaryFolder(t);
     const on = await emulator(t, { file: join(folder, "emulator.json") });
     const { file_id, upload_url } = await initialized(on);
@@ -299,7 +299,7 @@ describe("storage.get", () => {
     assert.deepEqual(await error(await put(url, "evil")), mismatch);
   });
 
-  it("answers another method, as the upload URL does, like a signature that does not match", async (t) => {
+  it("treats another method like a signature that does not match", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     await put(upload_url, "bytes");
@@ -322,7 +322,7 @@ describe("storage.get", () => {
     assert.equal((await fetch(await downloadUrl(on, file_id))).status, 200);
   });
 
-  it("has nothing to give until bytes have come", async (t) => {
+  it("has no content before the upload", async (t) => {
     const on = await emulator(t);
     const { file_id } = await initialized(on);
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
