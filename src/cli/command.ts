@@ -3,7 +3,7 @@ import type { BaseUrls, Credentials } from "../client/published.d.ts";
 import type { TypedFlag, TypedPositional } from "../derive/command-flags.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../derive/command-spec.ts";
 import type { Output } from "./output/output.ts";
-import type { CommandInput, CommandInputOf, ReadLine, WrittenDeclaration } from "./parse/declaration.ts";
+import type { CommandInput, CommandInputOf, InterpretedLine, WrittenDeclaration } from "./parse/declaration.ts";
 import type { Globals } from "./parse/globals.ts";
 import type { FailureKind } from "./process/failure.ts";
 import type { Host } from "./process/host.ts";
@@ -106,7 +106,7 @@ export interface Context {
   /** Runs another command line in this process and captures what it prints. */
   svc(argv: readonly string[], options?: InnerRun): Promise<CapturedRun>;
   /** What another command line means, with texts for values; undefined where it prints a page, or cannot be parsed. */
-  read(argv: readonly string[]): Promise<ReadLine | undefined>;
+  read(argv: readonly string[]): Promise<InterpretedLine | undefined>;
   /** Asks y/N, default no. Only where asking is allowed; otherwise a usage error that names `flag`. */
   confirm(question: string, flag: string): Promise<boolean>;
   /** Runs at the end, whatever happens; the last one first. */

@@ -18,11 +18,11 @@ import {
   type Explanation,
   explainError,
   explainInterruption,
-  explanationJson,
-  explanationLines,
+  formatExplanation,
+  formatStack,
+  redactExplanation,
   signalCodes,
-  stackLines,
-  withoutSecrets,
+  toExplanationJson,
 } from "./process/exit.ts";
 import { CommandFailedError, PartialFailureError, UsageError } from "./process/failure.ts";
 import type { Host } from "./process/host.ts";
@@ -42,7 +42,7 @@ export const version = typeof SVC_VERSION === "undefined" ? "0.0.0" : SVC_VERSIO
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalizeArgv(await insertSeparator(argv));
   // Failures in it occur once more below, where the streams are observed, and are reported there.
-  const page = host.writeAtOnce && (await pageAsked(args, host).catch(() => undefined));
+  const page = host.writeAtOnce && (await findRequestedPage(args, host).catch(() => undefined));
   const rest = page === undefined ? undefined : host.writeAtOnce?.(page);
   if (rest?.length === 0) return 0;
 
@@ -87,15 +87,15 @@ async function run(
   stopping: ShutdownController,
   rest?: Uint8Array,
 ): Promise<number> {
-  const printed = (page: string | Uint8Array) => printPage(host, page).then(() => 0);
-  const page = rest ?? (await pageAsked(argv, host));
-  if (page !== undefined) return printed(page);
+  const printAndSucceed = (page: string | Uint8Array) => printPage(host, page).then(() => 0);
+  const page = rest ?? (await findRequestedPage(argv, host));
+  if (page !== undefined) return printAndSucceed(page);
 
   const { words } = locateCommand(argv);
   const parser = await loadParser(words);
   try {
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
-    if (!chosen) return await printed(await help(argv, host));
+    if (!chosen) return await printAndSucceed(await formatHelp(argv, host));
     const { runCommandLine, runCaptured } = await import("./runtime/perform.ts");
     const svc: Parameters<typeof runCommandLine>[4] = (inner, how = {}) => runCaptured(main, inner, host, how);
     return await runCommandLine(chosen, argv, host, stopping, svc, readLine);
@@ -104,12 +104,12 @@ async function run(
     const isCommand = error.message.startsWith("unknown command");
     const better = isCommand ? (await import("./parse/suggestions.ts")).findReplacement(words) : undefined;
     if (better !== undefined) throw new UsageError(error.message, { hint: `${better}.`, cause: error });
-    throw error.withHint((await hintOnName(error, words)) ?? `See ${parser.helpLine(words)}.`);
+    throw error.withHint((await suggestName(error, words)) ?? `See ${parser.formatHelpLine(words)}.`);
   }
 }
 
 /** Position of a command or an option that this part of the tree does not have. */
-async function hintOnName({ message, hint }: UsageError, words: readonly string[]): Promise<string | undefined> {
+async function suggestName({ message, hint }: UsageError, words: readonly string[]): Promise<string | undefined> {
   const [, kind, unknown = ""] = /^unknown (command|option) '(?:--)?([^'=]*)/.exec(message) ?? [];
   if (kind === undefined || hint !== undefined) return undefined;
   const [{ suggestCommand, suggestCommandsWithOption }, names] = await Promise.all([
@@ -123,20 +123,20 @@ async function hintOnName({ message, hint }: UsageError, words: readonly string[
 }
 
 /** Output without a command: the version, a page of help, completions. Undefined if a command is to be run. */
-async function pageAsked(argv: readonly string[], host: Host): Promise<string | undefined> {
-  if (argv[0] === "complete") return completions(argv.slice(argv.indexOf("--") + 1), host);
+async function findRequestedPage(argv: readonly string[], host: Host): Promise<string | undefined> {
+  if (argv[0] === "complete") return formatCompletions(argv.slice(argv.indexOf("--") + 1), host);
   const { words, wantsHelp } = locateCommand(argv);
   const isVersion = ["--version", "-V", "-v"].some((flag) => argv.includes(flag)) && words.length === 0;
   if (isVersion || (words.length === 1 && words[0] === "version")) return `${host.version}\n`;
-  return wantsHelp || words.length === 0 || words[0] === "help" ? help(argv, host) : undefined;
+  return wantsHelp || words.length === 0 || words[0] === "help" ? formatHelp(argv, host) : undefined;
 }
 
-async function help(argv: readonly string[], host: Host): Promise<string> {
+async function formatHelp(argv: readonly string[], host: Host): Promise<string> {
   return escapePage(host, await renderHelp(argv, host));
 }
 
 /** The shells' request at each Tab. */
-async function completions(words: readonly string[], host: Host): Promise<string> {
+async function formatCompletions(words: readonly string[], host: Host): Promise<string> {
   const { findCompletions } = await import("./help/completions.ts");
   const names = new Set(await groupNames());
   const found = await findCompletions(words, {
@@ -144,9 +144,9 @@ async function completions(words: readonly string[], host: Host): Promise<string
       ...[...names].map((value) => ({ value, about: commandGroups[value]?.summary ?? "" })),
       { value: "help", about: "Show help for a command or a topic" },
     ],
-    declarations: async (group) => (names.has(group) ? loadDeclarations(group) : []),
-    snapshots: async () => (await import("./connection/emulator/snapshot-names.ts")).snapshotNames(host),
-    profiles: async () => {
+    loadDeclarations: async (group) => (names.has(group) ? loadDeclarations(group) : []),
+    listSnapshots: async () => (await import("./connection/emulator/snapshot-names.ts")).listSnapshotNames(host),
+    listProfiles: async () => {
       return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
     },
   });
@@ -157,21 +157,21 @@ async function completions(words: readonly string[], host: Host): Promise<string
 async function reportFailure(found: Explanation, error: unknown, argv: readonly string[], host: Host): Promise<number> {
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const { next } = found;
-  const explanation = withoutSecrets({ ...found, next: next && buildNextArgv(next, parseTargetFlags(own)) });
+  const explanation = redactExplanation({ ...found, next: next && buildNextArgv(next, parseTargetFlags(own)) });
   const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
   const printer = createPrinter(host, false);
   if (logsJson(own)) {
     // Programs that collect the log of an emulator read a document on a line, also of a fatal error.
     const about = { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
-    await printer.json("stderr", { ...about, ...explanationJson(explanation) });
+    await printer.json("stderr", { ...about, ...toExplanationJson(explanation) });
     return explanation.exitCode;
   }
   if (wantsJson) {
-    await printer.json("stderr", explanationJson(explanation));
+    await printer.json("stderr", toExplanationJson(explanation));
     return explanation.exitCode;
   }
-  const stack = own.includes("--debug") && error instanceof Error ? stackLines(error) : [];
-  await printer.lines("stderr", [...explanationLines(explanation), ...stack]);
+  const stack = own.includes("--debug") && error instanceof Error ? formatStack(error) : [];
+  await printer.lines("stderr", [...formatExplanation(explanation), ...stack]);
   if (shouldAnnotate(host.env, own)) await annotate(host, explanation);
   return explanation.exitCode;
 }

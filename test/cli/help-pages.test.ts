@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defaultSettings } from "../../emulator/world/settings.ts";
-import { emulatorFlags } from "../../src/cli/commands/emulator/options.ts";
 import { commandGroups } from "../../src/cli/command-tree/groups.ts";
 import { groupNames } from "../../src/cli/command-tree/tree.ts";
+import { createEmulatorFlags } from "../../src/cli/commands/emulator/options.ts";
 import { layOutPage } from "../../src/cli/help/layout.ts";
 import { topics } from "../../src/cli/help/topics.ts";
 import { normalizeArgv } from "../../src/cli/parse/argv.ts";
 import { globalFlags } from "../../src/cli/parse/globals.ts";
 import { Parser } from "../../src/cli/parse/parser.ts";
-import { findMissingInput } from "../../src/cli/runtime/missing-input.ts";
 import { environmentVariables } from "../../src/cli/process/environment.ts";
+import { findMissingInput } from "../../src/cli/runtime/missing-input.ts";
 import type { FlagSpec } from "../../src/derive/command-spec.ts";
 import { sources } from "../structure/repository.ts";
 import { allCommands } from "../support/cli/all-commands.ts";
@@ -166,7 +166,7 @@ describe("every example", () => {
 
 describe("what help says of the emulator", () => {
   it("is what the emulator does when nothing else is said", () => {
-    const flags: readonly FlagSpec[] = emulatorFlags(0);
+    const flags: readonly FlagSpec[] = createEmulatorFlags(0);
     const defaults = Object.fromEntries(flags.map(({ flag, default: usual }) => [flag, usual]));
     assert.deepEqual(
       [defaults["retry-schedule"], defaults["webhook-json"]],

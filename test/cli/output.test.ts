@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { describe, it } from "node:test";
 import { createOutput, type TableView } from "../../src/cli/output/output.ts";
-import { formatCsvLine, formatTable, tsvLine } from "../../src/cli/output/text.ts";
+import { formatCsvLine, formatTable, formatTsvLine } from "../../src/cli/output/text.ts";
 import { readGlobals } from "../../src/cli/parse/globals.ts";
 import type { Host } from "../../src/cli/process/host.ts";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
@@ -127,7 +127,7 @@ describe("the layout of an answer", () => {
       ),
       ["NAME  ", "abc   |", "漢字  |", "e\u0301     |", "🎉    |"],
     );
-    assert.equal(tsvLine(["a\tb", "c\nd\\e"]), "a\\tb\tc\\nd\\\\e\n");
+    assert.equal(formatTsvLine(["a\tb", "c\nd\\e"]), "a\\tb\tc\\nd\\\\e\n");
     assert.equal(formatCsvLine(["a,b", 'c"d', "e"]), '"a,b","c""d",e\r\n');
   });
 });

@@ -5,7 +5,7 @@ import { isObject } from "../../base/object.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import type { Context } from "../command.ts";
 import { changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
-import { configFolder, hasConfigFolder } from "../process/environment.ts";
+import { getConfigFolder, hasConfigFolder } from "../process/environment.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { resolveServerAddress } from "./oauth-call.ts";
 
@@ -35,12 +35,13 @@ interface TokenFile {
   readonly accounts?: Accounts;
 }
 
-export const tokensPath = ({ host: { env } }: Pick<Context, "host">): string => join(configFolder(env), "tokens.json");
+export const getTokensPath = ({ host: { env } }: Pick<Context, "host">): string =>
+  join(getConfigFolder(env), "tokens.json");
 
 /** All accounts, by the address of their server. */
 export async function readAccounts(context: Pick<Context, "host">): Promise<Accounts> {
   if (!hasConfigFolder(context.host.env)) return {};
-  return (await readPrivateFile<TokenFile>(tokensPath(context), checkAccounts))?.accounts ?? {};
+  return (await readPrivateFile<TokenFile>(getTokensPath(context), checkAccounts))?.accounts ?? {};
 }
 
 function checkAccounts({ accounts = {} }: Readonly<Record<string, unknown>>): string | undefined {
@@ -59,7 +60,7 @@ export async function changeAccount(
   change: (account: Account | undefined) => Account | undefined | Promise<Account | undefined>,
 ): Promise<Account | undefined> {
   const { accounts } = await changePrivateFile<TokenFile>(
-    tokensPath(context),
+    getTokensPath(context),
     checkAccounts,
     context.host,
     context.signal,
@@ -75,7 +76,7 @@ export async function changeAccount(
 
 /** Fails before anyone is asked for an approval whose tokens could not be stored. */
 export async function requireWritableTokens({ host: { env } }: Pick<Context, "host">): Promise<void> {
-  const folder = configFolder(env);
+  const folder = getConfigFolder(env);
   try {
     await makeFolder(folder);
     await access(folder, constants.W_OK);

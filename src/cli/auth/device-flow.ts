@@ -28,7 +28,7 @@ export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
   const { fields } = answer;
   const deviceCode = toNonEmptyString(fields.device_code);
   const userCode = toNonEmptyString(fields.user_code);
-  const verificationUri = webAddress(fields.verification_uri);
+  const verificationUri = parseWebAddress(fields.verification_uri);
   const expiresInSeconds = toSeconds(fields.expires_in);
   if (!deviceCode || !userCode || !verificationUri || expiresInSeconds === undefined) {
     throw new CommandFailedError("failed", "unreadable_answer", "The device authorization response is incomplete.", {
@@ -37,17 +37,17 @@ export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
   }
   return {
     deviceCode,
-    userCode: printed(userCode),
+    userCode: toPrintable(userCode),
     verificationUri,
-    verificationUriComplete: webAddress(fields.verification_uri_complete),
+    verificationUriComplete: parseWebAddress(fields.verification_uri_complete),
     expiresInSeconds,
     intervalSeconds: toSeconds(fields.interval) || defaultIntervalSeconds,
   };
 }
 
-const printed = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
+const toPrintable = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 
-function webAddress(value: unknown): string | undefined {
+function parseWebAddress(value: unknown): string | undefined {
   const text = toNonEmptyString(value);
   const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
@@ -77,14 +77,14 @@ export async function pollForTokens(
   let waitMs = intervalSeconds * 1_000;
   for (;;) {
     // A response after the expiry can only be that it has expired.
-    if (!(wall.now() + waitMs < deadline)) throw expired();
+    if (!(wall.now() + waitMs < deadline)) throw createExpiredError();
     await wall.sleep(waitMs, signal);
     signal.throwIfAborted();
     const answer = await poll().catch((error: unknown) => {
       if (error instanceof NetworkError) return error;
       throw error;
     });
-    const trouble = troubleOf(answer);
+    const trouble = findTemporaryFailure(answer);
     if (trouble !== undefined) {
       faults += 1;
       const backoffSeconds = Math.max(intervalSeconds, Math.min(maxBackoffSeconds, intervalSeconds * 2 ** faults));
@@ -114,7 +114,7 @@ export async function pollOnce(poll: () => Promise<OAuthResponse>): Promise<OAut
 }
 
 /** A temporary failure: no response, or one of an overloaded server. Undefined for anything else. */
-function troubleOf(answer: OAuthResponse | NetworkError): string | undefined {
+function findTemporaryFailure(answer: OAuthResponse | NetworkError): string | undefined {
   if (answer instanceof NetworkError) return answer.code;
   if (answer.error === "slow_down" || answer.error === "authorization_pending") return undefined;
   const isPassing = answer.status >= 500 || answer.status === 429 || answer.status === 408;
@@ -128,13 +128,13 @@ function finishPolling(answer: OAuthResponse): OAuthResponse {
       next: ["auth", "device-login"],
     });
   }
-  if (answer.error === "expired_token") throw expired();
+  if (answer.error === "expired_token") throw createExpiredError();
   if (answer.error !== undefined || answer.status < 200 || answer.status > 299)
     throw createOAuthError("The sign-in", answer);
   return answer;
 }
 
-const expired = (): CommandFailedError =>
+const createExpiredError = (): CommandFailedError =>
   new CommandFailedError("forbidden", "expired_token", "The code expired before it was approved.", {
     next: ["auth", "device-login"],
   });

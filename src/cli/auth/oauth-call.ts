@@ -20,14 +20,14 @@ export interface OAuthResponse {
 export type OAuthFields = Readonly<Record<string, string | undefined>>;
 
 /** A client for OAuth endpoints, which lie at any address. It is closed at the end of the run. */
-export async function oauthClient({ host, globals, output, atEnd }: Context): Promise<Client> {
+export async function createOAuthClient({ host, globals, output, atEnd }: Context): Promise<Client> {
   const client = await openClient({ host, globals, output, baseUrls: {}, credentials: {} });
   atEnd(() => client.close());
   return client;
 }
 
 /** Posts fields once, never again by itself. Throws NetworkError; rejections are answers. */
-export async function oauthPost(
+export async function postOAuth(
   client: Client,
   url: string,
   encoding: "json" | "form",
@@ -42,17 +42,17 @@ export async function oauthPost(
 }
 
 /** Gets a document of metadata, with the usual retries. */
-export async function oauthGet(client: Client, url: string, signal: AbortSignal): Promise<OAuthResponse> {
+export async function getOAuth(client: Client, url: string, signal: AbortSignal): Promise<OAuthResponse> {
   const headers = { accept: "application/json" };
   return read(await client.exchange({ method: "GET", url, headers, body: undefined }, { signal }));
 }
 
 async function read({ status, headers, body }: Awaited<ReturnType<Client["exchange"]>>): Promise<OAuthResponse> {
-  const fields = objectOf(await bodyText(body));
+  const fields = parseObject(await bodyText(body));
   return { status, headers, fields, error: toNonEmptyString(fields.error) };
 }
 
-function objectOf(text: string): Readonly<Record<string, unknown>> {
+function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
     return toFields(parseJson(text));
   } catch {
@@ -114,7 +114,11 @@ export async function resolveServerAddress(issuer: string | undefined, context: 
   });
 }
 
-export async function authServer(issuer: string | undefined, client: Client, context: Context): Promise<AuthServer> {
+export async function findAuthServer(
+  issuer: string | undefined,
+  client: Client,
+  context: Context,
+): Promise<AuthServer> {
   const address = await resolveServerAddress(issuer, context);
   if (issuer !== undefined) return discoverEndpoints(address, client, context.signal);
   const [{ createDeviceCode, redeemDeviceCode }, { exchangeToken }] = await Promise.all([
@@ -135,21 +139,21 @@ export async function authServer(issuer: string | undefined, client: Client, con
  * URL of an issuer's metadata: OpenID Connect appends to the issuer (Discovery, 4), OAuth inserts before its path (RFC
  * 8414, 3 and 5). Some servers append there, too.
  */
-function metadataUrls(issuer: string): ReadonlySet<string> {
+function getMetadataUrls(issuer: string): ReadonlySet<string> {
   const { origin, pathname } = new URL(issuer);
-  const inserted = (name: string) => `${origin}/.well-known/${name}${trimTrailing(pathname, "/")}`;
-  const appended = (name: string) => `${issuer}/.well-known/${name}`;
+  const insertWellKnown = (name: string) => `${origin}/.well-known/${name}${trimTrailing(pathname, "/")}`;
+  const appendWellKnown = (name: string) => `${issuer}/.well-known/${name}`;
   const [openid, oauth] = ["openid-configuration", "oauth-authorization-server"] as const;
-  return new Set([appended(openid), inserted(oauth), inserted(openid), appended(oauth)]);
+  return new Set([appendWellKnown(openid), insertWellKnown(oauth), insertWellKnown(openid), appendWellKnown(oauth)]);
 }
 
 /** The endpoints that the first usable metadata document of an issuer names. */
 async function discoverEndpoints(issuer: string, client: Client, signal: AbortSignal): Promise<AuthServer> {
   const failures: CommandFailedError[] = [];
-  for (const url of metadataUrls(issuer)) {
-    const answer = await oauthGet(client, url, signal);
+  for (const url of getMetadataUrls(issuer)) {
+    const answer = await getOAuth(client, url, signal);
     try {
-      return endpoints(issuer, answer);
+      return parseEndpoints(issuer, answer);
     } catch (error) {
       if (!(error instanceof CommandFailedError)) throw error;
       failures.push(error);
@@ -159,28 +163,28 @@ async function discoverEndpoints(issuer: string, client: Client, signal: AbortSi
   throw failures.find(({ code }) => code === "bad_metadata") ?? failures[0]!;
 }
 
-function endpoints(issuer: string, answer: OAuthResponse): AuthServer {
+function parseEndpoints(issuer: string, answer: OAuthResponse): AuthServer {
   const metadata = answer.fields;
-  const broken = (what: string, code = "bad_metadata") =>
+  const createMetadataError = (what: string, code = "bad_metadata") =>
     new CommandFailedError("failed", code, `The metadata of ${issuer} ${what}.`, {
       hint: "Check that --issuer is exactly the issuer address of the server.",
     });
   if (answer.status !== 200) throw createOAuthError(`The request for the metadata of ${issuer}`, answer);
   const named = toNonEmptyString(metadata.issuer);
-  if (named === undefined) throw broken("is not a JSON document with an issuer", "no_metadata");
+  if (named === undefined) throw createMetadataError("is not a JSON document with an issuer", "no_metadata");
   // RFC 8414, 3.3: another name means that another server's metadata was served.
-  if (trimTrailing(named, "/") !== issuer) throw broken("has another issuer");
-  const url = (name: string) => {
+  if (trimTrailing(named, "/") !== issuer) throw createMetadataError("has another issuer");
+  const readUrl = (name: string) => {
     const text = toNonEmptyString(metadata[name]);
     if (text === undefined) return undefined;
     const protocol = URL.canParse(text) ? new URL(text).protocol : undefined;
     if (protocol === "https:" || (protocol === "http:" && issuer.startsWith("http:"))) return text;
-    throw broken(`has a ${name} that is not an ${issuer.startsWith("http:") ? "http" : "https"} URL`);
+    throw createMetadataError(`has a ${name} that is not an ${issuer.startsWith("http:") ? "http" : "https"} URL`);
   };
-  const deviceUrl = url("device_authorization_endpoint");
-  const tokenUrl = url("token_endpoint");
+  const deviceUrl = readUrl("device_authorization_endpoint");
+  const tokenUrl = readUrl("token_endpoint");
   if (!deviceUrl || !tokenUrl)
-    throw broken("has no device_authorization_endpoint. The server does not support device login");
-  const revocationUrl = url("revocation_endpoint");
+    throw createMetadataError("has no device_authorization_endpoint. The server does not support device login");
+  const revocationUrl = readUrl("revocation_endpoint");
   return { address: issuer, deviceUrl, tokenUrl, refreshUrl: tokenUrl, revocationUrl, encoding: "form" };
 }

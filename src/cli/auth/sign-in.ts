@@ -7,14 +7,14 @@ import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { type Check, changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
 import { bold } from "../output/styled.ts";
-import { configFolder } from "../process/environment.ts";
+import { getConfigFolder } from "../process/environment.ts";
 import { CommandFailedError } from "../process/failure.ts";
 import { findBrowserCommand, openBrowser } from "../prompt/browser.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 import { withSpinner } from "../prompt/spinner.ts";
 import { type Account, changeAccount, requireWritableTokens } from "./accounts.ts";
 import { type DeviceChallenge, parseChallenge, pollForTokens, pollOnce } from "./device-flow.ts";
-import { type AuthServer, authServer, oauthClient, oauthPost } from "./oauth-call.ts";
+import { type AuthServer, createOAuthClient, findAuthServer, postOAuth } from "./oauth-call.ts";
 import { toTokens } from "./tokens.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
@@ -37,7 +37,7 @@ export interface SignInRequest {
 /** The whole device login: requests a code, shows it, waits, and stores the tokens. */
 export async function signIn(request: SignInRequest, context: Context): Promise<SignInResult> {
   const { begun, challenge } = await begin(request, context);
-  await announce(challenge, context);
+  await announceChallenge(challenge, context);
   const stopOffering = offerBrowser(challenge, request, context);
   return finish(begun, context, true).finally(stopOffering) as Promise<SignInResult>;
 }
@@ -46,7 +46,7 @@ export async function signIn(request: SignInRequest, context: Context): Promise<
 export async function beginSignIn(request: SignInRequest, context: Context): Promise<void> {
   const { begun, challenge } = await begin(request, context);
   await savePendingSignIn(begun, context);
-  await announce(challenge, context);
+  await announceChallenge(challenge, context);
 }
 
 /** Errors that end a sign-in for good (RFC 8628, 3.5; RFC 6749, 5.2). */
@@ -66,10 +66,10 @@ export async function finishSignIn(context: Context, waits: boolean): Promise<Si
 
 async function begin({ clientId: client_id, issuer, scope }: SignInRequest, context: Context) {
   await requireWritableTokens(context);
-  const client = await oauthClient(context);
-  const server = await authServer(issuer, client, context);
+  const client = await createOAuthClient(context);
+  const server = await findAuthServer(issuer, client, context);
   const challenge = parseChallenge(
-    await oauthPost(client, server.deviceUrl, server.encoding, { client_id, scope }, context.signal),
+    await postOAuth(client, server.deviceUrl, server.encoding, { client_id, scope }, context.signal),
   );
   const begun: PendingSignIn = {
     client_id,
@@ -84,9 +84,9 @@ async function begin({ clientId: client_id, issuer, scope }: SignInRequest, cont
 async function finish(begun: PendingSignIn, context: Context, waits: boolean): Promise<SignInResult | undefined> {
   const { host, output, signal } = context;
   const { client_id, device_code, server } = begun;
-  const client = await oauthClient(context);
+  const client = await createOAuthClient(context);
   const poll = () =>
-    oauthPost(client, server.tokenUrl, server.encoding, { grant_type: deviceGrant, device_code, client_id }, signal);
+    postOAuth(client, server.tokenUrl, server.encoding, { grant_type: deviceGrant, device_code, client_id }, signal);
   const answer = waits
     ? await withSpinner(
         context,
@@ -115,7 +115,7 @@ async function finish(begun: PendingSignIn, context: Context, waits: boolean): P
 }
 
 /** To a program on standard output, before any wait; to a person on standard error. */
-async function announce(challenge: DeviceChallenge, { output }: Context): Promise<void> {
+async function announceChallenge(challenge: DeviceChallenge, { output }: Context): Promise<void> {
   const { userCode, verificationUri, verificationUriComplete, expiresInSeconds, intervalSeconds } = challenge;
   if (output.format !== "table") {
     const shown = {
@@ -161,12 +161,13 @@ interface PendingSignIn {
   readonly server: AuthServer;
 }
 
-const path = ({ host: { env } }: Pick<Context, "host">): string => join(configFolder(env), "device-login.json");
+const getPendingLoginPath = ({ host: { env } }: Pick<Context, "host">): string =>
+  join(getConfigFolder(env), "device-login.json");
 
 /** Keeps it instead of an earlier one. */
 async function savePendingSignIn(begun: PendingSignIn, context: Context): Promise<void> {
   await changePrivateFile<PendingSignIn>(
-    path(context),
+    getPendingLoginPath(context),
     () => undefined,
     context.host,
     context.signal,
@@ -175,7 +176,7 @@ async function savePendingSignIn(begun: PendingSignIn, context: Context): Promis
 }
 
 async function readPendingSignIn(context: Context): Promise<PendingSignIn> {
-  const begun = await readPrivateFile<PendingSignIn>(path(context), checkBegun);
+  const begun = await readPrivateFile<PendingSignIn>(getPendingLoginPath(context), checkBegun);
   if (begun) return begun;
   throw new CommandFailedError("usage", "nothing_begun", "No sign-in was started with --no-wait.", {
     next: ["auth", "device-login", "--no-wait"],
@@ -188,4 +189,4 @@ const checkBegun: Check = ({ client_id, device_code, expires_at, interval, serve
   return isWhole ? undefined : "it must be what svc auth device-login --no-wait wrote";
 };
 
-const removePendingSignIn = (context: Context): Promise<void> => rm(path(context), { force: true });
+const removePendingSignIn = (context: Context): Promise<void> => rm(getPendingLoginPath(context), { force: true });

@@ -4,10 +4,10 @@ import type { Context } from "../command.ts";
 import { CommandFailedError } from "../process/failure.ts";
 import { type Account, changeAccount, readAccounts } from "./accounts.ts";
 import {
+  createOAuthClient,
   createOAuthError,
   type OAuthResponse,
-  oauthClient,
-  oauthPost,
+  postOAuth,
   toNonEmptyString,
   toSeconds,
 } from "./oauth-call.ts";
@@ -67,7 +67,7 @@ export async function refreshAccount(context: Context, address: string, force = 
     const isNew = now.access_token !== before?.access_token;
     if (isNew || (!force && !hasExpired(now, context.host.wall.now()))) return now;
     if (now.refresh_token === undefined) throw signInAgain(address, "The sign-in has expired and cannot be refreshed");
-    const answer = await redeem(await oauthClient(context), now, context.cut);
+    const answer = await redeem(await createOAuthClient(context), now, context.cut);
     if (answer.error === "invalid_grant" || answer.error === "invalid_token") {
       // A token that the server has rejected once will be rejected again.
       dead = signInAgain(address, "The server no longer accepts the refresh token");
@@ -92,7 +92,7 @@ export async function refreshAccount(context: Context, address: string, force = 
 
 /** Not stopped at once by Ctrl-C: a rotated token whose response is not read would be lost. */
 const redeem = (client: Client, { refresh_url, refresh_token, client_id }: Account, cut: AbortSignal) =>
-  oauthPost(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, cut);
+  postOAuth(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, cut);
 
 /** The account of an address with a token that is still valid; exit 4 if there is none. */
 export async function requireValidAccount(context: Context, address: string): Promise<Account> {

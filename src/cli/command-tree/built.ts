@@ -15,18 +15,18 @@ const commands =
 export const builtGroups: readonly string[] | undefined = commands && [...new Set(commands.map(([group]) => group!))];
 
 /** The file of a group's commands, below the folder of the bundle: a line of JSON for each, in their order. */
-export const commandsFile = (group: string): string => `commands/${group}.ndjson`;
+export const getCommandsFile = (group: string): string => `commands/${group}.ndjson`;
 
 /** The commands of one group: lines of its file that are not needed are not parsed. */
-export const builtCommands = (group: string): readonly ListedCommand[] =>
+export const readBuiltCommands = (group: string): readonly ListedCommand[] =>
   (commands ?? [])
     .filter((words) => words[0] === group)
-    .map((words, line) => ({ words, declaration: () => JSON.parse(linesOf(group)[line]!) }));
+    .map((words, line) => ({ words, loadDeclaration: () => JSON.parse(readLines(group)[line]!) }));
 
 const lines = new Map<string, readonly string[]>();
 
-function linesOf(group: string): readonly string[] {
-  const found = lines.get(group) ?? readFileSync(join(import.meta.dirname, commandsFile(group)), "utf8").split("\n");
+function readLines(group: string): readonly string[] {
+  const found = lines.get(group) ?? readFileSync(join(import.meta.dirname, getCommandsFile(group)), "utf8").split("\n");
   lines.set(group, found);
   return found;
 }

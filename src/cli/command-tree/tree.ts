@@ -1,15 +1,15 @@
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
 import { addSeparator, locateCommand, normalizeArgv, runsInnerCommand, startsWithWords } from "../parse/argv.ts";
-import type { DeclaredCommand, ListedCommand, ReadLine } from "../parse/declaration.ts";
+import type { DeclaredCommand, InterpretedLine, ListedCommand } from "../parse/declaration.ts";
 import type { Parser } from "../parse/parser.ts";
 import { UsageError } from "../process/failure.ts";
-import { builtCommands, builtGroups } from "./built.ts";
+import { builtGroups, readBuiltCommands } from "./built.ts";
 import { commandGroups } from "./groups.ts";
 
 /** All groups: those that have commands written by hand, and those that only operations name. */
 export const groupNames = async (): Promise<readonly string[]> =>
   builtGroups ?? [
-    ...new Set([...Object.keys(commandGroups), ...(await (await import("./compose.ts")).derivedGroups())]),
+    ...new Set([...Object.keys(commandGroups), ...(await (await import("./compose.ts")).listDerivedGroups())]),
   ];
 
 /**
@@ -22,10 +22,10 @@ export async function loadParser(
 ): Promise<Parser<DeclaredCommand>> {
   const [{ Parser }, names] = await Promise.all([import("../parse/parser.ts"), groupNames()]);
   const group = names.find((name) => name === words[0]);
-  const named = group === undefined ? [] : ledTo(words, await loadCommands(group));
+  const named = group === undefined ? [] : findCommands(words, await loadCommands(group));
   return new Parser<DeclaredCommand>(
     names,
-    named.map((one) => adjust(one.declaration())),
+    named.map((one) => adjust(one.loadDeclaration())),
     words,
   );
 }
@@ -38,7 +38,7 @@ export async function insertSeparator(argv: readonly string[]): Promise<readonly
   const named = (await loadCommands(group)).find(
     (one) => words.length > one.words.length && startsWithWords(words, one.words),
   );
-  const declaration = named?.declaration();
+  const declaration = named?.loadDeclaration();
   return declaration && runsInnerCommand(declaration) ? addSeparator(argv, declaration) : argv;
 }
 
@@ -46,7 +46,7 @@ export async function insertSeparator(argv: readonly string[]): Promise<readonly
  * What a command line means, as it would be run, with texts for values; undefined where it prints a page, or cannot be
  * parsed.
  */
-export async function readLine(argv: readonly string[]): Promise<ReadLine | undefined> {
+export async function readLine(argv: readonly string[]): Promise<InterpretedLine | undefined> {
   const line = normalizeArgv(await insertSeparator(argv));
   const { words } = locateCommand(line);
   const parser = await loadParser(words, withTexts);
@@ -69,7 +69,7 @@ const withTexts = (declaration: DeclaredCommand): DeclaredCommand => ({
 
 /** Every command of a group. */
 export const loadDeclarations = async (group: string): Promise<readonly DeclaredCommand[]> =>
-  (await loadCommands(group)).map((one) => one.declaration());
+  (await loadCommands(group)).map((one) => one.loadDeclaration());
 
 /** How the commands of a group are called. */
 export const loadCommandWords = async (group: string): Promise<readonly (readonly string[])[]> =>
@@ -77,13 +77,13 @@ export const loadCommandWords = async (group: string): Promise<readonly (readonl
 
 /** The commands of a group, each of which is read when it is asked for. */
 export const loadCommands = async (group: string): Promise<readonly ListedCommand[]> =>
-  builtGroups ? builtCommands(group) : (await import("./compose.ts")).composeCommands(group);
+  builtGroups ? readBuiltCommands(group) : (await import("./compose.ts")).composeCommands(group);
 
 /**
  * The command that the words name, after those that its words begin with; all, where the words may mean several.
  * Shorter ones come first, so that `emulator clock` exists when `emulator clock advance` asks for its parent.
  */
-function ledTo(words: readonly string[], commands: readonly ListedCommand[]): readonly ListedCommand[] {
+function findCommands(words: readonly string[], commands: readonly ListedCommand[]): readonly ListedCommand[] {
   const all = [...commands].sort((a, b) => a.words.length - b.words.length);
   const named = all.filter((one) => startsWithWords(words, one.words));
   const deepest = named.at(-1);

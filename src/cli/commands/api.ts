@@ -60,11 +60,11 @@ const api = defineCommand({
   ],
   async run(input, context) {
     const path = `/${input.positionals.path.replace(/^\//, "")}`;
-    const { service, auth } = serviceOf(path);
+    const { service, auth } = findService(path);
     const { baseUrls, credentials } = await context.target(service);
     const base = baseUrls[service];
     if (base === undefined) throw new UsageError(`No address of the service "${service}" is configured.`);
-    const body = await bodyOf(input, context);
+    const body = await readBody(input, context);
     const request = {
       method: input.positionals.method,
       url: trimTrailing(base, "/") + path,
@@ -72,7 +72,7 @@ const api = defineCommand({
         accept: "*/*",
         ...(body ? { "content-type": input.flags["content-type"] ?? "application/json" } : {}),
         ...buildCredentialHeaders({ auth, service: { name: service } }, undefined, credentials),
-        ...headersOf(input),
+        ...parseHeaders(input),
       },
       body,
     };
@@ -114,7 +114,7 @@ const api = defineCommand({
       status,
       headers,
       body: text,
-      problem: parseProblem(status, parsed(text)),
+      problem: parseProblem(status, parseJsonOrText(text)),
       outcomeUnknown: !isIdempotent(request.method) && leavesOutcomeUnknown(status, response.headers),
     });
   },
@@ -124,7 +124,7 @@ const api = defineCommand({
 const isText = (type = "text/plain"): boolean => /^text\/|json|xml|javascript|urlencoded/i.test(type);
 
 /** Which service a path belongs to, and how its callers are known. */
-function serviceOf(path: string): { service: keyof BaseUrls; auth: Operation["auth"] } {
+function findService(path: string): { service: keyof BaseUrls; auth: Operation["auth"] } {
   if (/^\/api\/v[\d.]+\/public\//.test(path)) return { service: "contracts", auth: "api-key" };
   if (path.startsWith("/_emulator/")) return { service: "emulator", auth: "control-token" };
   return { service: "router", auth: "cluster-key" };
@@ -142,12 +142,12 @@ async function isCaught(method: string, path: string): Promise<boolean> {
 const isOperation = (value: unknown): value is Operation =>
   typeof value === "object" && value !== null && "responses" in value && "path" in value;
 
-async function bodyOf(input: CommandInputOf<typeof flags>, { host }: Context): Promise<Uint8Array | undefined> {
+async function readBody(input: CommandInputOf<typeof flags>, { host }: Context): Promise<Uint8Array | undefined> {
   const data = input.flags.data;
   return data === undefined ? undefined : readInput(host, data, "--data");
 }
 
-function headersOf(input: CommandInputOf<typeof flags>): Record<string, string> {
+function parseHeaders(input: CommandInputOf<typeof flags>): Record<string, string> {
   return Object.fromEntries(
     (input.flags.header ?? []).map((text) => {
       const colon = text.indexOf(":");
@@ -157,7 +157,7 @@ function headersOf(input: CommandInputOf<typeof flags>): Record<string, string> 
   );
 }
 
-function parsed(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     return parseJson(text);
   } catch {

@@ -1,6 +1,6 @@
 import { signChatA } from "../../schemes/chat-a.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
+import { appSecrets, createSecretFlag, readAppSecret } from "../connection/profiles/secrets.ts";
 import { prepareCall } from "../runtime/derived-command.ts";
 
 const event = "event.json";
@@ -23,7 +23,7 @@ function defineSignedCommand(
     extendsDerived: true,
     positionals: [],
     flags: [
-      secretFlag(signingSecret),
+      createSecretFlag(signingSecret),
       {
         flag: "header-prefix",
         type: "text",

@@ -17,7 +17,7 @@ const completion = defineCommand({
     { title: "PowerShell: save it as a file, and run that in $PROFILE", argv: ["completion", "powershell"] },
   ],
   async run(input, { output }) {
-    await output.content([Buffer.from(completionScript(input.positionals.shell))]);
+    await output.content([Buffer.from(createCompletionScript(input.positionals.shell))]);
     return undefined;
   },
 });
@@ -26,10 +26,10 @@ export const shells = ["bash", "zsh", "fish", "powershell"] as const;
 type Shell = (typeof shells)[number];
 
 /** The script that a shell loads; it asks `svc complete -- WORDS` at each Tab. */
-export function completionScript(shell: Shell): string {
+export function createCompletionScript(shell: Shell): string {
   if (shell === "bash") return bash;
   if (shell === "zsh") return zsh;
-  const ofOne = fromLibrary(shell);
+  const ofOne = generateFromLibrary(shell);
   if (shell === "fish") return `${ofOne}complete -c ${otherName} -w svc\n`;
   // PowerShell ends a string at typographic quotes, too: the words would be evaluated behind one.
   return ofOne.replace(
@@ -42,7 +42,7 @@ export function completionScript(shell: Shell): string {
 const otherName = "svc-toolkit";
 
 /** The library only prints. Nothing else runs meanwhile: the call is synchronous. */
-function fromLibrary(shell: "fish" | "powershell"): string {
+function generateFromLibrary(shell: "fish" | "powershell"): string {
   const printed: string[] = [];
   const { log } = console;
   console.log = (text: unknown) => void printed.push(String(text));

@@ -3,7 +3,7 @@ import { getObject } from "../../api/storage.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { findUploadCandidates, upload } from "../connection/uploads.ts";
-import { documentBytes } from "../output/document.ts";
+import { getDocumentBytes } from "../output/document.ts";
 import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";
 
@@ -36,7 +36,7 @@ const filesDownload = defineCommand({
       { params: { file_id: input.positionals.file_id } },
       { signal },
     );
-    const content = documentBytes(await client.send(CheckedCall.check(getObject), { url, signal }), {
+    const content = getDocumentBytes(await client.send(CheckedCall.check(getObject), { url, signal }), {
       mayBeEmpty: true,
     });
     if (!toFile) {

@@ -33,7 +33,7 @@ const tour = defineCommand({
     });
     const seconds = ((host.wall.monotonicNow() - startedAt) / 1_000).toFixed(1);
     if (isText) await output.print(...endLines(walked, seconds));
-    else await output.show(documentOf(walked, Number(seconds)));
+    else await output.show(toDocument(walked, Number(seconds)));
     return walked.problem === undefined ? undefined : "failed";
   },
 });
@@ -56,7 +56,7 @@ interface TourResult {
   readonly problem: string | undefined;
 }
 
-const documentOf = ({ steps, timeline, problem }: TourResult, seconds: number) => ({
+const toDocument = ({ steps, timeline, problem }: TourResult, seconds: number) => ({
   ok: problem === undefined,
   problem: problem ?? null,
   seconds,
@@ -91,8 +91,8 @@ async function runTour(context: Context, onStep: (step: Step) => Promise<void>):
   const log = steps.find(({ command }) => command.startsWith("svc emulator deliveries"));
   return {
     steps,
-    timeline: log === undefined ? [] : timelineOf(log.output),
-    problem: failed && `${failed.title}: ${problemOf(failed)}`,
+    timeline: log === undefined ? [] : parseTimeline(log.output),
+    problem: failed && `${failed.title}: ${formatProblems(failed)}`,
   };
 }
 
@@ -102,10 +102,10 @@ const stepOf = (result: StepResult): Step => ({
   exit: result.exit ?? 0,
   output: result.output,
   notes: result.notes,
-  problem: result.ok ? null : problemOf(result),
+  problem: result.ok ? null : formatProblems(result),
 });
 
-const problemOf = ({ problems }: StepResult): string => problems.map(({ message }) => message).join("; ");
+const formatProblems = ({ problems }: StepResult): string => problems.map(({ message }) => message).join("; ");
 
 /** The build puts it next to the bundle; without it, it is read where it is written. */
 const readTour = (): Promise<string> =>
@@ -131,7 +131,7 @@ function stepLines(number: number, { title, command, output, notes, problem }: S
 
 function endLines({ steps, timeline, problem }: TourResult, seconds: string): StyledLine[] {
   const retries =
-    timeline.length > 0 ? [[bold("Attempts to reach the dead receiver")], ...timelineLines(timeline), ""] : [];
+    timeline.length > 0 ? [[bold("Attempts to reach the dead receiver")], ...formatTimeline(timeline), ""] : [];
   const summary =
     problem === undefined
       ? green(
@@ -141,7 +141,7 @@ function endLines({ steps, timeline, problem }: TourResult, seconds: string): St
   return [...retries, [summary]];
 }
 
-function timelineLines(timeline: readonly TimelineRow[]): StyledLine[] {
+function formatTimeline(timeline: readonly TimelineRow[]): StyledLine[] {
   const rows = timeline.map(({ attempt, at, minutes, outcome }) => [String(attempt), at, `+${minutes} min`, outcome]);
   const [heading, ...lines] = formatTable(rows, ["ATTEMPT", "VIRTUAL TIME", "AFTER", "OUTCOME"]);
   return [["   ", dim(heading!)], ...lines.map((line) => `   ${line}`)];
@@ -163,7 +163,7 @@ interface DeliveryRow {
 }
 
 /** The attempts of the first delivery that `svc emulator deliveries` has printed. */
-function timelineOf(output: string): readonly TimelineRow[] {
+function parseTimeline(output: string): readonly TimelineRow[] {
   const [delivery] = (tryParseJson(output) ?? []) as readonly DeliveryRow[];
   const attempts = delivery?.attempts ?? [];
   const start = Date.parse(attempts[0]?.at ?? "");

@@ -56,7 +56,7 @@ export async function openTransport(
   const proxyFor = usesProxy(env) ? (await import("./proxies.ts")).readProxies(env) : undefined;
   const transport = createTransport({ proxyFor, connections, connectTimeoutMs: timeoutMs, maxAnswerBytes });
   // Jobs of many requests ask for connections.
-  return connections === undefined ? withoutWasmOptimization(transport) : transport;
+  return connections === undefined ? disableWasmOptimization(transport) : transport;
 }
 
 /**
@@ -64,7 +64,7 @@ export async function openTransport(
  * short command, and the process waits for it at its end. V8 decides when the parser is loaded, for the first response.
  * Afterwards the flags are those of the start again, since compiled code is cached for these.
  */
-const withoutWasmOptimization = (transport: Transport): Transport => ({
+const disableWasmOptimization = (transport: Transport): Transport => ({
   ...transport,
   async send(request, options) {
     setFlagsFromString("--no-wasm-tier-up --no-wasm-dynamic-tiering");
@@ -120,29 +120,29 @@ export async function printPlan(
 
 /** The lines of --verbose and --debug for every exchange, on standard error. Secrets never reach it. */
 function createObserver(globals: Globals, output: Output, host: Host): ExchangeObserver {
-  const say = (line: string) => void output.warn(line);
+  const warn = (line: string) => void output.warn(line);
   const reported = new Set<string>();
   return {
     onRequest(request) {
       rememberSentSecrets(host, request);
       if (!globals.debug) return;
-      say(`> ${request.method} ${redactUrlValues(request.url)}`);
-      for (const [name, value] of Object.entries(request.headers)) say(`> ${name}: ${redactHeader(name, value)}`);
-      if (typeof request.body === "string") say(`> ${formatBodyLine(request.body)}`);
+      warn(`> ${request.method} ${redactUrlValues(request.url)}`);
+      for (const [name, value] of Object.entries(request.headers)) warn(`> ${name}: ${redactHeader(name, value)}`);
+      if (typeof request.body === "string") warn(`> ${formatBodyLine(request.body)}`);
     },
     onResponse(request, { status, headers }, durationMs) {
       const id = headers["x-request-id"] ? ` ${headers["x-request-id"]}` : "";
-      if (globals.verbose) say(`${request.method} ${redactUrlValues(request.url)} ${status} ${durationMs} ms${id}`);
+      if (globals.verbose) warn(`${request.method} ${redactUrlValues(request.url)} ${status} ${durationMs} ms${id}`);
       if (!globals.debug) return;
-      for (const [name, value] of Object.entries(headers)) say(`< ${name}: ${redactHeader(name, value)}`);
+      for (const [name, value] of Object.entries(headers)) warn(`< ${name}: ${redactHeader(name, value)}`);
     },
     onRetry(_request, { attempt, waitMs, reason }) {
       const seconds = (waitMs / 1_000).toFixed(1);
       if (reason === "status 429") void output.note(`rate limited, resuming in ${seconds} s`);
-      else if (globals.verbose) say(`retry ${attempt} in ${seconds} s: ${reason}`);
+      else if (globals.verbose) warn(`retry ${attempt} in ${seconds} s: ${reason}`);
     },
     onDrift(operationId, drift) {
-      const lines = globals.verbose ? drift : [shortened(drift)];
+      const lines = globals.verbose ? drift : [formatDrift(drift)];
       for (const line of lines.map((text) => `The response of ${operationId} differs from its declaration: ${text}`)) {
         // A command that polls would say the same each time.
         if (!reported.has(line)) void output.note(line);
@@ -154,7 +154,7 @@ function createObserver(globals: Globals, output: Output, host: Host): ExchangeO
 
 const maxDifferences = 3;
 
-const shortened = (drift: readonly string[]): string => {
+const formatDrift = (drift: readonly string[]): string => {
   const shown = drift.slice(0, maxDifferences).join("; ");
   return drift.length <= maxDifferences ? shown : `${shown}; ${drift.length - maxDifferences} more with --verbose`;
 };

@@ -17,7 +17,7 @@ const variables = lookupTable<readonly string[]>({
 });
 
 /** The variables of proxies that are set and count. */
-export const proxyVariables = (env: Env): string[] =>
+export const listProxyVariables = (env: Env): string[] =>
   Object.values(variables).flatMap((names) => names.filter((name) => Boolean(env[name])).slice(0, 1));
 
 /**
@@ -25,7 +25,7 @@ export const proxyVariables = (env: Env): string[] =>
  * NO_PROXY lists. The function throws UsageError where the variable that counts names no proxy.
  */
 export function readProxies(env: Env): ((url: URL) => NamedProxy | undefined) & ProxyResolver {
-  const exempt = exemptions(env.no_proxy || env.NO_PROXY || "");
+  const exempt = parseExemptions(env.no_proxy || env.NO_PROXY || "");
   return (url) => {
     const variable = variables[url.protocol]?.find((name) => Boolean(env[name]));
     if (variable === undefined || isThisMachine(url.hostname) || exempt(url)) return undefined;
@@ -80,8 +80,8 @@ function isIn(list: BlockList, host: string): boolean {
  * Entries of NO_PROXY: `*` everything; `example.com`, `.example.com` and `*.example.com` a domain with all below it;
  * addresses and networks (`10.0.0.0/8`, `[fd00::1]`); each of them with `:port`, then for that port alone.
  */
-function exemptions(list: string): (url: URL) => boolean {
-  const rules = list.split(/[\s,]/).filter(Boolean).map(exemption);
+function parseExemptions(list: string): (url: URL) => boolean {
+  const rules = list.split(/[\s,]/).filter(Boolean).map(parseExemption);
   return (url) => {
     const host = stripHost(url.hostname);
     const port = url.port || (url.protocol === "https:" ? "443" : "80");
@@ -89,20 +89,20 @@ function exemptions(list: string): (url: URL) => boolean {
   };
 }
 
-function exemption(entry: string): { port: string | undefined; matches: (host: string) => boolean } {
+function parseExemption(entry: string): { port: string | undefined; matches: (host: string) => boolean } {
   const colon = entry.lastIndexOf(":");
   // More than one colon without brackets is an address.
   const hasPort = colon > 0 && (entry[colon - 1] === "]" || entry.indexOf(":") === colon);
   const port = hasPort ? entry.slice(colon + 1) : undefined;
   const host = stripHost(hasPort ? entry.slice(0, colon) : entry);
   if (host === "*") return { port, matches: () => true };
-  const network = networkOf(host);
+  const network = parseNetwork(host);
   if (network) return { port, matches: (other) => isIn(network, other) };
   const domain = host.startsWith("*.") ? host.slice(2) : host.startsWith(".") ? host.slice(1) : host;
   return { port, matches: (other) => other === domain || other.endsWith(`.${domain}`) };
 }
 
-function networkOf(text: string): BlockList | undefined {
+function parseNetwork(text: string): BlockList | undefined {
   const [address = "", bits] = text.split("/");
   const version = isIP(address);
   const longest = version === 6 ? 128 : 32;

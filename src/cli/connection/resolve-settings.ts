@@ -5,9 +5,9 @@ import { type Globals, parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { findLocalEmulator, type LocalEmulator } from "./emulator/emulator-access.ts";
-import { mainCluster, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
+import { getMainCluster, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
 import { findNearestState } from "./emulator/run-file.ts";
-import { type Profile, profilesPath, readProfiles } from "./profiles/profile.ts";
+import { getProfilesPath, type Profile, readProfiles } from "./profiles/profile.ts";
 
 /** A value with the place where it was found: a flag, a variable, a profile with its file. */
 export interface SettingValue<T = string> {
@@ -15,7 +15,7 @@ export interface SettingValue<T = string> {
   readonly origin: string;
 }
 
-type Surroundings = { readonly globals: Pick<Globals, "baseUrl" | "profile">; readonly host: Host };
+type SettingsContext = { readonly globals: Pick<Globals, "baseUrl" | "profile">; readonly host: Host };
 
 /** Addresses of the services and credentials; undefined ones are not set. */
 export interface ServiceSettings {
@@ -50,44 +50,44 @@ export const readVariable = ({ env }: Pick<Host, "env">, name: string): SettingV
  * order; but a profile that --profile names outranks the environment, and one that SVC_PROFILE names outranks the
  * emulator (DECISIONS.md, L20). Profiles are read only where they count.
  */
-export async function serviceSettings({ globals, host }: Surroundings): Promise<ServiceSettings> {
+export async function resolveServiceSettings({ globals, host }: SettingsContext): Promise<ServiceSettings> {
   const isNamed = globals.profile !== undefined;
-  const fromEnv = (name: string) => checked(readVariable(host, name));
+  const readFromEnv = (name: string) => checkUrl(readVariable(host, name));
   const flag = globals.baseUrl === undefined ? undefined : { value: globals.baseUrl, origin: "--base-url" };
-  const ofEnv = isNamed || flag ? { router: undefined, contracts: undefined } : addressesOf(fromEnv);
+  const ofEnv = isNamed || flag ? { router: undefined, contracts: undefined } : readAddresses(readFromEnv);
   const isOfEnv = (ofEnv.router ?? ofEnv.contracts) !== undefined;
   const isSaid = isNamed || isOfEnv || flag !== undefined || readVariable(host, "SVC_PROFILE") !== undefined;
-  const here = isSaid ? undefined : await runningHere(host);
-  if (here) return emulatorSettings(here, host);
-  const chosen = isNamed || !(flag || isOfEnv) ? await chosenProfile({ globals, host }) : undefined;
-  const given = chosen === undefined ? undefined : profileValues(chosen, host);
+  const here = isSaid ? undefined : await findRunningEmulator(host);
+  if (here) return createEmulatorSettings(here, host);
+  const chosen = isNamed || !(flag || isOfEnv) ? await resolveProfile({ globals, host }) : undefined;
+  const given = chosen === undefined ? undefined : createProfileReader(chosen, host);
   const router = given?.("router_url");
   const contracts = given?.("contracts_url");
 
   const ofProfile = { clientId: given?.("client_id"), clientSecret: given?.("client_secret") };
   const pair = { clientId: readVariable(host, "SVC_CLIENT_ID"), clientSecret: readVariable(host, "SVC_CLIENT_SECRET") };
   const [first, second] = isNamed ? [ofProfile, pair] : [pair, ofProfile];
-  const keys = [keysOfEnvironment(host), chosen === undefined ? {} : keysOfProfile(chosen, host)];
+  const keys = [readEnvironmentKeys(host), chosen === undefined ? {} : readProfileKeys(chosen, host)];
   return {
     chosenBy: flag ? "--base-url" : isOfEnv ? "environment" : chosen && `profile ${chosen.name.value}`,
     // Addresses come from one place as a whole: half an environment is not mixed with half a profile.
-    router: flag ?? ofEnv.router ?? checked(router ?? contracts),
-    contracts: flag ?? (isOfEnv ? ofEnv.contracts : checked(contracts ?? router)),
+    router: flag ?? ofEnv.router ?? checkUrl(router ?? contracts),
+    contracts: flag ?? (isOfEnv ? ofEnv.contracts : checkUrl(contracts ?? router)),
     // Half a pair of one place must not be mixed with half a pair of another.
     ...((first.clientId ?? first.clientSecret) === undefined ? second : first),
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
     clusterKey: readVariable(host, "SVC_CLUSTER_KEY"),
-    basicAuth: basicOf(readVariable(host, "SVC_BASIC_AUTH")),
-    token: isNamed ? (given?.("token") ?? tokenSetting(host)) : (tokenSetting(host) ?? given?.("token")),
-    hmacKey: webhookKeySetting(host),
-    controlToken: controlTokenSetting(host),
+    basicAuth: parseBasicAuth(readVariable(host, "SVC_BASIC_AUTH")),
+    token: isNamed ? (given?.("token") ?? readTokenSetting(host)) : (readTokenSetting(host) ?? given?.("token")),
+    hmacKey: readWebhookKeySetting(host),
+    controlToken: readControlTokenSetting(host),
     isEmulatorHere: false,
     unused: [],
   };
 }
 
 /** The client is loaded only if there is a state. */
-async function runningHere(host: Host): Promise<LocalEmulator | undefined> {
+async function findRunningEmulator(host: Host): Promise<LocalEmulator | undefined> {
   if (findNearestState(host.cwd) === undefined) return undefined;
   return findLocalEmulator(host);
 }
@@ -96,40 +96,40 @@ async function runningHere(host: Host): Promise<LocalEmulator | undefined> {
  * An emulator's own credentials alone: none of a profile or a sign-in may be sent to it, and of the environment only an
  * API key that it knows, which says as which workspace.
  */
-async function emulatorSettings(found: LocalEmulator, host: Host): Promise<ServiceSettings> {
+async function createEmulatorSettings(found: LocalEmulator, host: Host): Promise<ServiceSettings> {
   const origin = `the emulator with the state ${relative(host.cwd, found.state)}`;
   const own = (value: string): SettingValue => ({ value, origin });
-  const known = (value: string | undefined) => (value === undefined ? undefined : own(value));
+  const toOwnSetting = (value: string | undefined) => (value === undefined ? undefined : own(value));
   const { access: here, key, unused } = await selectEnvironmentKey(found, host);
-  const first = mainCluster(here);
+  const first = getMainCluster(here);
   return {
     chosenBy: origin,
     router: own(here.routerUrl),
     contracts: own(first?.url ?? here.routerUrl),
-    clientId: key ? readVariable(host, "SVC_CLIENT_ID") : known(first?.clientId),
-    clientSecret: key ? readVariable(host, "SVC_CLIENT_SECRET") : known(first?.clientSecret),
+    clientId: key ? readVariable(host, "SVC_CLIENT_ID") : toOwnSetting(first?.clientId),
+    clientSecret: key ? readVariable(host, "SVC_CLIENT_SECRET") : toOwnSetting(first?.clientSecret),
     clusterKeys: Object.fromEntries(here.clusters.map(({ id, clusterKey }) => [id, own(clusterKey)])),
     clusterKey: undefined,
     basicAuth: undefined,
     token: undefined,
     // A key of the environment is meant for deliveries, wherever they come from: it is sent nowhere.
-    hmacKey: webhookKeySetting(host) ?? known(first?.hmacKey),
+    hmacKey: readWebhookKeySetting(host) ?? toOwnSetting(first?.hmacKey),
     controlToken: own(here.token),
     isEmulatorHere: true,
     unused,
   };
 }
 
-const addressesOf = (fromEnv: (name: string) => SettingValue | undefined) => {
+const readAddresses = (fromEnv: (name: string) => SettingValue | undefined) => {
   const base = fromEnv("SVC_BASE_URL");
   return { router: fromEnv("SVC_ROUTER_URL") ?? base, contracts: fromEnv("SVC_CONTRACTS_URL") ?? base };
 };
 
 /** The token that outranks every sign-in. */
-export const tokenSetting = (host: Pick<Host, "env">): SettingValue | undefined => readVariable(host, "SVC_TOKEN");
+export const readTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined => readVariable(host, "SVC_TOKEN");
 
 /** The token of an emulator's control plane, where no run file tells it. */
-export const controlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
+export const readControlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   readVariable(host, "SVC_EMULATOR_TOKEN");
 
 /** A control plane of one that runs elsewhere, as the origin of its listener. */
@@ -140,24 +140,24 @@ export interface ControlSettings {
 
 /** The control plane that the environment names. */
 export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlSettings | undefined {
-  const url = checked(readVariable(host, "SVC_EMULATOR_URL"));
-  return url && { url: withoutPath(url), token: controlTokenSetting(host) };
+  const url = checkUrl(readVariable(host, "SVC_EMULATOR_URL"));
+  return url && { url: removePath(url), token: readControlTokenSetting(host) };
 }
 
 /**
  * The control plane that a profile names; undefined if it names none. The token of a profile goes nowhere else; where
  * it has none, as in a pipeline, it is that of the environment.
  */
-export async function readProfileEmulator({ globals, host }: Surroundings): Promise<ControlSettings | undefined> {
-  const chosen = await chosenProfile({ globals, host });
-  const given = chosen && profileValues(chosen, host);
-  const url = checked(given?.("emulator_url"));
-  return url && { url: withoutPath(url), token: given?.("emulator_token") ?? controlTokenSetting(host) };
+export async function readProfileEmulator({ globals, host }: SettingsContext): Promise<ControlSettings | undefined> {
+  const chosen = await resolveProfile({ globals, host });
+  const given = chosen && createProfileReader(chosen, host);
+  const url = checkUrl(given?.("emulator_url"));
+  return url && { url: removePath(url), token: given?.("emulator_token") ?? readControlTokenSetting(host) };
 }
 
 /** Public half of the API key of a profile that names an emulator: which of its workspaces is meant. */
-export async function readProfileKey(surroundings: Surroundings): Promise<string | undefined> {
-  const chosen = await chosenProfile(surroundings);
+export async function readProfileKey(surroundings: SettingsContext): Promise<string | undefined> {
+  const chosen = await resolveProfile(surroundings);
   return chosen?.profile.emulator_url === undefined ? undefined : chosen.profile.client_id;
 }
 
@@ -165,8 +165,8 @@ export async function readProfileKey(surroundings: Surroundings): Promise<string
  * The emulator that is used without a state on the command line: that of --profile outranks the environment, and that
  * of SVC_PROFILE outranks the emulator of this folder, as everywhere. The current profile comes after that.
  */
-export async function emulatorSetting(
-  surroundings: Surroundings,
+export async function resolveEmulatorSetting(
+  surroundings: SettingsContext,
   isHere: () => Promise<boolean>,
 ): Promise<ControlSettings | undefined> {
   const { globals, host } = surroundings;
@@ -177,26 +177,26 @@ export async function emulatorSetting(
   return readProfileEmulator(surroundings);
 }
 
-const withoutPath = (url: SettingValue): SettingValue => ({ ...url, value: url.value.replace(/\/_emulator$/, "") });
+const removePath = (url: SettingValue): SettingValue => ({ ...url, value: url.value.replace(/\/_emulator$/, "") });
 
 /** The key that signs and verifies webhooks, in whatever form it was printed. */
-export const webhookKeySetting = (host: Pick<Host, "env">): SettingValue | undefined =>
+export const readWebhookKeySetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   readVariable(host, "SVC_WEBHOOK_HMAC_KEY");
 
 /** The OAuth client that signs in: the environment comes before the profile, however that was chosen. */
-export async function oauthClientSetting({ globals, host }: Surroundings): Promise<SettingValue | undefined> {
+export async function resolveOAuthClientSetting({ globals, host }: SettingsContext): Promise<SettingValue | undefined> {
   const given = readVariable(host, "SVC_OAUTH_CLIENT_ID");
   if (given) return given;
-  const chosen = await chosenProfile({ globals, host });
-  return chosen && profileValues(chosen, host)("oauth_client_id");
+  const chosen = await resolveProfile({ globals, host });
+  return chosen && createProfileReader(chosen, host)("oauth_client_id");
 }
 
 /** The profile that is meant, with what names it. */
-export const profileSetting = async (surroundings: Surroundings): Promise<SettingValue | undefined> =>
-  (await chosenProfile(surroundings))?.name;
+export const resolveProfileSetting = async (surroundings: SettingsContext): Promise<SettingValue | undefined> =>
+  (await resolveProfile(surroundings))?.name;
 
 /** The profile's name on the command line or in the environment, whether it exists or not. */
-export const readProfileName = ({ globals, host }: Surroundings): SettingValue | undefined =>
+export const readProfileName = ({ globals, host }: SettingsContext): SettingValue | undefined =>
   globals.profile === undefined ? readVariable(host, "SVC_PROFILE") : { value: globals.profile, origin: "--profile" };
 
 interface ChosenProfile {
@@ -205,43 +205,43 @@ interface ChosenProfile {
   readonly profile: Profile;
 }
 
-async function chosenProfile(surroundings: Surroundings): Promise<ChosenProfile | undefined> {
+async function resolveProfile(surroundings: SettingsContext): Promise<ChosenProfile | undefined> {
   const { env } = surroundings.host;
   const { current, profiles } = await readProfiles(env);
   const name =
     readProfileName(surroundings) ??
-    (current === undefined ? undefined : { value: current, origin: profilesPath(env) });
+    (current === undefined ? undefined : { value: current, origin: getProfilesPath(env) });
   if (name === undefined) return undefined;
   const profile = Object.hasOwn(profiles, name.value) ? profiles[name.value] : undefined;
   if (profile) return { name, profile };
   const known = Object.keys(profiles);
   throw new UsageError(`Profile "${name.value}" not found.`, {
-    hint: known.length > 0 ? formatSuggestion(name.value, known) : `Profiles are stored in ${profilesPath(env)}.`,
+    hint: known.length > 0 ? formatSuggestion(name.value, known) : `Profiles are stored in ${getProfilesPath(env)}.`,
   });
 }
 
-const checked = (found: SettingValue | undefined): SettingValue | undefined =>
+const checkUrl = (found: SettingValue | undefined): SettingValue | undefined =>
   found && { ...found, value: parseBaseUrlFlag(found.value, found.origin) };
 
-const sourceOf = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
-  `profile ${name.value} in ${profilesPath(env)}`;
+const describeSource = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
+  `profile ${name.value} in ${getProfilesPath(env)}`;
 
 type TextKey = Exclude<keyof Profile, "cluster_keys">;
 
-const profileValues = (chosen: ChosenProfile, host: Pick<Host, "env">) => (key: TextKey) => {
+const createProfileReader = (chosen: ChosenProfile, host: Pick<Host, "env">) => (key: TextKey) => {
   const value = chosen.profile[key];
-  return value ? { value, origin: sourceOf(chosen, host) } : undefined;
+  return value ? { value, origin: describeSource(chosen, host) } : undefined;
 };
 
-const keysOfProfile = (chosen: ChosenProfile, host: Pick<Host, "env">): Record<string, SettingValue> =>
+const readProfileKeys = (chosen: ChosenProfile, host: Pick<Host, "env">): Record<string, SettingValue> =>
   Object.fromEntries(
     Object.entries(chosen.profile.cluster_keys ?? {}).map(([id, value]) => [
       id,
-      { value, origin: sourceOf(chosen, host) },
+      { value, origin: describeSource(chosen, host) },
     ]),
   );
 
-function keysOfEnvironment(host: Pick<Host, "env">): Record<string, SettingValue> {
+function readEnvironmentKeys(host: Pick<Host, "env">): Record<string, SettingValue> {
   const text = readVariable(host, "SVC_CLUSTERS");
   if (!text) return {};
   const entries = tryParseJson(text.value);
@@ -253,7 +253,7 @@ function keysOfEnvironment(host: Pick<Host, "env">): Record<string, SettingValue
   return Object.fromEntries(keys);
 }
 
-function basicOf(text: SettingValue | undefined): ServiceSettings["basicAuth"] {
+function parseBasicAuth(text: SettingValue | undefined): ServiceSettings["basicAuth"] {
   const colon = text?.value.indexOf(":") ?? -1;
   if (!text || colon < 1) return undefined;
   return {

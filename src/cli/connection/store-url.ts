@@ -37,7 +37,7 @@ export function resolveStore(
   if (!isSchemaName(schema))
     throw new UsageError(`${schemaVariable} must be lower-case letters, digits and underscores, got "${schema}"`);
   const origin = flags.store === undefined ? variable : "--store";
-  const parsed = parsedUrl(store, origin);
+  const parsed = parseUrl(store, origin);
   if (flags.store !== undefined && parsed.password !== undefined) {
     throw new UsageError(
       "--store must not contain a password, because other users can read the arguments of a process.",
@@ -46,19 +46,19 @@ export function resolveStore(
       },
     );
   }
-  const password = parsed.password ?? ownPassword(parsed, host) ?? (host.env.PGPASSWORD || passwordIn(parsed, host));
+  const password = parsed.password ?? ownPassword(parsed, host) ?? (host.env.PGPASSWORD || findPassword(parsed, host));
   return { store: password === undefined ? store : withPassword(store, parsed, password), schema };
 }
 
 /** Password of the URL in the environment, if it leads to the same database as the same user. */
 function ownPassword(wanted: PostgresUrl, { env }: Host): string | undefined {
   if (!env[variable]) return undefined;
-  const { password, ...own } = parsedUrl(env[variable], variable);
+  const { password, ...own } = parseUrl(env[variable], variable);
   const isSame = (["host", "port", "user", "database"] as const).every((part) => own[part] === wanted[part]);
   return isSame ? password : undefined;
 }
 
-function parsedUrl(store: string, origin: string): PostgresUrl {
+function parseUrl(store: string, origin: string): PostgresUrl {
   try {
     return parsePostgresUrl(store);
   } catch (cause) {
@@ -73,7 +73,7 @@ function withPassword(store: string, { user }: PostgresUrl, password: string): s
 }
 
 /** As libpq finds it: the first line that fits, of a file that other users cannot read. */
-function passwordIn({ host: server, port, user, database }: PostgresUrl, { env }: Host): string | undefined {
+function findPassword({ host: server, port, user, database }: PostgresUrl, { env }: Host): string | undefined {
   const path = env.PGPASSFILE || (env.HOME ? join(env.HOME, ".pgpass") : undefined);
   if (path === undefined) return undefined;
   const found = statSync(path, { throwIfNoEntry: false });
@@ -82,7 +82,7 @@ function passwordIn({ host: server, port, user, database }: PostgresUrl, { env }
   const wanted = [server.startsWith("/") ? ["localhost", server] : [server], [String(port)], [database ?? as], [as]];
   for (const line of readFileSync(path, "utf8").split(/\r?\n/)) {
     if (line.startsWith("#")) continue;
-    const fields = fieldsIn(line);
+    const fields = splitFields(line);
     const fits = wanted.every((values, i) => fields[i] === "*" || values.includes(fields[i] ?? ""));
     if (fits && fields[4]) return fields[4];
   }
@@ -90,7 +90,7 @@ function passwordIn({ host: server, port, user, database }: PostgresUrl, { env }
 }
 
 /** The parts of a line between colons; a backslash takes the next letter as it is. */
-function fieldsIn(line: string): string[] {
+function splitFields(line: string): string[] {
   const fields = [""];
   for (let at = 0; at < line.length; at += 1) {
     const letter = line[at]!;

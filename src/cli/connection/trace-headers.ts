@@ -9,19 +9,19 @@ export const readParentContext = (env: OtelEnvironment): TraceContext | undefine
   readTraceparent(env[variables.traceparent]);
 
 /** Without the one that it belongs to, the other means nothing (W3C Trace Context, 3.3). */
-const stateOf = (env: OtelEnvironment): string | undefined =>
+const readTraceState = (env: OtelEnvironment): string | undefined =>
   readParentContext(env) && readTracestate(env[variables.tracestate]);
 
 /** The variables for what a program starts, instead of its own. */
 export const buildChildVariables = (env: OtelEnvironment, traceparent: string): OtelEnvironment => ({
   [variables.traceparent]: traceparent,
-  [variables.tracestate]: stateOf(env),
+  [variables.tracestate]: readTraceState(env),
 });
 
 /** The headers that requests are sent with, where spans are: the trace that they belong to. */
 export function traceHeaders(env: OtelEnvironment): Readonly<Record<string, string>> | undefined {
   const traceparent = env[variables.traceparent];
   if (traceparent === undefined || !hasCollector(env) || !readParentContext(env)) return undefined;
-  const tracestate = stateOf(env);
+  const tracestate = readTraceState(env);
   return { traceparent, ...(tracestate !== undefined && { tracestate }) };
 }

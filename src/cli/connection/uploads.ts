@@ -55,7 +55,7 @@ export async function findUploadCandidates(
       path,
       filename: name,
       contentType: contentType ?? (lookup(name) || "application/octet-stream"),
-      ...(path === "-" ? await heldInput(context, flag) : await fileContent(context, path, flag)),
+      ...(path === "-" ? await bufferInput(context, flag) : await openFile(context, path, flag)),
     });
   }
   return found;
@@ -64,15 +64,15 @@ export async function findUploadCandidates(
 type Content = Pick<Candidate, "bytes" | "open" | "checkUnchanged">;
 
 /** A signed URL accepts no body of unknown length, so a pipe is read first. */
-async function heldInput({ host }: Context, flag: string): Promise<Content> {
+async function bufferInput({ host }: Context, flag: string): Promise<Content> {
   const content = await readInput(host, "-", flag);
   return { bytes: content.length, open: () => Readable.from([content]), checkUnchanged: async () => {} };
 }
 
-async function fileContent({ host }: Context, path: string, flag: string): Promise<Content> {
+async function openFile({ host }: Context, path: string, flag: string): Promise<Content> {
   const absolute = await requireFile(host, path, flag);
   const { size, mtimeMs } = await stat(absolute);
-  const changed = () =>
+  const createFileChangedError = () =>
     new CommandFailedError("failed", "file_changed", `${path} changed while it was uploaded.`, {
       hint: "Upload it again when no program writes to it.",
     });
@@ -82,14 +82,14 @@ async function fileContent({ host }: Context, path: string, flag: string): Promi
       let sent = 0;
       for await (const chunk of createReadStream(absolute) as AsyncIterable<Uint8Array>) {
         sent += chunk.length;
-        if (sent > size) throw changed();
+        if (sent > size) throw createFileChangedError();
         yield chunk;
       }
-      if (sent < size) throw changed();
+      if (sent < size) throw createFileChangedError();
     },
     async checkUnchanged() {
       const now = await stat(absolute);
-      if (now.size !== size || now.mtimeMs !== mtimeMs) throw changed();
+      if (now.size !== size || now.mtimeMs !== mtimeMs) throw createFileChangedError();
     },
   };
 }
@@ -102,14 +102,14 @@ export const describeCompletedUploads = (done: readonly UploadedFile[]): string[
 export async function upload(context: Context, files: readonly Candidate[]): Promise<UploadedFile[]> {
   const done: UploadedFile[] = [];
   try {
-    for await (const one of uploads(context, files)) done.push(one);
+    for await (const one of uploadEach(context, files)) done.push(one);
     return done;
   } catch (error) {
     throw done.length === 0 ? error : new PartialFailureError(error, describeCompletedUploads(done));
   }
 }
 
-async function* uploads(context: Context, files: readonly Candidate[]): AsyncGenerator<UploadedFile> {
+async function* uploadEach(context: Context, files: readonly Candidate[]): AsyncGenerator<UploadedFile> {
   const [{ initializeUploads }, { putObject }] = await Promise.all([
     import("../../api/contracts/files.ts"),
     import("../../api/storage.ts"),
@@ -119,7 +119,7 @@ async function* uploads(context: Context, files: readonly Candidate[]): AsyncGen
   const initialize = async (part: readonly Candidate[]) => {
     const named = part.map(({ filename, contentType }) => ({ filename, content_type: contentType }));
     const { files: slots } = await client.call(initializeUploads, { body: { files: named } }, { signal });
-    return slotsByFile(part, slots);
+    return matchSlots(part, slots);
   };
   const put = async ({ open, bytes, contentType }: Candidate, url: string) => {
     const body = bytes === 0 ? new Uint8Array() : open;
@@ -154,7 +154,7 @@ interface Slot {
  * The signed URL of each file, by its name; of equal names in their order. A name that the service has cleaned is that of
  * the first file whose own name was not answered.
  */
-function slotsByFile(files: readonly Candidate[], slots: readonly Slot[]): ReadonlyMap<Candidate, Slot> {
+function matchSlots(files: readonly Candidate[], slots: readonly Slot[]): ReadonlyMap<Candidate, Slot> {
   const left = [...slots];
   const found = new Map<Candidate, Slot>();
   for (const file of files) {

@@ -75,11 +75,11 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
       const one = { method, path: url, headers, body: Buffer.concat(chunks) };
       if (!answer) {
         received.push(one);
-        return void reply(response, { status, body: status < 300 ? "ok" : "no" });
+        return void sendReply(response, { status, body: status < 300 ? "ok" : "no" });
       }
       const replied = answer(one)
         .catch((): ReceiverResponse => ({ status: 500 }))
-        .then((given) => reply(response, given))
+        .then((given) => sendReply(response, given))
         .finally(() => answering.delete(replied));
       answering.add(replied);
     });
@@ -104,7 +104,7 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
 }
 
 /** Resolves when the response is sent, or its connection has ended. */
-function reply(response: ServerResponse, { status, body = "", contentType = "text/plain" }: ReceiverResponse) {
+function sendReply(response: ServerResponse, { status, body = "", contentType = "text/plain" }: ReceiverResponse) {
   return new Promise<void>((done) => {
     response.once("close", done).once("finish", done);
     response.writeHead(status, { "content-type": contentType }).end(body);

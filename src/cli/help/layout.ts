@@ -1,6 +1,6 @@
 import type { CommandExample, FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import { formatFlagValue } from "../parse/declaration.ts";
-import { exampleLines } from "../process/shell-words.ts";
+import { formatExamples } from "../process/shell-words.ts";
 
 /** Contents of a help page, before it is laid out for a window. */
 export interface HelpPage {
@@ -32,35 +32,35 @@ const narrowestText = 30;
 export function layOutPage(page: HelpPage, columns: number): string {
   const { usage, about, examples, tables, notes } = page;
   const width = Math.min(columns, widestColumns);
-  const paragraphs = (texts: readonly string[]) => texts.map((text) => wrapText(text, width).join("\n"));
+  const wrapParagraphs = (texts: readonly string[]) => texts.map((text) => wrapText(text, width).join("\n"));
   const blocks = [
     ...(usage === undefined ? [] : [wrapText(`Usage: ${usage}`, width, 4).join("\n")]),
-    ...paragraphs(about),
-    ...(examples.length > 0 ? [exampleLines(examples, width)] : []),
-    ...tableBlocks(tables, width),
-    ...paragraphs(notes),
+    ...wrapParagraphs(about),
+    ...(examples.length > 0 ? [formatExamples(examples, width)] : []),
+    ...formatTables(tables, width),
+    ...wrapParagraphs(notes),
   ];
   return `${blocks.join("\n\n")}\n`;
 }
 
 /** Consecutive tables have their strings in one column. */
-function tableBlocks(tables: readonly HelpTable[], width: number): string[] {
+function formatTables(tables: readonly HelpTable[], width: number): string[] {
   const blocks: HelpTable[][] = [];
   for (const table of tables.filter(({ rows, names = [] }) => rows.length + names.length > 0)) {
     if (table.isTight && blocks.length > 0) blocks.at(-1)!.push(table);
     else blocks.push([table]);
   }
   return blocks.map((block) => {
-    const widest = widestTermIn(block.flatMap(({ rows }) => rows));
-    return block.map((table) => tableText(table, widest, width)).join("\n");
+    const widest = getWidestTerm(block.flatMap(({ rows }) => rows));
+    return block.map((table) => formatTable(table, widest, width)).join("\n");
   });
 }
 
-const widestTermIn = (rows: HelpTable["rows"]): number =>
+const getWidestTerm = (rows: HelpTable["rows"]): number =>
   Math.max(...rows.map(([term]) => term.length).filter((length) => length <= widestTerm), 0);
 
 /** Terms next to their strings; a long term has its text below it, and so have all in a window that is too narrow. */
-function tableText({ title, rows, names = [] }: HelpTable, widest: number, width: number): string {
+function formatTable({ title, rows, names = [] }: HelpTable, widest: number, width: number): string {
   const side = width - widest - 4 >= narrowestText ? widest : 0;
   const lines = rows.flatMap(([term, text]) => {
     const isBeside = side > 0 && term.length <= side;
@@ -91,21 +91,21 @@ export function wrapText(text: string, width: number, indent = 0): string[] {
 const maxChoices = 12;
 
 /** `<composite-id>`, `[file]`, `<path...>` */
-export function positionalTerm({ name, optional, variadic }: PositionalSpec): string {
+export function formatPositional({ name, optional, variadic }: PositionalSpec): string {
   const shown = `${name.replaceAll("_", "-")}${variadic ? "..." : ""}`;
   return optional ? `[${shown}]` : `<${shown}>`;
 }
 
-export const positionalTable = (positionals: readonly PositionalSpec[]): HelpTable => ({
+export const createPositionalTable = (positionals: readonly PositionalSpec[]): HelpTable => ({
   title: "Arguments",
-  rows: positionals.map((one) => [positionalTerm(one), withNotes(one.description, choiceNote(one.choices))]),
+  rows: positionals.map((one) => [formatPositional(one), withNotes(one.description, formatChoices(one.choices))]),
 });
 
 /** The flags of a command: those without a section, then each section under its title. */
-export function flagTables(flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): HelpTable[] {
+export function createFlagTables(flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): HelpTable[] {
   const named = new Set(flags.flatMap(({ section }) => section ?? []));
   return [undefined, ...named].map((title) =>
-    flagTable(
+    createFlagTable(
       title ?? "Options",
       flags.filter(({ section }) => section === title),
       bodyFrom,
@@ -114,31 +114,35 @@ export function flagTables(flags: readonly FlagSpec[], bodyFrom: readonly string
 }
 
 /** Flags of a page. Where one of them has a short form, the long ones are below each other all the same. */
-export function flagTable(title: string, flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): HelpTable {
+export function createFlagTable(
+  title: string,
+  flags: readonly FlagSpec[],
+  bodyFrom: readonly string[] = [],
+): HelpTable {
   const indent = flags.some(({ short }) => short !== undefined) ? "    " : "";
   return {
     title,
     rows: flags.map((spec) => [
-      `${spec.short ? `-${spec.short}, ` : indent}${longTerm(spec)}`,
-      withNotes(spec.description, ...notesOf(spec, bodyFrom)),
+      `${spec.short ? `-${spec.short}, ` : indent}${formatLongFlag(spec)}`,
+      withNotes(spec.description, ...listNotes(spec, bodyFrom)),
     ]),
   };
 }
 
-const longTerm = (spec: FlagSpec): string =>
+const formatLongFlag = (spec: FlagSpec): string =>
   spec.type === "boolean" ? `--[no-]${spec.flag}` : [`--${spec.flag}`, ...formatFlagValue(spec)].join(" ");
 
-function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
+function listNotes(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
   const isOneWay = spec.target?.in === "body" && bodyFrom.length > 0;
   return [
     ...(spec.required ? [isOneWay ? `required without ${bodyFrom[0]}` : "required"] : []),
-    ...choiceNote(spec.choices),
+    ...formatChoices(spec.choices),
     ...(spec.repeatable ? [spec.choices ? "may be repeated, or A,B" : "may be repeated"] : []),
     ...(spec.default === undefined || spec.default === "" ? [] : [`default: ${spec.default}`]),
   ];
 }
 
-function choiceNote(choices: readonly string[] = []): string[] {
+function formatChoices(choices: readonly string[] = []): string[] {
   if (choices.length === 0) return [];
   return [choices.length <= maxChoices ? choices.join(", ") : `one of ${choices.length}`];
 }

@@ -5,7 +5,7 @@ import { lookupTable } from "../../base/object.ts";
  * turn the direction of writing, and zero-width ones. First the flags that are written with tags, as a whole. Created
  * on first use, like all expressions with properties of characters: that takes half a millisecond.
  */
-const suspects = (): RegExp =>
+const createSuspectPattern = (): RegExp =>
   /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f}|[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
 /** Most strings: nothing to look at closer. */
@@ -27,35 +27,36 @@ type Escape = (char: string) => string;
 
 const names = lookupTable<string>({ "\n": "\\n", "\r": "\\r", "\t": "\\t" });
 
-const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
+const toHex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
 
 /** `\x1b`, `\u202e`, `\u{e0041}`; `\n`, `\r` and `\t` by their usual names. */
 const toPeople: Escape = (char) => {
   const code = char.codePointAt(0)!;
-  if (code > 0xffff) return `\\u{${hex(code, 5)}}`;
-  return names[char] ?? (code > 0xff ? `\\u${hex(code, 4)}` : `\\x${hex(code, 2)}`);
+  if (code > 0xffff) return `\\u{${toHex(code, 5)}}`;
+  return names[char] ?? (code > 0xff ? `\\u${toHex(code, 4)}` : `\\x${toHex(code, 2)}`);
 };
 
 /** As JSON has it, by UTF-16 units. */
-const toJson: Escape = (char) => [...Array(char.length).keys()].map((i) => `\\u${hex(char.charCodeAt(i), 4)}`).join("");
+const toJson: Escape = (char) =>
+  [...Array(char.length).keys()].map((i) => `\\u${toHex(char.charCodeAt(i), 4)}`).join("");
 
 /**
  * A line for people: characters that could move the cursor, break the line, turn it round or hide in it are shown as
  * escapes. Accents, all scripts and emoji stay as they are. Applied twice it changes nothing more.
  */
-export const escapeControlCharacters = (text: string): string => escaped(text, toPeople);
+export const escapeControlCharacters = (text: string): string => escapeText(text, toPeople);
 
 /** The same of text in which line breaks and tabs have their place. */
 export const escapeMultilineText = (text: string): string =>
-  harmlessText.test(text) ? text : escaped(text, (char) => (char === "\n" || char === "\t" ? char : toPeople(char)));
+  harmlessText.test(text) ? text : escapeText(text, (char) => (char === "\n" || char === "\t" ? char : toPeople(char)));
 
 /** JSON that means the same and can be printed anywhere: `text` is what `JSON.stringify` made. */
 export const escapeJson = (text: string): string =>
-  harmlessLines.test(text) ? text : escaped(text, (char) => (char === "\n" ? char : toJson(char)));
+  harmlessLines.test(text) ? text : escapeText(text, (char) => (char === "\n" ? char : toJson(char)));
 
-function escaped(text: string, write: Escape): string {
+function escapeText(text: string, write: Escape): string {
   if (harmless.test(text)) return text;
-  return text.replace(suspects(), (found, offset: number) =>
+  return text.replace(createSuspectPattern(), (found, offset: number) =>
     found.startsWith("\u{1f3f4}") || hasItsPlace(found, text, offset) ? found : write(found),
   );
 }
@@ -63,12 +64,12 @@ function escaped(text: string, write: Escape): string {
 /** Joiners within emoji and within scripts that join; selectors of a variant, where there is something to vary. */
 function hasItsPlace(char: string, text: string, offset: number): boolean {
   if (!isJoiner(char) && !isVariation(char)) return false;
-  const before = characterBefore(text, offset);
+  const before = getCharacterBefore(text, offset);
   if (isVariation(char)) return before !== "" && !isJoiner(before) && !isVariation(before);
   return isPicture(before) || isJoined(before);
 }
 
-function characterBefore(text: string, offset: number): string {
+function getCharacterBefore(text: string, offset: number): string {
   const two = text.codePointAt(offset - 2) ?? 0;
   return offset >= 2 && two > 0xffff ? String.fromCodePoint(two) : text.charAt(offset - 1);
 }

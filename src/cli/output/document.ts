@@ -6,26 +6,26 @@ import { CommandFailedError } from "../process/failure.ts";
  * The bytes of a document that is about to replace a file. Throws InvalidResponseError if a part of it came, or
  * nothing, unless it may be empty.
  */
-export function documentBytes(
+export function getDocumentBytes(
   { status, value }: Pick<ApiResponse, "status" | "value">,
   { mayBeEmpty }: { readonly mayBeEmpty: boolean },
 ): AsyncIterable<Uint8Array> {
   if (status === 206) throw new InvalidResponseError(status, "The service answered 206 with a part of the document.");
   const bytes = value as AsyncIterable<Uint8Array>;
-  return mayBeEmpty && status !== 204 && status !== 205 ? bytes : notEmpty(bytes, status);
+  return mayBeEmpty && status !== 204 && status !== 205 ? bytes : requireContent(bytes, status);
 }
 
-async function* notEmpty(bytes: AsyncIterable<Uint8Array>, status: number): AsyncGenerator<Uint8Array> {
+async function* requireContent(bytes: AsyncIterable<Uint8Array>, status: number): AsyncGenerator<Uint8Array> {
   let isEmpty = true;
   for await (const chunk of bytes) {
     isEmpty &&= chunk.byteLength === 0;
     yield chunk;
   }
-  if (isEmpty) throw emptyAnswer("a document", status);
+  if (isEmpty) throw createEmptyResponseError("a document", status);
 }
 
 /** Of a request that asked for something. */
-export const emptyAnswer = (what: string, status: number): InvalidResponseError =>
+export const createEmptyResponseError = (what: string, status: number): InvalidResponseError =>
   new InvalidResponseError(status, `Expected ${what}, but the service answered ${status} with an empty body.`);
 
 /** Variables to set; those without a value are to be taken away. */
@@ -59,9 +59,9 @@ const writers: Readonly<Record<VariableFormat, Writer>> = {
     unset: (name) => `Remove-Item Env:${name} -ErrorAction SilentlyContinue`,
   },
   // Readers agree on little: on bare words, and on single quotes around anything without one. Empty is not set.
-  dotenv: { set: (name, value) => `${name}=${dotenvValue(name, value)}`, unset: (name) => `${name}=` },
+  dotenv: { set: (name, value) => `${name}=${formatDotenvValue(name, value)}`, unset: (name) => `${name}=` },
   // Lines for $GITHUB_ENV; the file knows no quotes, and a step cannot take away what an earlier one set.
-  github: { set: githubLines, unset: (name) => `${name}=` },
+  github: { set: formatGitHubLines, unset: (name) => `${name}=` },
 };
 
 /** The text that a shell, or a reader of such files, evaluates to these variables; ends with a line break. */
@@ -72,7 +72,7 @@ export function formatVariables(variables: ShellVariables, format: VariableForma
     .join("");
 }
 
-function dotenvValue(name: string, value: string): string {
+function formatDotenvValue(name: string, value: string): string {
   if (/^[\w.:/@%+=,-]*$/.test(value)) return value;
   if (!/['\r\n]/.test(value)) return `'${value}'`;
   throw new CommandFailedError("failed", "not_writable", `The value of ${name} cannot be written into a .env file.`, {
@@ -81,7 +81,7 @@ function dotenvValue(name: string, value: string): string {
 }
 
 /** https://docs.github.com/actions: a value of several lines is between two lines of a word that is not in it. */
-function githubLines(name: string, value: string): string {
+function formatGitHubLines(name: string, value: string): string {
   if (!/[\r\n]/.test(value)) return `${name}=${value}`;
   let end = "end";
   while (value.includes(end)) end += "_";

@@ -8,7 +8,7 @@ import { type FsError, formatFsError, isFsError } from "../../files/disk.ts";
 import { resolveRealPath } from "../../files/folders.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { remedyOf } from "../process/service-message.ts";
+import { getRemedy } from "../process/service-message.ts";
 
 /** Rejects, before anything is sent, to show a person bytes; `--output -` has them all the same. Throws UsageError. */
 export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
@@ -59,14 +59,14 @@ async function refuseLoss(
   flag: string,
   { inputs = [], isOurs }: ProtectedFiles,
 ): Promise<void> {
-  const itself = await identityOf(host, path);
+  const itself = await getIdentity(host, path);
   for (const input of inputs) {
-    if (input === undefined || (await identityOf(host, input)) !== itself) continue;
+    if (input === undefined || (await getIdentity(host, input)) !== itself) continue;
     throw new UsageError(`${flag} must not be the input file ${path}`, {
       hint: "Choose another file.",
     });
   }
-  const beginning = isOurs && (await beginningOf(resolve(host.cwd, path)));
+  const beginning = isOurs && (await readBeginning(resolve(host.cwd, path)));
   if (beginning && !isOurs(beginning)) throw createForeignFileError(path, flag);
 }
 
@@ -76,7 +76,7 @@ export const createForeignFileError = (path: string, flag: string): UsageError =
   });
 
 /** The same for all names of a file, links too; undefined if there is none. */
-async function identityOf({ cwd, stdin }: Host, path: string): Promise<string | undefined> {
+async function getIdentity({ cwd, stdin }: Host, path: string): Promise<string | undefined> {
   const { fd } = stdin as { readonly fd?: number };
   if (path === "-" && fd === undefined) return undefined;
   const found = await (path === "-"
@@ -88,7 +88,7 @@ async function identityOf({ cwd, stdin }: Host, path: string): Promise<string | 
   return found && `${found.dev}:${found.ino}`;
 }
 
-async function beginningOf(path: string): Promise<string> {
+async function readBeginning(path: string): Promise<string> {
   const file = await open(path, "r").catch(() => undefined);
   // It may be written, and not read.
   if (!file) return "";
@@ -118,14 +118,14 @@ export async function writeOutput(
     const target = await resolveRealPath(given);
     await writeFileAtomic(target, content, found ? { mode: found.mode & 0o7777, exactMode: true } : { mode });
   } catch (error) {
-    throw isFsError(error) ? unwritten(path, error) : error;
+    throw isFsError(error) ? createWriteError(path, error) : error;
   }
 }
 
 const findStats = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
 
-const unwritten = (path: string, cause: FsError): CommandFailedError =>
+const createWriteError = (path: string, cause: FsError): CommandFailedError =>
   new CommandFailedError("failed", "unwritable", `Failed to write ${path}: ${formatFsError(cause)}.`, {
-    hint: `No partial file is left. ${remedyOf(cause)}`,
+    hint: `No partial file is left. ${getRemedy(cause)}`,
     cause,
   });

@@ -22,7 +22,7 @@ export async function annotate(
   );
   await write(
     host.stderr,
-    `::error title=${escapedProperty(escapeControlCharacters(`svc: ${code}`))}::${escaped(lines.join("\n"))}\n`,
+    `::error title=${escapeProperty(escapeControlCharacters(`svc: ${code}`))}::${escapeData(lines.join("\n"))}\n`,
   );
 }
 
@@ -32,15 +32,18 @@ export async function annotateAt(
   { file, line, column }: { readonly file: string; readonly line: number; readonly column: number },
   message: string,
 ): Promise<void> {
-  const place = `file=${escapedProperty(escapeControlCharacters(file))},line=${line},col=${column}`;
-  await write(host.stderr, `::error ${place}::${escaped(escapeControlCharacters(redactSentSecrets(host, message)))}\n`);
+  const place = `file=${escapeProperty(escapeControlCharacters(file))},line=${line},col=${column}`;
+  await write(
+    host.stderr,
+    `::error ${place}::${escapeData(escapeControlCharacters(redactSentSecrets(host, message)))}\n`,
+  );
 }
 
 /** Keeps secrets out of everything that the runner prints from now on. */
 export async function maskSecrets(host: Host, secrets: readonly (string | undefined)[]): Promise<void> {
   if (!shouldAnnotate(host.env)) return;
   for (const secret of new Set(secrets)) {
-    if (secret) await write(host.stderr, `::add-mask::${escaped(secret)}\n`);
+    if (secret) await write(host.stderr, `::add-mask::${escapeData(secret)}\n`);
   }
 }
 
@@ -50,7 +53,7 @@ export async function maskSecrets(host: Host, secrets: readonly (string | undefi
  */
 export async function printInGroup<T>(host: Host, title: string, work: () => Promise<T>): Promise<T> {
   if (!shouldAnnotate(host.env)) return work();
-  await write(host.stderr, `::group::${escaped(escapeMultilineText(title))}\n`);
+  await write(host.stderr, `::group::${escapeData(escapeMultilineText(title))}\n`);
   try {
     return await work();
   } finally {
@@ -70,7 +73,7 @@ export async function setOutput({ env }: Host, name: string, value: string): Pro
 /** Lines that the run shows folded. None of them can be taken for a command: each is indented behind a bar. */
 export async function printGroup(host: Host, title: string, lines: readonly string[]): Promise<void> {
   const shown = lines.map((line) => `| ${neutralizeCommands(escapeControlCharacters(line))}\n`).join("");
-  await write(host.stderr, `::group::${escaped(escapeMultilineText(title))}\n${shown}::endgroup::\n`);
+  await write(host.stderr, `::group::${escapeData(escapeMultilineText(title))}\n${shown}::endgroup::\n`);
 }
 
 const summaryMaxBytes = 1024 * 1024;
@@ -89,8 +92,9 @@ export async function addSummary(host: Host, markdown: string): Promise<void> {
 }
 
 /** One cell of a Markdown table. */
-export const markdownCell = (text: string): string =>
+export const formatMarkdownCell = (text: string): string =>
   escapeControlCharacters(text.replace(/[\r\n]+/g, " ")).replace(/[\\|<>`*_[\]]/g, (mark) => `\\${mark}`);
 
-const escaped = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-const escapedProperty = (text: string): string => escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+const escapeData = (text: string): string =>
+  text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+const escapeProperty = (text: string): string => escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");

@@ -21,15 +21,15 @@ interface Word {
 export function wrapLine(line: readonly StyledPiece[], columns: number): string {
   const text = line.map((piece) => piece.text).join("");
   if (measureWidth(text) <= columns) return line.map(({ text, paint }) => paint(text)).join("");
-  const single = wordsOf(line);
-  const command = single.findIndex((_, i) => /^$|:$/.test(textOf(single[i - 1])) && textOf(single[i]) === "svc");
+  const single = splitWords(line);
+  const command = single.findIndex((_, i) => /^$|:$/.test(getText(single[i - 1])) && getText(single[i]) === "svc");
   const words = command < 0 ? single : withQuotesWhole(single, command);
-  const hanging = hangingOf(text, columns);
+  const hanging = getHangingIndent(text, columns);
   let printed = "";
   let used = 0;
   for (const [i, word] of words.entries()) {
     const isTyped = command >= 0 && i > command;
-    const width = measureWidth(textOf(word));
+    const width = measureWidth(getText(word));
     const limit = command >= 0 && i >= command ? columns - 2 : columns;
     if (used > hanging.length && used + word.gap.length + width > limit) {
       printed += `${isTyped ? " \\" : ""}\n${hanging}`;
@@ -43,7 +43,7 @@ export function wrapLine(line: readonly StyledPiece[], columns: number): string 
   return printed;
 }
 
-function wordsOf(line: readonly StyledPiece[]): Word[] {
+function splitWords(line: readonly StyledPiece[]): Word[] {
   const words: Word[] = [{ gap: "", pieces: [] }];
   for (const { text, paint } of line) {
     for (const part of text.split(/( +)/)) {
@@ -62,15 +62,15 @@ function withQuotesWhole(words: readonly Word[], from: number): Word[] {
   for (const word of words.slice(from)) {
     if (isOpen) whole.at(-1)!.pieces.push({ text: word.gap, paint: (text) => text }, ...word.pieces);
     else whole.push(word);
-    if (textOf(word).split("'").length % 2 === 0) isOpen = !isOpen;
+    if (getText(word).split("'").length % 2 === 0) isOpen = !isOpen;
   }
   return whole;
 }
 
-const textOf = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
+const getText = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
 
 /** The prefix of a continued line: a third of the window at most, since text needs room; two of a tree. */
-function hangingOf(text: string, columns: number): string {
+function getHangingIndent(text: string, columns: number): string {
   const [branch = "", before = "", indent = "", own] = /^(\S+ {2})([│ ]*)([├└])─ /.exec(text) ?? [];
   if (branch !== "" && measureWidth(branch) <= (2 * columns) / 3) {
     return `${" ".repeat(before.length)}${indent}${own === "├" ? "│" : " "}    `;

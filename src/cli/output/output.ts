@@ -57,7 +57,7 @@ export function createOutput(host: Host, globals: Globals): Output {
   const format = globals.json ? "json" : (globals.format ?? "table");
   const printer = createPrinter(host, globals.color);
   const print = (...lines: readonly StyledLine[]) => printer.lines("stdout", lines);
-  const document = (value: unknown, indent?: number) => printer.json("stdout", value, indent);
+  const printDocument = (value: unknown, indent?: number) => printer.json("stdout", value, indent);
   const rowFormat = format !== "csv" ? "tsv" : globals.csvSafe ? "csv-safe" : "csv";
   // Who asks for a table wants one wherever it goes.
   const isTable = format === "table" && (stdout.isTTY === true || globals.format === "table");
@@ -70,24 +70,24 @@ export function createOutput(host: Host, globals: Globals): Output {
 
   async function showValue(value: unknown, view: TableView): Promise<void> {
     const chosen = globals.fields;
-    const rows = rowsOf(value, view.rows);
+    const rows = findRows(value, view.rows);
     if (chosen) checkFields(chosen, view.fields ?? listFields(rows ?? []));
     if (format === "json") {
       const chosenValue =
         chosen === undefined ? value : rows ? rows.map((row) => pickFields(row, chosen)) : pickFields(value, chosen);
-      return document(chosenValue, 2);
+      return printDocument(chosenValue, 2);
     }
     if (format === "ndjson") {
-      for (const row of rows ?? [value]) await document(chosen ? pickFields(row, chosen) : row);
+      for (const row of rows ?? [value]) await printDocument(chosen ? pickFields(row, chosen) : row);
       return;
     }
     if (value === undefined) return;
-    if (rows) return showRows(rows, view, chosen ?? view.columns?.map(nameOf) ?? columnsOf(rows));
+    if (rows) return showRows(rows, view, chosen ?? view.columns?.map(getColumnName) ?? listColumns(rows));
     if (!isObject(value)) return printer.lines("stdout", [formatCell(value)]);
     const names =
-      chosen ?? view.columns?.map(nameOf).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
+      chosen ?? view.columns?.map(getColumnName).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
-      const entries = names.map((name) => [name, formatCell(at(value, name))] as const);
+      const entries = names.map((name) => [name, formatCell(getValueAt(value, name))] as const);
       if (isTable) return printer.lines("stdout", formatRecord(entries));
       // One value needs no name: `KEY=$(svc webhooks hmac-key)`.
       return entries.length === 1 && isOneValue(chosen, view)
@@ -98,14 +98,14 @@ export function createOutput(host: Host, globals: Globals): Output {
   }
 
   async function showRows(rows: readonly unknown[], view: TableView, columns: readonly string[]): Promise<void> {
-    const values = rows.map((row) => columns.map((name) => (isObject(row) ? at(row, name) : row)));
+    const values = rows.map((row) => columns.map((name) => (isObject(row) ? getValueAt(row, name) : row)));
     const cells = values.map((row) => row.map(formatCell));
     if (format === "csv" || format === "tsv") return printRows([columns, ...cells]);
     if (rows.length === 0) return view.lack === undefined ? note(view.none ?? "Nothing found") : undefined;
     if (!isTable) return printRows(cells);
     const whole = stdout.isTTY ? defaultColumns : Number.POSITIVE_INFINITY;
     const window = globals.wide ? Number.POSITIVE_INFINITY : (readWindowWidth(stdout, host.env) ?? whole);
-    const declared = new Map(view.columns?.map((column) => [nameOf(column), column]));
+    const declared = new Map(view.columns?.map((column) => [getColumnName(column), column]));
     const { lines, leftOut, cut } = fitTable(values, {
       columns: columns.map((name) => declared.get(name) ?? name),
       window,
@@ -127,9 +127,9 @@ export function createOutput(host: Host, globals: Globals): Output {
     format,
     show,
     event: (value, ...lines) =>
-      format === "table" ? print(...lines) : document(globals.fields ? pickFields(value, globals.fields) : value),
+      format === "table" ? print(...lines) : printDocument(globals.fields ? pickFields(value, globals.fields) : value),
     print,
-    document,
+    document: printDocument,
     rows: printRows,
     content: (pieces, isText = false) => printer.content(pieces, isText),
     note,
@@ -146,16 +146,16 @@ export function createOutput(host: Host, globals: Globals): Output {
 const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: TableView): boolean =>
   (chosen ?? columns ?? fields)?.length === 1;
 
-const nameOf = (column: Column): string => (typeof column === "string" ? column : column.name);
+const getColumnName = (column: Column): string => (typeof column === "string" ? column : column.name);
 
-function rowsOf(value: unknown, name: string | undefined): readonly unknown[] | undefined {
+function findRows(value: unknown, name: string | undefined): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;
   const inner = name !== undefined && isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   return Array.isArray(inner) ? inner : undefined;
 }
 
 /** Where nothing says which columns to show: the plain fields of the first row, six at most. */
-function columnsOf(rows: readonly unknown[]): string[] {
+function listColumns(rows: readonly unknown[]): string[] {
   const first = rows[0];
   if (!isObject(first)) return ["value"];
   const plainNames = Object.keys(first).filter((name) => typeof first[name] !== "object" || first[name] === null);
@@ -163,7 +163,7 @@ function columnsOf(rows: readonly unknown[]): string[] {
 }
 
 /** A field by its path: `owner.email`. */
-const at = (value: unknown, path: string): unknown =>
+const getValueAt = (value: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((inner, step) => (hasField(inner, step) ? inner[step] : undefined), value);
 
 const hasField = (value: unknown, name: string): value is Record<string, unknown> =>
@@ -171,7 +171,7 @@ const hasField = (value: unknown, name: string): value is Record<string, unknown
 
 /** These fields of it, by their paths. */
 export const pickFields = (value: unknown, names: readonly string[]): unknown =>
-  Object.fromEntries(names.map((name) => [name, at(value, name) ?? null]));
+  Object.fromEntries(names.map((name) => [name, getValueAt(value, name) ?? null]));
 
 /** The fields that any of the rows has; none if there are no rows. */
 export const listFields = (rows: readonly unknown[]): readonly string[] => [

@@ -12,7 +12,7 @@ import {
 import { readWindowWidth, type StyledPiece, wrapLine } from "./line-wrapping.ts";
 import type { Paint } from "./paint.ts";
 import { hasColour, type StyledLine } from "./styled.ts";
-import { csvSafeLine, formatCsvLine, tsvLine } from "./text.ts";
+import { formatCsvLine, formatSafeCsvLine, formatTsvLine } from "./text.ts";
 
 /** Standard output or standard error. */
 export type StreamName = "stdout" | "stderr";
@@ -20,7 +20,7 @@ export type StreamName = "stdout" | "stderr";
 /** `csv-safe`: no cell is a formula. */
 export type RowFormat = "csv" | "csv-safe" | "tsv";
 
-const rowLines = { csv: formatCsvLine, "csv-safe": csvSafeLine, tsv: tsvLine } as const;
+const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: formatTsvLine } as const;
 
 /**
  * The one way to a stream. Services, receivers, files and people choose most of the output: none of it may control the
@@ -46,31 +46,32 @@ export interface Printer {
 }
 
 /** Text of our own making, in which line breaks and tabs have their place, as it may be printed: a page of help. */
-export const escapePage = (host: Host, text: string): string => calmedFor(host)(escapeMultilineText(text));
+export const escapePage = (host: Host, text: string): string =>
+  createCommandNeutralizer(host)(escapeMultilineText(text));
 
 /** Prints a page of `escapePage`, or the rest of one. */
 export const printPage = (host: Host, page: string | Uint8Array): Promise<void> => write(host.stdout, page);
 
-const calmedFor = ({ env }: Host): ((text: string) => string) =>
+const createCommandNeutralizer = ({ env }: Host): ((text: string) => string) =>
   runnerParsesOutput(env) ? neutralizeCommands : (text) => text;
 
 export function createPrinter(host: Host, color: boolean | undefined): Printer {
   const isRunner = runnerParsesOutput(host.env);
-  const calmed = calmedFor(host);
+  const calmed = createCommandNeutralizer(host);
 
-  const paintFor = async (name: StreamName, lines: readonly StyledLine[]): Promise<Paint | undefined> => {
+  const choosePaint = async (name: StreamName, lines: readonly StyledLine[]): Promise<Paint | undefined> => {
     const isStyled = lines.some((line) => typeof line !== "string" && line.some((piece) => typeof piece !== "string"));
     return isStyled && hasColour(host[name], color, host.env) ? (await import("./paint.ts")).createPaint() : undefined;
   };
 
   /** Standard output has the requested data; on standard error secrets are not expected. */
-  const shownOn = (name: StreamName, text: string): string =>
+  const toShown = (name: StreamName, text: string): string =>
     escapeControlCharacters(name === "stderr" ? redactSentSecrets(host, text) : text);
 
-  const printed = (name: StreamName, line: StyledLine, paint: Paint | undefined, columns: number): string => {
+  const formatLine = (name: StreamName, line: StyledLine, paint: Paint | undefined, columns: number): string => {
     const pieces = [line].flat().map((piece): StyledPiece => {
-      if (typeof piece === "string") return { text: shownOn(name, piece), paint: (text) => text };
-      return { text: shownOn(name, piece.text), paint: paint ? paint[piece.style] : (text) => text };
+      if (typeof piece === "string") return { text: toShown(name, piece), paint: (text) => text };
+      return { text: toShown(name, piece.text), paint: paint ? paint[piece.style] : (text) => text };
     });
     // As a whole: two pieces may be one command.
     return `${calmed(wrapLine(pieces, columns))}\n`;
@@ -88,11 +89,11 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
 
   return {
     async lines(name, lines, { laidOut = false } = {}) {
-      const paint = await paintFor(name, lines);
+      const paint = await choosePaint(name, lines);
       const { isTTY } = host[name];
       const columns = readWindowWidth(host[name], host.env);
       const window = isTTY && columns && !laidOut ? columns : Number.POSITIVE_INFINITY;
-      await put(host[name], lines.map((line) => printed(name, line, paint, window)).join(""));
+      await put(host[name], lines.map((line) => formatLine(name, line, paint, window)).join(""));
     },
     json(name, value, indent) {
       const document = stringifyExact(value ?? null, indent);
@@ -112,9 +113,9 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
         for await (const piece of pieces) await put(stdout, piece);
         return;
       }
-      const { textLines } = await import("./text-lines.ts");
+      const { readTextLines } = await import("./text-lines.ts");
       let isWholeLine = true;
-      for await (const text of textLines(pieces)) {
+      for await (const text of readTextLines(pieces)) {
         await put(stdout, stdout.isTTY ? calmed(escapeMultilineText(text)) : neutralizeJsonCommands(text));
         isWholeLine = text.endsWith("\n");
       }

@@ -12,16 +12,16 @@ export interface StyledText {
 /** One line for people, without its line break. Whatever is in it is made harmless where it is printed. */
 export type StyledLine = string | readonly (string | StyledText)[];
 
-const style =
+const createStyle =
   (name: StyleName) =>
   (text: string): StyledText => ({ style: name, text });
 
-export const bold = style("bold");
-export const dim = style("dim");
-export const red = style("red");
-export const green = style("green");
-export const yellow = style("yellow");
-export const cyan = style("cyan");
+export const bold = createStyle("bold");
+export const dim = createStyle("dim");
+export const red = createStyle("red");
+export const green = createStyle("green");
+export const yellow = createStyle("yellow");
+export const cyan = createStyle("cyan");
 
 /** The text of a line, without its styles. */
 export const stripStyles = (line: StyledLine): string =>

@@ -2,7 +2,7 @@ import type { Column } from "../../api/operation.ts";
 import { escapeControlCharacters } from "./control-characters.ts";
 import { measureWidth } from "./line-wrapping.ts";
 import { bold, type StyledLine, type StyledText, styleState, styleStatus } from "./styled.ts";
-import { formatCell, maxTextWidth, type OmittedPart, truncateText } from "./text.ts";
+import { formatCell, getMaxTextWidth, type OmittedPart, truncateText } from "./text.ts";
 
 const gap = 2;
 /** A column that is cut keeps as much and its title, unless it declares otherwise, or is omitted. */
@@ -36,9 +36,12 @@ export function fitTable(
     keepsAll,
   }: { readonly columns: readonly Column[]; readonly window: number; readonly keepsAll: boolean },
 ): { readonly lines: readonly StyledLine[]; readonly leftOut: readonly string[]; readonly cut: readonly string[] } {
-  const whole = columns.map((column, i) => laid(column, rows, i, (text) => text));
-  const all = total(whole) > window ? columns.map((column, i) => laid(column, rows, i, withoutMilliseconds)) : whole;
-  const shown = keepsAll ? all : chosen(all, window);
+  const whole = columns.map((column, i) => layOutColumn(column, rows, i, (text) => text));
+  const all =
+    getTotalWidth(whole) > window
+      ? columns.map((column, i) => layOutColumn(column, rows, i, removeMilliseconds))
+      : whole;
+  const shown = keepsAll ? all : chooseColumns(all, window);
   const full = new Map(shown.map((column) => [column, column.width]));
   for (const priority of [1, 2, 3])
     shrink(
@@ -54,16 +57,16 @@ export function fitTable(
     () => 1,
     () => true,
   );
-  const titles = shown.map((column) => bold(padCell(column, title(column), "end")));
+  const titles = shown.map((column) => bold(padCell(column, formatTitle(column), "end")));
   const lines = rows.map((_, row) => shown.map((column) => paintCell(column, padCell(column, column.cells[row]!))));
   return {
     lines: [titles, ...lines].map(joinCells),
-    leftOut: all.filter(({ name }) => !shown.some((column) => column.name === name)).map(title),
-    cut: shown.filter((column) => column.width < full.get(column)!).map(title),
+    leftOut: all.filter(({ name }) => !shown.some((column) => column.name === name)).map(formatTitle),
+    cut: shown.filter((column) => column.width < full.get(column)!).map(formatTitle),
   };
 }
 
-function laid(
+function layOutColumn(
   column: Column,
   rows: readonly (readonly unknown[])[],
   i: number,
@@ -76,28 +79,28 @@ function laid(
   const isNumber =
     values.some((value) => typeof value === "number") &&
     values.every((value) => typeof value === "number" || value === null || value === undefined);
-  const width = maxTextWidth([title({ name }), ...cells]);
+  const width = getMaxTextWidth([formatTitle({ name }), ...cells]);
   // The first says which row it is.
   const isEmpty = cells.every((text) => text === "");
   const rank = ranks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
-  const kept = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(title({ name }))));
+  const kept = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(formatTitle({ name }))));
   return { name, cut, least: kept, omits, rank, isNumber, cells, width };
 }
 
 /** A moment to the second: nothing happens twice in one that a table tells apart by it. */
-const withoutMilliseconds = (text: string): string =>
+const removeMilliseconds = (text: string): string =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) ? `${text.slice(0, 19)}Z` : text;
 
-const title = ({ name }: Pick<ColumnLayout, "name">): string => name.replaceAll("_", " ").toUpperCase();
+const formatTitle = ({ name }: Pick<ColumnLayout, "name">): string => name.replaceAll("_", " ").toUpperCase();
 
-const total = (columns: readonly ColumnLayout[]): number =>
+const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
   columns.reduce((sum, column) => sum + column.width, gap * (columns.length - 1));
 
 /**
  * As many columns as fit, each as narrow as it may be, in the order of their ranks. Essential columns use the available
  * room; empty ones take none from others.
  */
-function chosen(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
+function chooseColumns(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
   const taken = new Map<string, ColumnLayout>();
   let used = -gap;
   let isFull = false;
@@ -122,7 +125,7 @@ function shrink(
   may: (column: ColumnLayout) => boolean,
 ): void {
   const cuttable = columns.filter(may);
-  for (let over = total(columns) - window; over > 0; over -= 1) {
+  for (let over = getTotalWidth(columns) - window; over > 0; over -= 1) {
     const longest = cuttable
       .filter((column) => column.width > least(column))
       .reduce<ColumnLayout | undefined>((a, b) => (a === undefined || b.width > a.width ? b : a), undefined);

@@ -2,7 +2,7 @@
 const maxLineLength = 64 * 1024;
 
 /** The text of a stream of bytes, cut after line breaks, so that no line comes in two parts unless it is very long. */
-export async function* textLines(
+export async function* readTextLines(
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -9,10 +9,10 @@ export function formatCell(value: unknown): string {
   return typeof value === "string" ? value : stringifyExact(value);
 }
 
-const padded = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - measureWidth(text)));
+const padText = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - measureWidth(text)));
 
 /** How wide the widest text is. Of any number of strings: as arguments of one call, many would not fit on the stack. */
-export const maxTextWidth = (texts: readonly string[]): number =>
+export const getMaxTextWidth = (texts: readonly string[]): number =>
   texts.reduce((most, text) => Math.max(most, measureWidth(text)), 0);
 
 const ascii = /^[ -~]*$/;
@@ -29,12 +29,12 @@ export function truncateText(text: string, columns: number, omitted: OmittedPart
   if (!ascii.test(text) && measureWidth(text) <= columns) return text;
   const room = Math.max(0, columns - 1);
   const tail = omitted === "end" ? 0 : omitted === "start" ? room : Math.floor(room / 2);
-  const characters = charactersOf(text);
+  const characters = splitCharacters(text);
   const end = takeColumns(characters.toReversed(), tail).toReversed().join("");
   return `${takeColumns(characters, room - tail).join("")}…${end}`;
 }
 
-function charactersOf(text: string): readonly string[] {
+function splitCharacters(text: string): readonly string[] {
   if (ascii.test(text)) return [...text];
   graphemes ??= new Intl.Segmenter();
   return Array.from(graphemes.segment(text), ({ segment }) => segment);
@@ -53,22 +53,22 @@ function takeColumns(characters: readonly string[], columns: number): readonly s
 /** Rows under headings, for people; their first line is that of the headings. Nothing is cut: identifiers stay whole. */
 export function formatTable(rows: readonly (readonly string[])[], headings: readonly string[]): string[] {
   const all = [headings, ...rows].map((row) => row.map(escapeControlCharacters));
-  const widths = headings.map((_, i) => maxTextWidth(all.map((row) => row[i] ?? "")));
-  return all.map((row) => row.map((text, i) => (i === row.length - 1 ? text : padded(text, widths[i]!))).join("  "));
+  const widths = headings.map((_, i) => getMaxTextWidth(all.map((row) => row[i] ?? "")));
+  return all.map((row) => row.map((text, i) => (i === row.length - 1 ? text : padText(text, widths[i]!))).join("  "));
 }
 
 /** Two aligned columns: names and values of one object. */
 export function formatRecord(entries: readonly (readonly [string, string])[]): StyledLine[] {
   const shown = entries.map(([name, value]) => [escapeControlCharacters(name), value] as const);
-  const columns = maxTextWidth(shown.map(([name]) => name));
-  return shown.map(([name, value]) => [dim(padded(name, columns)), `  ${value}`]);
+  const columns = getMaxTextWidth(shown.map(([name]) => name));
+  return shown.map(([name, value]) => [dim(padText(name, columns)), `  ${value}`]);
 }
 
 /**
  * One tab-separated row; tabs and line breaks inside a value are written as escapes, and so is whatever a terminal
  * would act upon. A backslash is doubled, so that all of it can be undone.
  */
-export const tsvLine = (row: readonly string[]): string =>
+export const formatTsvLine = (row: readonly string[]): string =>
   `${row.map((text) => escapeControlCharacters(text.replaceAll("\\", "\\\\"))).join("\t")}\n`;
 
 /** One row of RFC 4180. A cell is quoted also where its beginning could be taken for a command of a runner. */
@@ -76,5 +76,5 @@ export const formatCsvLine = (row: readonly string[]): string =>
   `${row.map((text) => (/[",\r\n]|^\s*::/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(",")}\r\n`;
 
 /** The same for spreadsheets: cells that they would run as formulas begin with an apostrophe. */
-export const csvSafeLine = (row: readonly string[]): string =>
+export const formatSafeCsvLine = (row: readonly string[]): string =>
   formatCsvLine(row.map((text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)));

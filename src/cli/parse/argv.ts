@@ -38,11 +38,15 @@ export function locateCommand(argv: readonly string[]): CommandLocation {
 
 /** The target of calls in the words of a command line. */
 export function parseTargetFlags(argv: readonly string[]): Pick<Globals, "baseUrl" | "profile" | "emulator"> {
-  const given = (flag: string) => {
+  const getFlagValue = (flag: string) => {
     const at = argv.findIndex((token) => token === flag || token.startsWith(`${flag}=`));
     return at < 0 ? undefined : argv[at] === flag ? argv[at + 1] : argv[at]!.slice(flag.length + 1);
   };
-  return { baseUrl: given("--base-url"), profile: given("--profile"), emulator: argv.includes("--emulator") };
+  return {
+    baseUrl: getFlagValue("--base-url"),
+    profile: getFlagValue("--profile"),
+    emulator: argv.includes("--emulator"),
+  };
 }
 
 /** Whether the first of these words are those. */
@@ -55,7 +59,7 @@ export const runsInnerCommand = (declaration: CommandDeclaration): boolean =>
 
 /** With `--` before the first word of the command to run: later words are the command's own. */
 export function addSeparator(argv: readonly string[], { words, flags }: CommandDeclaration): readonly string[] {
-  const takesNext = wordsOfFlags([...globalFlags, ...flags]);
+  const takesNext = createFlagWordFilter([...globalFlags, ...flags]);
   let bare = 0;
   for (let i = 0; i < argv.length; i += 1) {
     const token = argv[i]!;
@@ -68,7 +72,7 @@ export function addSeparator(argv: readonly string[], { words, flags }: CommandD
 }
 
 /** Whether a word is a flag, and the next one is its value. */
-function wordsOfFlags(flags: readonly FlagSpec[]): (token: string, next: string | undefined) => boolean {
+function createFlagWordFilter(flags: readonly FlagSpec[]): (token: string, next: string | undefined) => boolean {
   const valued = flags.filter((spec) => formatFlagValue(spec).length > 0);
   return (token, next) => {
     const spec = valued.find(({ flag, short }) => token === `--${flag}` || (short && token === `-${short}`));

@@ -15,7 +15,7 @@ export async function readInput(host: Host, path: string, flag: string): Promise
     return readFile(await requireFile(host, path, flag)).catch((cause) => throwUnreadable(path, flag, cause));
   }
   const chunks: Uint8Array[] = [];
-  for await (const chunk of pipedInput(host, flag)) chunks.push(chunk);
+  for await (const chunk of readPipedInput(host, flag)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
@@ -27,11 +27,11 @@ export const stripByteOrderMark = (text: string): string => text.replace(/^\ufef
 
 /** The same, piece by piece. */
 export async function openInput(host: Host, path: string, flag: string): Promise<AsyncIterable<Uint8Array>> {
-  if (path === "-") return pipedInput(host, flag);
-  return pieces(await requireFile(host, path, flag), path, flag);
+  if (path === "-") return readPipedInput(host, flag);
+  return readPieces(await requireFile(host, path, flag), path, flag);
 }
 
-async function* pieces(absolute: string, path: string, flag: string): AsyncGenerator<Uint8Array> {
+async function* readPieces(absolute: string, path: string, flag: string): AsyncGenerator<Uint8Array> {
   try {
     // Larger pieces than Node's own: less is spent between them when a gigabyte is hashed.
     yield* createReadStream(absolute, { highWaterMark: 256 * 1024 });
@@ -64,7 +64,7 @@ export async function readDocument(host: Host, path: string, flag: string): Prom
   }
 }
 
-async function* pipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8Array> {
+async function* readPipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8Array> {
   if (stdin.isTTY) throw new UsageError(`${flag}: standard input is a terminal. Pipe the data, or use a file`);
   for await (const chunk of stdin) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }

@@ -36,17 +36,17 @@ export type DeclaredCommand = (WrittenDeclaration & { readonly spec?: CommandSpe
 /** A command of a group: its declaration is read when it is asked for. */
 export interface ListedCommand {
   readonly words: readonly string[];
-  declaration(): DeclaredCommand;
+  loadDeclaration(): DeclaredCommand;
 }
 
 /** A command as help, completion and the manifest see it; a hand-written one may extend that of an operation. */
 export type DescribedCommand = CommandDeclaration & { readonly spec?: CommandSpec | undefined };
 
 /** The operation behind a command, its own or the one that it extends; empty if there is none. */
-export const underlyingOperationOf = (command: DescribedCommand): Partial<CommandSpec> => command.spec ?? command;
+export const getUnderlyingOperation = (command: DescribedCommand): Partial<CommandSpec> => command.spec ?? command;
 
 /** What a command line means. */
-export interface ReadLine {
+export interface InterpretedLine {
   readonly declaration: DeclaredCommand;
   readonly input: CommandInput;
   readonly globals: Readonly<Record<string, unknown>>;
@@ -55,9 +55,9 @@ export interface ReadLine {
 /** The placeholder of a flag's value, here and in errors: `<FILE>`; empty for a flag without one. */
 export function formatFlagValue({ flag, type, placeholder, optionalValue }: FlagSpec): string[] {
   if (type === "switch" || type === "boolean") return [];
-  const name = placeholder ?? (type === "integer" || type === "number" ? "N" : nounOf(flag));
+  const name = placeholder ?? (type === "integer" || type === "number" ? "N" : getPlaceholder(flag));
   return [optionalValue ? `[${name}]` : `<${name}>`];
 }
 
 /** The source of a flag's name: `--contract-name <NAME>`. */
-const nounOf = (flag: string): string => flag.slice(flag.lastIndexOf("-") + 1).toUpperCase();
+const getPlaceholder = (flag: string): string => flag.slice(flag.lastIndexOf("-") + 1).toUpperCase();

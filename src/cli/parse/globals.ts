@@ -112,45 +112,46 @@ export interface Globals {
 
 /** The global flags of one command line, by the names that `parse` gives them. */
 export function readGlobals(values: Readonly<Record<string, unknown>>): Globals {
-  const text = (name: string) => values[name] as string | undefined;
+  const getText = (name: string) => values[name] as string | undefined;
   const on = (name: string) => values[name] === true;
-  if (on("emulator") && text("base-url") !== undefined) {
+  if (on("emulator") && getText("base-url") !== undefined) {
     throw new UsageError("--emulator cannot be used with --base-url");
   }
-  const format = text("format");
+  const format = getText("format");
   if (on("json") && format !== undefined && format !== "json") {
     const hint =
-      text("fields") === undefined
+      getText("fields") === undefined
         ? "See svc help formats."
-        : `Choose fields in any format with --fields ${text("fields")}.`;
+        : `Choose fields in any format with --fields ${getText("fields")}.`;
     throw new UsageError(`--json cannot be used with --format ${format}`, {
       hint,
     });
   }
-  if (on("csv-safe") && text("format") !== "csv") throw new UsageError("--csv-safe requires --format csv");
+  if (on("csv-safe") && getText("format") !== "csv") throw new UsageError("--csv-safe requires --format csv");
   return {
-    baseUrl: text("base-url") === undefined ? undefined : parseBaseUrlFlag(text("base-url")!, "--base-url"),
+    baseUrl: getText("base-url") === undefined ? undefined : parseBaseUrlFlag(getText("base-url")!, "--base-url"),
     emulator: on("emulator"),
-    profile: text("profile"),
-    json: on("json") || text("format") === "json",
-    fields: text("fields") === undefined ? undefined : fieldNames(text("fields")!),
-    format: text("format") as OutputFormat | undefined,
+    profile: getText("profile"),
+    json: on("json") || getText("format") === "json",
+    fields: getText("fields") === undefined ? undefined : parseFieldNames(getText("fields")!),
+    format: getText("format") as OutputFormat | undefined,
     csvSafe: on("csv-safe"),
     wide: on("wide"),
     color: values.color as boolean | undefined,
     quiet: on("quiet"),
     verbose: on("verbose") || on("debug"),
     debug: on("debug"),
-    timeoutMs: text("timeout") === undefined ? undefined : parseDurationFlag(text("timeout")!, "--timeout"),
-    maxAnswerBytes: text("max-answer") === undefined ? undefined : parseSizeFlag(text("max-answer")!, "--max-answer"),
+    timeoutMs: getText("timeout") === undefined ? undefined : parseDurationFlag(getText("timeout")!, "--timeout"),
+    maxAnswerBytes:
+      getText("max-answer") === undefined ? undefined : parseSizeFlag(getText("max-answer")!, "--max-answer"),
     retries: Number(values.retries ?? 3),
-    maxWaitMs: parseDurationFlag(text("max-wait") ?? "60s", "--max-wait"),
+    maxWaitMs: parseDurationFlag(getText("max-wait") ?? "60s", "--max-wait"),
     noInput: on("no-input"),
     yes: on("yes"),
   };
 }
 
-function fieldNames(text: string): readonly string[] {
+function parseFieldNames(text: string): readonly string[] {
   const names = text
     .split(",")
     .map((name) => name.trim())

@@ -30,78 +30,78 @@ export class Parser<D extends CommandDeclaration> {
   constructor(groups: readonly string[], declarations: readonly D[], words: readonly string[]) {
     this.#words = words;
     this.#passesOn = declarations.some((one) => runsInnerCommand(one) && startsWithWords(words, one.words));
-    this.#root = silent(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
+    this.#root = silence(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
     const named = declarations.find(
       (one) => one.words.every((word, i) => word === words[i]) && one.flags.some(isGlobal),
     );
-    const refined = ({ flag }: FlagSpec) => named?.flags.find((own) => own.flag === flag);
-    this.#declared.push([this.#root, globalFlags.map((flag) => refined(flag) ?? flag)]);
+    const findOwnFlag = ({ flag }: FlagSpec) => named?.flags.find((own) => own.flag === flag);
+    this.#declared.push([this.#root, globalFlags.map((flag) => findOwnFlag(flag) ?? flag)]);
     for (const name of groups.filter((name) => declarations.length === 0 || name === words[0]))
-      childOf(this.#root, name);
+      findOrCreateChild(this.#root, name);
     for (const declaration of declarations) {
-      this.#declare(declaration.words.reduce(childOf, this.#root), declaration);
+      this.#declare(declaration.words.reduce(findOrCreateChild, this.#root), declaration);
     }
   }
 
   /** The command line as a value. Throws UsageError. Undefined when there is nothing to run, but a page to show. */
   parse(argv: readonly string[]): Invocation<D> | undefined {
-    const isMeant = flagsMeantBy(argv);
+    const isMeant = createFlagFilter(argv);
     this.#addOptions(isMeant);
     this.#addOperators(argv);
-    const error = this.#failureOf(argv);
+    const error = this.#findFailure(argv);
     if (!error) return this.#chosen;
     // The parser corrects what it does not know by all that it knows.
     this.#addOptions((flag) => !isMeant(flag));
-    throw this.#explained(this.#failureOf(argv) ?? error, argv);
+    throw this.#explainError(this.#findFailure(argv) ?? error, argv);
   }
 
   #addOptions(isWanted: (flag: FlagSpec) => boolean): void {
     for (const [command, flags] of this.#declared) {
-      for (const option of flags.filter(isWanted).flatMap(optionsOf)) command.addOption(option);
+      for (const option of flags.filter(isWanted).flatMap(createOptions)) command.addOption(option);
     }
   }
 
   #addOperators(argv: readonly string[]): void {
     for (const [command, flags] of this.#declared) {
       const found = findOperatorFlags(flags, argv);
-      for (const option of found.flatMap(optionsOf)) command.addOption(option);
+      for (const option of found.flatMap(createOptions)) command.addOption(option);
       this.#operators = [...this.#operators, ...found];
     }
   }
 
-  #failureOf(argv: readonly string[]): UsageError | undefined {
+  #findFailure(argv: readonly string[]): UsageError | undefined {
     try {
       this.#root.parse(argv as string[], { from: "user" });
     } catch (error) {
       if (error instanceof UsageError) return error;
       if (!(error instanceof CommanderError)) throw error;
-      if (error.exitCode !== 0 && error.code !== "commander.help") return usageError(error);
+      if (error.exitCode !== 0 && error.code !== "commander.help") return toUsageError(error);
     }
     return undefined;
   }
 
   /** A suggestion for an unknown option: the parser itself corrects mistyped names alone. */
-  #explained(error: UsageError, argv: readonly string[]): UsageError {
+  #explainError(error: UsageError, argv: readonly string[]): UsageError {
     if (error.message.startsWith("too many arguments")) return explainExtraArguments(error, this.#declared, argv);
     const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
     if (unknown === undefined) return error;
-    const hint = this.#passesOn ? this.#hintOnOrder() : (this.#hintOnName(unknown) ?? error.hint);
+    const hint = this.#passesOn ? this.#createOrderHint() : (this.#createNameHint(unknown) ?? error.hint);
     return hint === undefined ? error : new UsageError(error.message, { hint, cause: error });
   }
 
   /** An option before `--` is ours; it was probably meant for the command that is to be run. */
-  #hintOnOrder(): string {
+  #createOrderHint(): string {
     const line = `svc ${this.#words.slice(0, 2).join(" ")} [options] -- COMMAND [its options]`;
     return `Options of the command that is run come after --: ${line}`;
   }
 
-  #hintOnName(unknown: string): string | undefined {
+  #createNameHint(unknown: string): string | undefined {
     const flags = this.#declared.flatMap(([, specs]) => specs.map(({ flag }) => flag));
     return suggestPartialName(unknown, [...new Set(flags)]);
   }
 
   /** How the page of help of the deepest command that the words name is asked for. */
-  helpLine(words: readonly string[]): string {
+  formatHelpLine(words: readonly string[]): string {
     const known: string[] = [];
     for (let at: Commander | undefined = this.#root, i = 0; at; i += 1) {
       at = at.commands.find((command) => command.name() === words[i]);
@@ -128,7 +128,7 @@ export class Parser<D extends CommandDeclaration> {
     this.#declared.push([command, flags.filter((flag) => !isGlobal(flag))]);
     command.action(() => {
       const whole = { ...declaration, flags: [...flags, ...this.#operators] };
-      this.#chosen = invocationOf(this.#operators.length === 0 ? declaration : whole, command);
+      this.#chosen = toInvocation(this.#operators.length === 0 ? declaration : whole, command);
     });
   }
 }
@@ -136,11 +136,11 @@ export class Parser<D extends CommandDeclaration> {
 /** Those may be before the words, too: a command that takes more of one, such as a format of its own, says so. */
 const isGlobal = ({ flag }: FlagSpec): boolean => globalFlags.some((one) => one.flag === flag);
 
-const childOf = (parent: Commander, word: string): Commander =>
-  parent.commands.find((command) => command.name() === word) ?? silent(parent.command(word));
+const findOrCreateChild = (parent: Commander, word: string): Commander =>
+  parent.commands.find((command) => command.name() === word) ?? silence(parent.command(word));
 
 /** Pages are ours (src/cli/help): the parser only parses, and says by exceptions what is wrong. */
-const silent = (command: Commander): Commander =>
+const silence = (command: Commander): Commander =>
   command
     .exitOverride()
     .helpCommand(false)
@@ -149,13 +149,13 @@ const silent = (command: Commander): Commander =>
 const runnable = new WeakSet<Commander>();
 
 /** Making options takes longer than reading them, and a command has thirty: those that the line may mean. */
-function flagsMeantBy(argv: readonly string[]): (flag: FlagSpec) => boolean {
+function createFlagFilter(argv: readonly string[]): (flag: FlagSpec) => boolean {
   const given = new Set(argv.filter((token) => token.startsWith("--")).map((token) => token.split("=", 1)[0]));
   const hasShort = argv.some((token) => /^-[^-]/.test(token));
   return ({ flag, short }) => given.has(`--${flag}`) || given.has(`--no-${flag}`) || (hasShort && short !== undefined);
 }
 
-function optionsOf(spec: FlagSpec): Option[] {
+function createOptions(spec: FlagSpec): Option[] {
   const value = formatFlagValue(spec);
   const option = new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...value].join(" "));
   if (value.length > 0) {
@@ -179,36 +179,36 @@ function checkValues(text: string, spec: FlagSpec): unknown {
   }
 }
 
-function invocationOf<D extends CommandDeclaration>(declaration: D, command: Commander): Invocation<D> {
+function toInvocation<D extends CommandDeclaration>(declaration: D, command: Commander): Invocation<D> {
   const own = command.opts<Record<string, unknown>>();
   const all = command.optsWithGlobals<Record<string, unknown>>();
   const given = command.processedArgs as (string | string[] | undefined)[];
   return {
     declaration,
-    globals: valuesOf(globalFlags, all),
+    globals: toFlagValues(globalFlags, all),
     input: {
       positionals: Object.fromEntries(declaration.positionals.map(({ name }, i) => [name, given[i]])),
-      flags: valuesOf(declaration.flags, own),
+      flags: toFlagValues(declaration.flags, own),
       rest: runsInnerCommand(declaration) ? command.args : [],
     },
   };
 }
 
-function valuesOf(flags: readonly FlagSpec[], values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function toFlagValues(flags: readonly FlagSpec[], values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     flags.flatMap((spec) => {
       // commander turns `--no-input` into input: false.
       const negative = spec.type === "switch" && spec.flag.startsWith("no-");
-      const value = values[camel(negative ? spec.flag.slice(3) : spec.flag)];
+      const value = values[toCamelCase(negative ? spec.flag.slice(3) : spec.flag)];
       return value === undefined ? [] : [[spec.flag, negative ? value === false : value]];
     }),
   );
 }
 
-const camel = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+const toCamelCase = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
 /** commander's words without its prefix; its suggestion becomes the hint. */
-function usageError({ message }: CommanderError): UsageError {
+function toUsageError({ message }: CommanderError): UsageError {
   const text = message
     .replace(/^error: /, "")
     .replace(/^option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/, "$1 requires a value: $2");
@@ -224,26 +224,26 @@ export function explainExtraArguments(
   declared: readonly (readonly [Commander, readonly FlagSpec[]])[],
   argv: readonly string[],
 ): UsageError {
-  const deepest = declared.toSorted(([a], [b]) => wordsOf(b).length - wordsOf(a).length);
+  const deepest = declared.toSorted(([a], [b]) => getWords(b).length - getWords(a).length);
   const [command, flags = []] = deepest.find(([one]) => one.args.length > one.registeredArguments.length) ?? [];
   const extra = command?.args[command.registeredArguments.length];
   if (command === undefined || extra === undefined) return error;
   const taken = command.registeredArguments.map((one) => `<${one.name().replaceAll("_", "-")}>`);
   const takes = taken.length === 0 ? "options alone" : `${taken.join(" ")} and options`;
   const isFields = argv[argv.indexOf(extra) - 1] === "--json";
-  const flag = flagFor(extra, flags);
+  const flag = findFlag(extra, flags);
   const option = isFields ? `--json=${extra}` : flag && `--${flag} ${extra}`;
   const hint = option === undefined ? undefined : `Did you mean ${option}?`;
-  const message = `too many arguments: svc ${wordsOf(command).join(" ")} takes ${takes}, not "${extra}" as well`;
+  const message = `too many arguments: svc ${getWords(command).join(" ")} takes ${takes}, not "${extra}" as well`;
   return new UsageError(message, { hint, cause: error });
 }
 
-function wordsOf(command: Commander): string[] {
-  return command.parent ? [...wordsOf(command.parent), command.name()] : [];
+function getWords(command: Commander): string[] {
+  return command.parent ? [...getWords(command.parent), command.name()] : [];
 }
 
 /** The option that takes what looks like this: a duration, a moment, a contract. */
-function flagFor(word: string, flags: readonly FlagSpec[]): string | undefined {
+function findFlag(word: string, flags: readonly FlagSpec[]): string | undefined {
   const looks = [
     { is: parseDuration(word) !== undefined, names: ["by", "within"] },
     { is: /^\d{4}-\d\d-\d\d/.test(word), names: ["to", "since"] },

@@ -67,7 +67,7 @@ export function suggestCommandsWithOption(
  * without a word, so such a field is lost. What is like no name that is declared is meant so, as in the events of apps.
  */
 export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown): string[] {
-  const known = schema && fieldsOf(schema);
+  const known = schema && listFields(schema);
   if (known === undefined || !isObject(body)) return [];
   return Object.keys(body).flatMap((name) => {
     const near = known.includes(name) ? undefined : findNearest(name, known);
@@ -77,9 +77,9 @@ export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown)
 }
 
 /** The fields of an object that knows them all; undefined of everything else. */
-function fieldsOf(schema: z.ZodType): readonly string[] | undefined {
+function listFields(schema: z.ZodType): readonly string[] | undefined {
   const { type, shape, catchall, innerType } = (schema as z.ZodType & { def: Definition }).def;
-  if (innerType !== undefined) return fieldsOf(innerType);
+  if (innerType !== undefined) return listFields(innerType);
   return type === "object" && shape !== undefined && catchall === undefined ? Object.keys(shape) : undefined;
 }
 

@@ -22,7 +22,7 @@ export function convertValue(
   choices: readonly string[] | undefined,
   bounds: Bounds = {},
 ): unknown {
-  const text = choices ? choiceOf(word, choices) : word;
+  const text = choices ? parseChoice(word, choices) : word;
   switch (type) {
     case "integer":
       if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
@@ -44,13 +44,13 @@ export function convertValue(
   }
 }
 
-function choiceOf(word: string, choices: readonly string[]): string {
+function parseChoice(word: string, choices: readonly string[]): string {
   if (choices.includes(word)) return word;
   const alike = choices.find((choice) => choice.toLowerCase() === word.toLowerCase());
   if (alike === undefined) {
-    const rule = choices.length > few ? `one of ${choices.length} values` : listed([...choices].sort());
+    const rule = choices.length > few ? `one of ${choices.length} values` : formatAlternatives([...choices].sort());
     // The nearest need not be the one that is meant, so that few are all named.
-    const near = choices.length > few ? formatSuggestion(word, choices) : suggestion(findNearest(word, choices));
+    const near = choices.length > few ? formatSuggestion(word, choices) : suggestChoice(findNearest(word, choices));
     throw new InvalidValueError(rule, word, near);
   }
   return alike;
@@ -59,11 +59,11 @@ function choiceOf(word: string, choices: readonly string[]): string {
 /** As many as are read at a glance. */
 const few = 6;
 
-const suggestion = (near: string | undefined): string | undefined =>
+const suggestChoice = (near: string | undefined): string | undefined =>
   near === undefined ? undefined : `Did you mean ${near}?`;
 
 /** `csv, json or table` */
-const listed = (words: readonly string[]): string =>
+const formatAlternatives = (words: readonly string[]): string =>
   words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words.join();
 
 function requireInRange(number: number, { least, most }: Bounds): number {

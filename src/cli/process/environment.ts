@@ -66,35 +66,35 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
 type Env = Host["env"];
 
 /** Folder of profiles and tokens (DECISIONS.md, L11). Throws a CommandFailedError if the home folder is unknown. */
-export const configFolder = (env: Env): string =>
-  env.SVC_CONFIG_DIR || usualFolder(env, "XDG_CONFIG_HOME", "APPDATA", ".config");
+export const getConfigFolder = (env: Env): string =>
+  env.SVC_CONFIG_DIR || getUsualFolder(env, "XDG_CONFIG_HOME", "APPDATA", ".config");
 
 /** Whether there can be profiles and tokens: without a home folder none are read, and commands work without them. */
 export function hasConfigFolder(env: Env): boolean {
   try {
-    return configFolder(env) !== "";
+    return getConfigFolder(env) !== "";
   } catch {
     return false;
   }
 }
 
 /** Folder of jobs and their logs (DECISIONS.md, L11). */
-export const stateFolder = (env: Env): string =>
+export const getStateFolder = (env: Env): string =>
   env.SVC_STATE_DIR ||
   (env.SVC_CONFIG_DIR
     ? join(env.SVC_CONFIG_DIR, "state")
-    : usualFolder(env, "XDG_STATE_HOME", "LOCALAPPDATA", ".local/state"));
+    : getUsualFolder(env, "XDG_STATE_HOME", "LOCALAPPDATA", ".local/state"));
 
 /** Relative XDG values do not count. */
-function usualFolder(env: Env, xdg: string, windows: string, ofHome: string): string {
+function getUsualFolder(env: Env, xdg: string, windows: string, ofHome: string): string {
   const named = env[xdg];
   if (named?.startsWith("/")) return join(named, "svc");
   const ofWindows = process.platform === "win32" ? env[windows] : undefined;
-  return join(ofWindows || join(homeFolder(env), ofHome), "svc");
+  return join(ofWindows || join(getHomeFolder(env), ofHome), "svc");
 }
 
 /** Relative and empty values do not count: they would name a folder below the working folder. */
-function homeFolder({ HOME: home = "" }: Env): string {
+function getHomeFolder({ HOME: home = "" }: Env): string {
   if (isAbsolute(home)) return home;
   try {
     return userInfo().homedir;

@@ -17,7 +17,7 @@ const isHeldByThreads = (): boolean =>
   process.getActiveResourcesInfo().some((name) => /^(?:FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
 
 /** Shells tell the same code of a process that a signal ended. */
-function dieOf(name: SignalName): void {
+function killSelf(name: SignalName): void {
   process.removeAllListeners(name);
   process.kill(process.pid, name);
 }
@@ -37,7 +37,7 @@ function ignoresHangUp(): boolean {
 }
 
 /** Most commands do not need it, and it may have been removed. */
-function workingFolder(): string {
+function getWorkingFolder(): string {
   try {
     return process.cwd();
   } catch (cause) {
@@ -71,7 +71,7 @@ function writeAtOnce(text: string): Uint8Array {
 }
 
 /** Programs of others have channels to their children too, and children inherit variables. */
-const starter = (): ParentRun | undefined =>
+const findParentRun = (): ParentRun | undefined =>
   process.send === undefined || process.env[parentPidVariable] !== String(process.ppid)
     ? undefined
     : {
@@ -86,7 +86,7 @@ const starter = (): ParentRun | undefined =>
 export const createProcessHost = (version: string): Host => ({
   env: process.env,
   get cwd() {
-    return workingFolder();
+    return getWorkingFolder();
   },
   // Opened late: touching standard input keeps some kinds of it alive.
   get stdin() {
@@ -104,7 +104,7 @@ export const createProcessHost = (version: string): Host => ({
   version,
   pid: process.pid,
   program: [process.execPath, ...process.execArgv, process.argv[1] ?? ""],
-  starter: starter(),
+  starter: findParentRun(),
   inherits: true,
   onSignal(listener) {
     const names: readonly SignalName[] = ["SIGINT", "SIGTERM", ...(ignoresHangUp() ? [] : (["SIGHUP"] as const))];
@@ -116,7 +116,7 @@ export const createProcessHost = (version: string): Host => ({
   deadline: runAfterDelay,
   end(name) {
     process.exitCode ??= signalCodes[name];
-    const end = () => (isHeldByThreads() ? dieOf(name) : process.exit());
+    const end = () => (isHeldByThreads() ? killSelf(name) : process.exit());
     runAfterDelay(flushMs, end);
     void Promise.all([process.stdout, process.stderr].map(waitForFlush)).then(end);
   },

@@ -94,14 +94,14 @@ export function rememberSentSecrets(host: Host, request: SentRequest): void {
 export function redactSentSecrets(host: Host, text: string): string {
   const sent = requests.get(host);
   if (!sent) return text;
-  const secrets = new Set(sent.flatMap(secretsIn).filter((secret) => secret.length >= shortestSecret));
+  const secrets = new Set(sent.flatMap(findSecrets).filter((secret) => secret.length >= shortestSecret));
   return [...secrets].reduce((shown, secret) => shown.replaceAll(secret, "[hidden]"), text);
 }
 
 /** A few headers, and only those of credentials: an address of the emulator may be a credential nowhere. */
 const credentialHeaders = ["authorization", "client-secret", "x-cluster-key", "cookie", "proxy-authorization"];
 
-function secretsIn({ url, headers, body }: SentRequest): string[] {
+function findSecrets({ url, headers, body }: SentRequest): string[] {
   const given = credentialHeaders.flatMap((name) => headers[name] ?? []);
   const credentials = given.map((value) => value.replace(/^(?:bearer|basic) /i, ""));
   const password = /^basic (.+)$/i.exec(headers.authorization ?? "")?.[1];
@@ -113,21 +113,21 @@ function secretsIn({ url, headers, body }: SentRequest): string[] {
             .toString()
             .replace(/^[^:]*:/, ""),
         ];
-  return [...credentials, ...pair, ...findSecretsInUrl(url), ...secretsInBody(body)];
+  return [...credentials, ...pair, ...findSecretsInUrl(url), ...findSecretsInBody(body)];
 }
 
-function secretsInBody(body: SentRequest["body"]): string[] {
+function findSecretsInBody(body: SentRequest["body"]): string[] {
   if (typeof body !== "string" || body.length > maxBodyLength) return [];
   try {
-    return secretsInValue("", JSON.parse(body));
+    return findSecretsInValue("", JSON.parse(body));
   } catch {
     return findSecretsInUrl(`?${body}`);
   }
 }
 
-function secretsInValue(name: string, value: unknown): string[] {
+function findSecretsInValue(name: string, value: unknown): string[] {
   if (typeof value === "string") return isSecretField(name) ? [value] : [];
   if (typeof value !== "object" || value === null) return [];
   const isList = Array.isArray(value);
-  return Object.entries(value).flatMap(([key, inner]) => secretsInValue(isList ? name : key, inner));
+  return Object.entries(value).flatMap(([key, inner]) => findSecretsInValue(isList ? name : key, inner));
 }

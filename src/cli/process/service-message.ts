@@ -35,21 +35,21 @@ const things: readonly (readonly [path: RegExp, noun: string])[] = [
 /** Hashes are longer, and cut. */
 const maxIdLength = 40;
 
-interface Thing {
+interface NamedResource {
   readonly noun: string;
   readonly id: string;
 }
 
 /** The thing that a path names: `Contract T-9` of `/contracts/T-9/status`. */
-function findThing(path: string): Thing | undefined {
+function findThing(path: string): NamedResource | undefined {
   const found = things.flatMap(([pattern, noun]) => {
     const [, id] = pattern.exec(path) ?? [];
-    return id === undefined || id.startsWith("[") ? [] : [{ noun, id: decoded(id) }];
+    return id === undefined || id.startsWith("[") ? [] : [{ noun, id: decodeText(id) }];
   });
   return found.at(-1);
 }
 
-function decoded(text: string): string {
+function decodeText(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -80,7 +80,7 @@ const verbs = lookupTable<string>({
 });
 
 /** `Cannot sign T-1: status is DRAFT, expected SIGN` of "A contract in status DRAFT cannot be signed." */
-function describeForbiddenMove(message: string, thing: Thing): string | undefined {
+function describeForbiddenMove(message: string, thing: NamedResource): string | undefined {
   const [, status, words = ""] = /^A contract in status (\w+) cannot be (.+?)\.?$/.exec(message) ?? [];
   const [participle = "", ...rest] = words.split(" ");
   const verb = Object.hasOwn(verbs, participle) ? verbs[participle]! : undefined;
@@ -136,7 +136,7 @@ const remedies = lookupTable<string>({
 });
 
 /** A person's next step after an error of the system. */
-export const remedyOf = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
+export const getRemedy = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
 
 /** The command that creates the first row of a list. */
 const makers = lookupTable<string>({

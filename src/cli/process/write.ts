@@ -21,15 +21,15 @@ export const forwardOutput = (stream: OutputStream, printed: Uint8Array): Promis
 async function writeAll(stream: OutputStream, text: string | Uint8Array): Promise<void> {
   if (stream.destroyed || stream.writableEnded || stream.write(text)) return;
   await new Promise<void>((resolve) => {
-    const done = () => {
-      stream.off("drain", done);
-      stream.off("close", done);
-      stream.off("error", done);
+    const settle = () => {
+      stream.off("drain", settle);
+      stream.off("close", settle);
+      stream.off("error", settle);
       resolve();
     };
-    stream.once("drain", done);
-    stream.once("close", done);
-    stream.once("error", done);
+    stream.once("drain", settle);
+    stream.once("close", settle);
+    stream.once("error", settle);
   });
 }
 

@@ -27,27 +27,27 @@ const longText = 1_000;
 const formatShown = (text: string): string =>
   text.length > longText ? `${escapeControlCharacters(text.slice(0, longText))}…` : escapeControlCharacters(text);
 
-const same = (text: string) => text;
+const identity = (text: string) => text;
 const plainStyle = {
-  answer: same,
-  message: same,
+  answer: identity,
+  message: identity,
   error: (text: string) => `> ${text}`,
   defaultAnswer: (text: string) => `(${text})`,
-  help: same,
-  highlight: same,
+  help: identity,
+  highlight: identity,
   key: (text: string) => `<${text}>`,
-  description: same,
-  disabled: same,
-  searchTerm: same,
+  description: identity,
+  disabled: identity,
+  searchTerm: identity,
   keysHelpTip: (keys: [string, string][]) => keys.map(([key, action]) => `${key} ${action}`).join(", "),
 };
 
 /** The library would decide about colours by standard output; questions are on standard error, under our own rule. */
-const themed = ({ stderr, env }: Host) =>
+const createTheme = ({ stderr, env }: Host) =>
   hasColour(stderr, undefined, env) ? {} : { theme: { prefix: { idle: "?", done: ">" }, style: plainStyle } };
 
 /** The library ends its output after each question, unless that is the process's own stream. */
-function lasting(stream: OutputStream): Writable {
+function createPersistentStream(stream: OutputStream): Writable {
   const output = new Writable({
     write(chunk, _encoding, done) {
       if (stream.write(chunk)) done();
@@ -80,7 +80,7 @@ async function awaitAnswer<T>(
   try {
     const question = ask({
       input: stdin,
-      output: lasting(stderr),
+      output: createPersistentStream(stderr),
       signal: AbortSignal.any([signal, ended.signal]),
     });
     // Called after the library's own listener, which has closed its reader by then.
@@ -97,7 +97,11 @@ async function awaitAnswer<T>(
 
 /** Asks y/N on standard error, default no. Callers of all of these have checked that asking is allowed. */
 export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
-  awaitAnswer((on) => confirm({ message: formatShown(message), default: false, ...themed(host) }, on), host, signal);
+  awaitAnswer(
+    (on) => confirm({ message: formatShown(message), default: false, ...createTheme(host) }, on),
+    host,
+    signal,
+  );
 
 /** Asks for a line of text on standard error. */
 export const askText = (
@@ -107,14 +111,14 @@ export const askText = (
   check: AnswerCheck = () => true,
 ): Promise<string> =>
   awaitAnswer(
-    (on) => input({ message: formatShown(message), validate: told(check), ...themed(host) }, on),
+    (on) => input({ message: formatShown(message), validate: createValidator(check), ...createTheme(host) }, on),
     host,
     signal,
   );
 
 /** Asks for a line that is not shown while it is typed. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
-  awaitAnswer((on) => password({ message: formatShown(message), mask: false, ...themed(host) }, on), host, signal);
+  awaitAnswer((on) => password({ message: formatShown(message), mask: false, ...createTheme(host) }, on), host, signal);
 
 /** Lets one of several answers be chosen. */
 export function askChoice<T>(
@@ -123,14 +127,14 @@ export function askChoice<T>(
   host: Host,
   signal: AbortSignal,
 ): Promise<T> {
-  const offered = choices.map(inquired);
-  const question = { message: formatShown(message), ...themed(host) };
+  const offered = choices.map(toInquirerChoice);
+  const question = { message: formatShown(message), ...createTheme(host) };
   if (offered.length <= longList) {
     return awaitAnswer((on) => select<T>({ ...question, choices: offered }, on), host, signal);
   }
-  const source = (term: string | undefined) =>
+  const filterChoices = (term: string | undefined) =>
     offered.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
-  return awaitAnswer((on) => search<T>({ ...question, source }, on), host, signal);
+  return awaitAnswer((on) => search<T>({ ...question, source: filterChoices }, on), host, signal);
 }
 
 /** Lets any number of answers be chosen; at least one where it `isNeeded`. */
@@ -144,14 +148,19 @@ export const askSeveral = <T>(
   awaitAnswer(
     (on) =>
       checkbox<T>(
-        { message: formatShown(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) },
+        {
+          message: formatShown(message),
+          choices: choices.map(toInquirerChoice),
+          required: isNeeded,
+          ...createTheme(host),
+        },
         on,
       ),
     host,
     signal,
   );
 
-const told =
+const createValidator =
   (check: AnswerCheck) =>
   (text: string): true | string => {
     const verdict = check(text);
@@ -159,7 +168,7 @@ const told =
   };
 
 /** Names come from services: nothing in them may move the cursor. */
-const inquired = <T>({ value, name, description }: Choice<T>) => ({
+const toInquirerChoice = <T>({ value, name, description }: Choice<T>) => ({
   value,
   name: formatShown(name),
   ...(description === undefined ? {} : { description: formatShown(description) }),

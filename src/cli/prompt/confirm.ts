@@ -9,7 +9,7 @@ export type Action = string;
 
 /** Asks y/N before what can be repaired with some work; scripts say --yes. */
 export async function confirmYes(action: Action, context: Context): Promise<void> {
-  if (!(await context.confirm(`${action}?`, "--yes"))) throw declined();
+  if (!(await context.confirm(`${action}?`, "--yes"))) throw createDeclinedError();
 }
 
 /**
@@ -31,10 +31,11 @@ export async function confirmName(
   }
   const { askText } = await import("./ask.ts");
   const typed = await askText(`${action}: this cannot be undone. Type ${name} to continue:`, host, signal);
-  if (typed.trim() !== name) throw declined();
+  if (typed.trim() !== name) throw createDeclinedError();
 }
 
-const declined = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was changed.");
+const createDeclinedError = (): CommandFailedError =>
+  new CommandFailedError("failed", "declined", "Nothing was changed.");
 
 /** Whether a question may be asked: a terminal on both ends, and no flag against it (DECISIONS.md, L6). */
 export const canPrompt = ({ stdin, stderr, env }: Host, { noInput }: Globals): boolean =>

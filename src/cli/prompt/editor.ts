@@ -29,17 +29,17 @@ export async function editText(
     for (;;) {
       await runEditor(file, context);
       const saved = await readFile(file, "utf8");
-      if (saved.trim() === "") throw declined();
+      if (saved.trim() === "") throw createDeclinedError();
       const problem = problemIn(saved);
       if (problem === undefined) return saved;
-      if (!(await askYesNo(`${problem} Edit again?`, host, signal))) throw declined();
+      if (!(await askYesNo(`${problem} Edit again?`, host, signal))) throw createDeclinedError();
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-const declined = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was sent.");
+const createDeclinedError = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was sent.");
 
 /**
  * Runs the editor to its end. Ctrl-C belongs to it while it has the terminal (DECISIONS.md, L23): many take it for a

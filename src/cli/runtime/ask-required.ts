@@ -43,7 +43,7 @@ async function ask(
   command: string,
 ): Promise<string | boolean | readonly string[]> {
   const { host, signal } = context;
-  const question = questionOf(field, spec);
+  const question = formatQuestion(field, spec);
   const type = spec.type ?? "text";
   if (type === "boolean" || type === "switch") return askYesNo(question, host, signal);
   const choices = await findChoices(field, spec.choices, context, command);
@@ -56,7 +56,7 @@ async function ask(
   return askText(question, host, signal, checkOf(field, type, spec.choices));
 }
 
-const questionOf = (field: string, { description }: InputSpec): string => {
+const formatQuestion = (field: string, { description }: InputSpec): string => {
   const name = field.replaceAll("_", " ").replaceAll("-", " ");
   const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
   return description && description.toLowerCase() !== name ? `${title} (${description}):` : `${title}:`;

@@ -11,18 +11,18 @@ import type { Host } from "../process/host.ts";
 /** How long the end of a command may wait for a collector. */
 const maxExportMs = 1_000;
 
-type OwnHost = Pick<Host, "env" | "wall">;
+type TracedHost = Pick<Host, "env" | "wall">;
 
 /** A command as a span of OpenTelemetry: below the one that TRACEPARENT names, or the beginning of a trace. */
 export class CommandSpan {
-  readonly #host: OwnHost;
+  readonly #host: TracedHost;
   readonly #words: readonly string[];
   readonly #settings: OtelSettings;
   readonly #above: TraceContext | undefined;
   readonly #self: TraceContext;
   readonly #begun: number;
 
-  private constructor(host: OwnHost, words: readonly string[], settings: OtelSettings) {
+  private constructor(host: TracedHost, words: readonly string[], settings: OtelSettings) {
     this.#host = host;
     this.#words = words;
     this.#settings = settings;
@@ -32,13 +32,13 @@ export class CommandSpan {
   }
 
   /** Undefined if the variables say that none is sent. What is wrong with them is not a reason to talk or to fail. */
-  static begin(host: OwnHost, words: readonly string[]): CommandSpan | undefined {
+  static begin(host: TracedHost, words: readonly string[]): CommandSpan | undefined {
     const { read } = readOtelSettings(host.env, "svc");
     return read && new CommandSpan(host, words, read);
   }
 
   /** Variables for all that the command calls and starts. */
-  get variables(): OwnHost["env"] {
+  get variables(): TracedHost["env"] {
     return buildChildVariables(this.#host.env, writeTraceparent(this.#self));
   }
 

@@ -1,7 +1,7 @@
 import type { Client } from "../../client/client.ts";
 import type { CapturedRun, Context, InnerRun, ServiceTarget } from "../command.ts";
 import { openClient } from "../connection/http.ts";
-import { controlTarget, serviceTarget } from "../connection/target.ts";
+import { resolveControlTarget, resolveServiceTarget } from "../connection/target.ts";
 import type { Output } from "../output/output.ts";
 import { locateCommand } from "../parse/argv.ts";
 import type { Globals } from "../parse/globals.ts";
@@ -31,13 +31,13 @@ export function createContext(
 
   const target: Context["target"] = async (service, file) => {
     if (globals.emulator) {
-      embedded ??= import("../connection/emulator/embedded-target.ts").then(({ embeddedTarget }) =>
-        embeddedTarget({ host, output, atEnd, cut }, file),
+      embedded ??= import("../connection/emulator/embedded-target.ts").then(({ createEmbeddedTarget }) =>
+        createEmbeddedTarget({ host, output, atEnd, cut }, file),
       );
       return embedded;
     }
-    if (service === "emulator") return controlTarget(globals, host, file, output, isEmulators);
-    services ??= serviceTarget(globals, host, output);
+    if (service === "emulator") return resolveControlTarget(globals, host, file, output, isEmulators);
+    services ??= resolveServiceTarget(globals, host, output);
     return services;
   };
 

@@ -14,7 +14,7 @@ import type { Context } from "../command.ts";
 import { describeDroppedEvents } from "../connection/follow.ts";
 import { printPlan } from "../connection/http.ts";
 import { findUnknownName } from "../connection/named-things.ts";
-import { documentBytes, emptyAnswer } from "../output/document.ts";
+import { createEmptyResponseError, getDocumentBytes } from "../output/document.ts";
 import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
 import { maskSecrets } from "../output/github-actions.ts";
 import { checkFields, pickFields } from "../output/output.ts";
@@ -64,7 +64,7 @@ export interface CallChanges {
   /** Throws if a good answer says that it was not done. */
   readonly check?: (answer: ApiResponse, call: CheckedCall) => void;
   /** The result in words: a person at a terminal reads it instead of a response without it. */
-  readonly outcome?: (call: CheckedCall) => string;
+  readonly formatOutcome?: (call: CheckedCall) => string;
 }
 
 /**
@@ -75,7 +75,7 @@ export async function prepareCall<Value = unknown>(
   spec: CommandSpec,
   input: CommandInput,
   context: Context,
-  { query, sign, credentials, reads, confirm, secrets, check, outcome }: CallChanges = {},
+  { query, sign, credentials, reads, confirm, secrets, check, formatOutcome }: CallChanges = {},
 ): Promise<PreparedCall<Value> | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
@@ -127,12 +127,19 @@ export async function prepareCall<Value = unknown>(
       // A stream of events may be silent for long.
       const silenceMs = spec.output === "events" ? 0 : undefined;
       const onMissed = (count: number | undefined) => void context.output.note(describeDroppedEvents(count));
-      const declaration = (headers: ApiResponse["headers"]) =>
+      const getDeclaration = (headers: ApiResponse["headers"]) =>
         isChecked && isCompared(headers) ? loadOperation(spec) : undefined;
       const send = (one: CheckedCall) =>
-        client.send(one, { signal, contentType, silenceMs, onMissed, declaration, exactNumbers: !reads });
+        client.send(one, {
+          signal,
+          contentType,
+          silenceMs,
+          onMissed,
+          declaration: getDeclaration,
+          exactNumbers: !reads,
+        });
       const answer = await withSpinner(context, spec.summary, () =>
-        input.flags.all === true && spec.paged ? everyPart(spec.paged, spec.rows!, changed, send) : send(changed),
+        input.flags.all === true && spec.paged ? fetchAllParts(spec.paged, spec.rows!, changed, send) : send(changed),
       );
       if (reads) requireValidValue(answer);
       check?.(answer, changed);
@@ -140,9 +147,11 @@ export async function prepareCall<Value = unknown>(
       await report(answer, context);
       const query = changed.args.query ?? {};
       // A question without a use would be asked.
-      const lack = context.globals.quiet ? undefined : await lackOf(spec, answer.value, query, { client, signal });
-      if (outcome && context.output.format === "table" && context.host.stdout.isTTY) {
-        await context.output.print(outcome(changed));
+      const lack = context.globals.quiet
+        ? undefined
+        : await explainEmptyList(spec, answer.value, query, { client, signal });
+      if (formatOutcome && context.output.format === "table" && context.host.stdout.isTTY) {
+        await context.output.print(formatOutcome(changed));
       } else await show(spec, operation, answer, input, context, lack);
       if (spec.paged && isObject(answer.value))
         await noteMoreRows(spec.paged, spec.rows!, answer.value, query, context);
@@ -168,19 +177,19 @@ async function maskValues(value: unknown, members: readonly string[], { host }: 
 }
 
 /** The response with the rows of all parts. */
-async function everyPart(
+async function fetchAllParts(
   paged: Paging,
   rows: string,
   of: CheckedCall,
   send: PreparedCall["send"],
 ): Promise<ApiResponse> {
   const first = await send(of);
-  const fetch = async (query: object) => partOf(await send(of.with({ query: { ...query } })));
-  const value = await fetchAllPages(paged, rows, partOf(first), of.args.query ?? {}, fetch);
+  const fetch = async (query: object) => parsePart(await send(of.with({ query: { ...query } })));
+  const value = await fetchAllPages(paged, rows, parsePart(first), of.args.query ?? {}, fetch);
   return { ...first, value };
 }
 
-function partOf({ status, value }: ApiResponse): Record<string, unknown> {
+function parsePart({ status, value }: ApiResponse): Record<string, unknown> {
   if (isObject(value)) return value;
   throw new InvalidResponseError(status, `The service responded with ${status} and a body that is not an object.`);
 }
@@ -251,7 +260,7 @@ async function confirmCommand(
 }
 
 /** The reason why a list is empty, if it is known. */
-async function lackOf(
+async function explainEmptyList(
   { paged, rows, service, method }: CommandSpec,
   value: unknown,
   query: NonNullable<CallArguments["query"]>,
@@ -264,7 +273,7 @@ async function lackOf(
 }
 
 /** Flags that leave rows out, of those that were given. */
-const filtersIn = ({ flags }: CommandSpec, given: CommandInput["flags"]): string[] =>
+const listFilters = ({ flags }: CommandSpec, given: CommandInput["flags"]): string[] =>
   flags
     .filter(({ flag, target }) => target?.in === "query" && given[flag] !== undefined && !placing.has(target.name))
     .map(({ flag }) => flag);
@@ -272,13 +281,13 @@ const filtersIn = ({ flags }: CommandSpec, given: CommandInput["flags"]): string
 /** For a query: the number and order of the returned rows. */
 const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
-const movedNote = (count: number): string =>
+const formatMovedNote = (count: number): string =>
   `${pluralize(count, "identifier was", "identifiers were")} mapped to another cluster and ${count === 1 ? "has" : "have"} been moved`;
 
 /** Notes of a response that is good all the same. */
 async function report({ headers }: ApiResponse, { output }: Context): Promise<void> {
   const moved = headers["x-svc-moved"];
-  if (Number(moved) > 0) await output.note(movedNote(Number(moved)));
+  if (Number(moved) > 0) await output.note(formatMovedNote(Number(moved)));
 }
 
 async function show(
@@ -291,7 +300,7 @@ async function show(
 ): Promise<void> {
   const { output, host, signal } = context;
   const file = input.flags.output as string | undefined;
-  const none = describeEmptyResult(spec.words, filtersIn(spec, input.flags));
+  const none = describeEmptyResult(spec.words, listFilters(spec, input.flags));
   const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none, lack };
   // Of several successes the received one decides: a page, or the location of one.
   switch (getBodyKind(operation, answer.status) ?? spec.output) {
@@ -310,7 +319,7 @@ async function show(
       const content =
         typeof answer.value === "string"
           ? [Buffer.from(answer.value)]
-          : documentBytes(answer, { mayBeEmpty: !isDocument(spec) });
+          : getDocumentBytes(answer, { mayBeEmpty: !isDocument(spec) });
       if (file !== undefined && file !== "-") {
         await writeOutput(host, file, content);
         return output.note(`Wrote ${file}`);
@@ -325,7 +334,7 @@ async function show(
     if (answer.value !== undefined) return output.show(answer.value, view);
     const isLacking = getBodyKind(operation, answer.status) === "json";
     if (isLacking && spec.method === "GET") {
-      throw emptyAnswer("JSON", answer.status);
+      throw createEmptyResponseError("JSON", answer.status);
     }
     if (output.format === "json") return output.show(null);
     const outcome = isLacking ? `the service answered ${answer.status} with an empty body` : "done";

@@ -18,7 +18,7 @@ export async function suggestExistingNames(
   const isHidden = error.status === 403 && spec?.hidesMissing === true;
   if (error.status !== 404 && !isHidden) return error;
   const next = await listFor(declaration.words, spec);
-  const hint = isHidden ? hiddenHint : compositeId(spec, input);
+  const hint = isHidden ? hiddenHint : findCompositeId(spec, input);
   return next || hint ? new PartialFailureError(error, [], { next, hint }) : error;
 }
 
@@ -38,7 +38,7 @@ const needsNothing = ({ positionals, flags }: CommandDeclaration): boolean =>
   positionals.every(({ optional }) => optional === true) && !flags.some(({ required }) => required === true);
 
 /** Most take a contract's composite id, and some its number. */
-function compositeId(spec: CommandSpec | undefined, { positionals }: CommandInput): string | undefined {
+function findCompositeId(spec: CommandSpec | undefined, { positionals }: CommandInput): string | undefined {
   const given = spec?.path.includes("{composite_id}") ? String(positionals.composite_id) : "";
   const [, number] = /^(?:[TH]-)?0*([1-9]\d{0,14})$/i.exec(given) ?? [];
   if (number === undefined || given === `T-${number}` || given === `H-${number}`) return undefined;

@@ -29,11 +29,11 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   query: Q,
   fetch: (query: Q & { page?: number; offset?: number }) => Promise<P>,
 ): Promise<P> {
-  const all = [...rowsIn(first, rows)];
+  const all = [...getRows(first, rows)];
   let last = first;
   for (let page = 2; by !== undefined && all.length < Number(last[total]); page += 1) {
     last = await fetch({ ...query, [by]: by === "page" ? page : all.length });
-    const more = rowsIn(last, rows);
+    const more = getRows(last, rows);
     // Rows that went away meanwhile never come.
     if (more.length === 0) break;
     all.push(...more);
@@ -44,7 +44,7 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
 /** Reports next to what is printed that there are more rows. */
 export async function noteMoreRows(paged: Paging, rows: string, part: Part, query: Query, context: Context) {
   const { output, globals } = context;
-  const shown = rowsIn(part, rows).length;
+  const shown = getRows(part, rows).length;
   const count = Number(part[paged.total]);
   if (globals.quiet || !(shown < count) || describePastEnd(paged, rows, part, query) !== undefined) return;
   const share = `${shown} of ${count}`;
@@ -54,14 +54,14 @@ export async function noteMoreRows(paged: Paging, rows: string, part: Part, quer
 /** The message for a part that begins after the last row: that there are rows. */
 export function describePastEnd(paged: Paging, rows: string, part: Part, query: Query): string | undefined {
   const count = Number(part[paged.total]);
-  if (rowsIn(part, rows).length > 0 || !(count > 0) || !isLater(paged, query)) return undefined;
+  if (getRows(part, rows).length > 0 || !(count > 0) || !isLater(paged, query)) return undefined;
   return `Nothing from --${paged.by} ${query[paged.by!]}; the total is ${count}. For all: --all`;
 }
 
 const isLater = ({ by }: Paging, query: Query): boolean =>
   (by === "page" && Number(query.page ?? 1) > 1) || (by === "offset" && Number(query.offset ?? 0) > 0);
 
-const rowsIn = (part: Part, name: string): readonly unknown[] => {
+const getRows = (part: Part, name: string): readonly unknown[] => {
   const rows = part[name];
   return Array.isArray(rows) ? rows : [];
 };

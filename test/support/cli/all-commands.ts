@@ -1,6 +1,6 @@
 import { commandGroups } from "../../../src/cli/command-tree/groups.ts";
-import { writtenModules } from "../../../src/cli/command-tree/written-commands.ts";
 import { loadDeclarations } from "../../../src/cli/command-tree/tree.ts";
+import { writtenModules } from "../../../src/cli/command-tree/written-commands.ts";
 import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
 

@@ -1,9 +1,9 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { changeAccount, readAccounts, resolveAccountAddress, tokensPath } from "../../auth/accounts.ts";
-import { oauthClient, oauthPost, resolveServerAddress } from "../../auth/oauth-call.ts";
+import { changeAccount, getTokensPath, readAccounts, resolveAccountAddress } from "../../auth/accounts.ts";
+import { createOAuthClient, postOAuth, resolveServerAddress } from "../../auth/oauth-call.ts";
 import { hasExpired, refreshAccount, requireValidAccount } from "../../auth/tokens.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { tokenSetting } from "../../connection/resolve-settings.ts";
+import { readTokenSetting } from "../../connection/resolve-settings.ts";
 import { checkFields } from "../../output/output.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { PartialFailureError } from "../../process/failure.ts";
@@ -37,13 +37,13 @@ const authStatus = defineCommand({
     await output.show(rows, { fields, columns, none: "Not signed in" });
     const used = rows.find(({ current }) => current);
     if (used && used.state !== "expired") return undefined;
-    if (rows.length > 0) await output.note(lacking(used?.address, chosen, context));
+    if (rows.length > 0) await output.note(explainMissingSignIn(used?.address, chosen, context));
     return "forbidden";
   },
 });
 
 /** Why none of the sign-ins that are stored can be used, and what to do. */
-function lacking(ended: string | undefined, chosen: string | undefined, context: Context): string {
+function explainMissingSignIn(ended: string | undefined, chosen: string | undefined, context: Context): string {
   const again = formatNextCommand(["auth", "device-login"], context);
   if (ended !== undefined) return `The sign-in at ${ended} has expired. Next: ${again}`;
   if (chosen !== undefined) return `Not signed in at ${chosen}, the server in use. Next: ${again}`;
@@ -59,7 +59,7 @@ async function signIns(issuer: string | undefined, context: Context) {
     if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;
   });
-  const given = tokenSetting(host)
+  const given = readTokenSetting(host)
     ? [
         {
           address: chosen ?? "any",
@@ -80,7 +80,7 @@ async function signIns(issuer: string | undefined, context: Context) {
     return {
       address,
       source: "sign-in",
-      location: tokensPath(context),
+      location: getTokensPath(context),
       client_id: account.client_id,
       scope: account.scope ?? null,
       expires_at: account.expires_at ?? null,
@@ -118,7 +118,7 @@ const authToken = defineCommand({
   examples: [{ title: "Pass it to a script without showing it", argv: ["auth", "token", "--json=access_token"] }],
   async run(input, context) {
     const { output, host } = context;
-    const given = input.flags.issuer === undefined ? tokenSetting(host)?.value : undefined;
+    const given = input.flags.issuer === undefined ? readTokenSetting(host)?.value : undefined;
     const { access_token, token_type, expires_at } = given
       ? { access_token: given, token_type: "Bearer", expires_at: undefined }
       : await requireValidAccount(context, await resolveAccountAddress(input.flags.issuer, context));
@@ -155,7 +155,7 @@ const authLogout = defineCommand({
     if (done.length === 0) await output.note("Not signed in");
     for (const { address } of done) await output.note(`Signed out of ${address}`);
     if (output.format !== "table") await output.show(done, { fields: ["address", "revoked"] });
-    if (tokenSetting(host)) await output.warn("SVC_TOKEN is still set and overrides every sign-in.");
+    if (readTokenSetting(host)) await output.warn("SVC_TOKEN is still set and overrides every sign-in.");
     return undefined;
   },
 });
@@ -172,8 +172,8 @@ async function forget(address: string, context: Context): Promise<boolean | "unk
   const { client_id, refresh_token, access_token } = account;
   const token = refresh_token ?? access_token;
   const url = account.revocation_url;
-  const client = await oauthClient(context);
-  const answer = await oauthPost(client, url, "form", { token, client_id }, context.signal).catch((error: unknown) => {
+  const client = await createOAuthClient(context);
+  const answer = await postOAuth(client, url, "form", { token, client_id }, context.signal).catch((error: unknown) => {
     if (!context.signal.aborted) return undefined;
     throw new PartialFailureError(error, [
       `The sign-in at ${address} is removed from this machine. It is unknown whether its tokens are revoked`,

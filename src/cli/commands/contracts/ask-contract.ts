@@ -19,12 +19,13 @@ type ContractInput = CommandInputOf<
   ]
 >;
 
-const date: AnswerCheck = (text) =>
+const checkDate: AnswerCheck = (text) =>
   (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) || "This must be a date (2031-05-07).";
 const checkWholeNumber: AnswerCheck = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
-const number: AnswerCheck = (text) => (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
-const address: AnswerCheck = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
-const some: AnswerCheck = (text) => text.trim() !== "" || "A value is required (press Ctrl-C to cancel).";
+const checkNumber: AnswerCheck = (text) =>
+  (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
+const checkAddress: AnswerCheck = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
+const checkPresent: AnswerCheck = (text) => text.trim() !== "" || "A value is required (press Ctrl-C to cancel).";
 const list: AnswerCheck = (text) => {
   try {
     return Array.isArray(JSON.parse(text)) || "This must be a JSON list.";
@@ -70,17 +71,17 @@ export async function askForRejectedFields(
   }
   if (!/creator/i.test(message) || set.some((one) => one.startsWith("signatories="))) return undefined;
   await context.output.warn(`The service requires more data: ${message}`);
-  const text = (title: string, check: AnswerCheck) => askText(title, context.host, context.signal, check);
+  const askForText = (title: string, check: AnswerCheck) => askText(title, context.host, context.signal, check);
   const own = {
-    name: await text("Name of your signatory:", some),
-    email: await text("Their e-mail address:", address),
+    name: await askForText("Name of your signatory:", checkPresent),
+    email: await askForText("Their e-mail address:", checkAddress),
     is_counterparty_signatory: false,
   };
-  return withSet(input, [...set, `signatories=${JSON.stringify([...counterpartySignatories(set), own])}`], context);
+  return withSet(input, [...set, `signatories=${JSON.stringify([...getCounterpartySignatories(set), own])}`], context);
 }
 
 /** A caller that names one signatory has to name them all. */
-function counterpartySignatories(set: readonly string[]): object[] {
+function getCounterpartySignatories(set: readonly string[]): object[] {
   const given = set.find((one) => one.startsWith("counter_party_details="))!;
   const [party] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [Awaited<ReturnType<typeof askCounterparty>>];
   const { first_name, last_name, email } = party.poc_details;
@@ -124,28 +125,28 @@ async function askAttributes(attributes: readonly Question[], context: Context):
 async function askAttribute(question: Question, { host, signal }: Context): Promise<unknown> {
   const { display_label, help_text, type } = question;
   const title = help_text ? `${display_label} (${help_text}):` : `${display_label}:`;
-  const text = (check: AnswerCheck) => askText(title, host, signal, check);
+  const askForText = (check: AnswerCheck) => askText(title, host, signal, check);
   const choices = (question.options ?? []).map(({ label, value }) => ({ name: label, value }));
   switch (type) {
     case "boolean":
       return askYesNo(title.replace(/:$/, "?"), host, signal);
     case "int":
-      return Number(await text(checkWholeNumber));
+      return Number(await askForText(checkWholeNumber));
     case "float":
-      return Number(await text(number));
+      return Number(await askForText(checkNumber));
     case "date":
-      return text(date);
+      return askForText(checkDate);
     case "enum":
-      return choices.length > 0 ? askChoice<unknown>(title, choices, host, signal) : text(some);
+      return choices.length > 0 ? askChoice<unknown>(title, choices, host, signal) : askForText(checkPresent);
     case "array of options":
       return askSeveral<unknown>(title, choices, question.required, host, signal);
     case "array of strings":
-      return (await text(some)).split(",").map((part) => part.trim());
+      return (await askForText(checkPresent)).split(",").map((part) => part.trim());
     case "repeating":
     case "array of files":
-      return JSON.parse(await text(list));
+      return JSON.parse(await askForText(list));
     case "string":
-      return text(some);
+      return askForText(checkPresent);
   }
 }
 
@@ -162,14 +163,14 @@ async function askCounterparty(kind: "Individual" | "Organisation" | "Both", { h
           signal,
         )
       : kind === "Individual";
-  const text = (title: string, check: AnswerCheck = some) => askText(title, host, signal, check);
+  const askForText = (title: string, check: AnswerCheck = checkPresent) => askText(title, host, signal, check);
   const organization: { organization_name?: string } = is_individual
     ? {}
-    : { organization_name: await text("Name of the organization:") };
+    : { organization_name: await askForText("Name of the organization:") };
   const poc_details = {
-    first_name: await text("First name of the contact:"),
-    last_name: await text("Last name:", () => true),
-    email: await text("E-mail address:", address),
+    first_name: await askForText("First name of the contact:"),
+    last_name: await askForText("Last name:", () => true),
+    email: await askForText("E-mail address:", checkAddress),
   };
   return { is_individual, ...organization, poc_details };
 }

@@ -87,9 +87,9 @@ const contractsReconcile = defineCommand({
     const client = await context.client("contracts");
     const due = await withSpinner(context, "Reading contracts", async () => {
       const since = await startOf(from, client, context);
-      return (await dueSince(since, client, context)).filter(({ activity }) => wanted.includes(activity));
+      return (await listDueSince(since, client, context)).filter(({ activity }) => wanted.includes(activity));
     });
-    const rows = received ? missing(due, received) : due;
+    const rows = received ? findMissing(due, received) : due;
     await context.output.show(rows, {
       fields: ["contract", "contract_name", "contract_status", "activity", "at"],
       columns: ["contract", { name: "contract_name", cut: 1 }, "contract_status", "activity", "at"],
@@ -98,7 +98,7 @@ const contractsReconcile = defineCommand({
         : "No webhook was due, because no contract changed",
     });
     if (!received || rows.length === 0) return undefined;
-    const numbers = [...new Set(rows.map(({ contract }) => numberOf(contract)))].filter(Number.isInteger);
+    const numbers = [...new Set(rows.map(({ contract }) => parseNumber(contract)))].filter(Number.isInteger);
     const again = ["webhooks", "re-trigger", ...numbers.flatMap((id) => ["--contract-ids", String(id)])];
     await context.output.note(
       `${rows.length} of ${pluralize(due.length, "webhook")} missing. To resend the last one of each contract: ${formatNextCommand(again, context)}`,
@@ -135,7 +135,7 @@ const pageSize = 100;
 const maxConcurrent = 4;
 
 /** Oldest contract first. */
-async function dueSince(since: number, client: Client, { signal }: Context): Promise<Due[]> {
+async function listDueSince(since: number, client: Client, { signal }: Context): Promise<Due[]> {
   const contracts: Contract[] = [];
   for (let page = 1; ; page += 1) {
     const query = { "filter__last_updated_on[$gte]": new Date(since).toISOString(), page, limit: pageSize };
@@ -147,13 +147,13 @@ async function dueSince(since: number, client: Client, { signal }: Context): Pro
   const due: Due[] = [];
   for (let begin = 0; begin < contracts.length; begin += maxConcurrent) {
     const some = contracts.slice(begin, begin + maxConcurrent).map(async (contract) => {
-      const params = { contract_id: numberOf(contract.id) };
+      const params = { contract_id: parseNumber(contract.id) };
       const metrics = await client.call(showProcessMetrics, { params }, { signal }).catch((error: unknown) => {
         // Deleted since it was listed.
         if (error instanceof ServiceError && error.status === 404) return undefined;
         throw error;
       });
-      return dueOf(contract, metrics, since);
+      return listDue(contract, metrics, since);
     });
     due.push(...(await Promise.all(some)).flat());
   }
@@ -161,9 +161,9 @@ async function dueSince(since: number, client: Client, { signal }: Context): Pro
 }
 
 /** `T-12` is number 12. */
-const numberOf = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""));
+const parseNumber = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""));
 
-function dueOf(contract: Contract, metrics: Metrics | undefined, since: number): Due[] {
+function listDue(contract: Contract, metrics: Metrics | undefined, since: number): Due[] {
   const { id, contract_name, contract_status, created } = contract;
   const happened: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
   // Contracts executed elsewhere emit only their creation.
@@ -187,7 +187,7 @@ function dueOf(contract: Contract, metrics: Metrics | undefined, since: number):
 }
 
 /** Deliveries that were not received. Of several alike, each received one counts for the next in time. */
-function missing(due: readonly Due[], received: readonly Buffer[]): Due[] {
+function findMissing(due: readonly Due[], received: readonly Buffer[]): Due[] {
   const left = [...due];
   const seen = new Set<string>();
   for (const body of received) {
@@ -198,10 +198,10 @@ function missing(due: readonly Due[], received: readonly Buffer[]): Due[] {
     if (seen.has(key)) continue;
     seen.add(key);
     const at = Date.parse(String(timestamp));
-    const distance = (one: Due) => (one.at === null || Number.isNaN(at) ? 0 : Math.abs(Date.parse(one.at) - at));
+    const getDistance = (one: Due) => (one.at === null || Number.isNaN(at) ? 0 : Math.abs(Date.parse(one.at) - at));
     const [nearest] = left
-      .filter((one) => one.activity === activity && numberOf(one.contract) === number && distance(one) < nearMs)
-      .sort((a, b) => distance(a) - distance(b));
+      .filter((one) => one.activity === activity && parseNumber(one.contract) === number && getDistance(one) < nearMs)
+      .sort((a, b) => getDistance(a) - getDistance(b));
     if (nearest) left.splice(left.indexOf(nearest), 1);
   }
   return left;

@@ -48,7 +48,7 @@ const contractsSend = defineCommand({
       await context.output.note(`Sent ${id}. Next: ${formatNextCommand(["contracts", "status", id], context)}`);
       return undefined;
     }
-    const ask = await statusOf(id, prepared.client, context.signal);
+    const ask = await createStatusQuery(id, prepared.client, context.signal);
     const begun = await prepared.client.send(prepared.call, { signal: context.signal }).then(
       () => `Sent ${id}`,
       async (error) => {
@@ -57,33 +57,35 @@ const contractsSend = defineCommand({
       },
     );
     await context.output.note(`${begun}, waiting for ${target} (at most ${longest}; change it with --wait-timeout)`);
-    const awaited = () => untilStatus(context, id, target, timeoutMs, ask);
-    const answer = await withSpinner(context, `Waiting for ${target}`, awaited, { tellsTime: true }).catch((error) => {
-      throw new PartialFailureError(error, [`${id} was sent, but the wait for ${target} failed`], {
-        next: ["contracts", "status", id],
-        repeatable: true,
-      });
-    });
+    const waitForTarget = () => waitForStatus(context, id, target, timeoutMs, ask);
+    const answer = await withSpinner(context, `Waiting for ${target}`, waitForTarget, { tellsTime: true }).catch(
+      (error) => {
+        throw new PartialFailureError(error, [`${id} was sent, but the wait for ${target} failed`], {
+          next: ["contracts", "status", id],
+          repeatable: true,
+        });
+      },
+    );
     await context.output.show(answer);
     return undefined;
   },
 });
 
-type Ask = () => Promise<ResultOf<typeof showContractStatus>>;
+type StatusQuery = () => Promise<ResultOf<typeof showContractStatus>>;
 
 /** Asks for the status of a contract, each time it is called, over one client. */
-async function statusOf(id: string, client: Client, signal: AbortSignal): Promise<Ask> {
+async function createStatusQuery(id: string, client: Client, signal: AbortSignal): Promise<StatusQuery> {
   return () => client.call(showContractStatus, { params: { composite_id: id } }, { signal });
 }
 
 /** A wait that ran out is run again: the service refuses to send what its signatories have already. */
-async function wasSentBefore(error: unknown, ask: Ask): Promise<boolean> {
+async function wasSentBefore(error: unknown, ask: StatusQuery): Promise<boolean> {
   if (!(error instanceof ServiceError) || error.status !== 400) return false;
   const { contract_status: status } = await ask();
   return status === "SIGN" || status === "EXECUTED";
 }
 
-async function untilStatus(context: Context, id: string, target: string, timeoutMs: number, ask: Ask) {
+async function waitForStatus(context: Context, id: string, target: string, timeoutMs: number, ask: StatusQuery) {
   return pollUntil(context, timeoutMs, `${id} to be ${target}`, async () => {
     const answer = await ask();
     const status: string = answer.contract_status;

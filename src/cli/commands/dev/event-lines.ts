@@ -1,5 +1,5 @@
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
-import { activityLine, formatLineTime } from "../emulator/start/activity-lines.ts";
+import { formatActivityLine, formatLineTime } from "../emulator/start/activity-lines.ts";
 import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost } from "../webhooks/post.ts";
 import type { SessionEvent } from "./follow-emulator.ts";
@@ -9,12 +9,12 @@ type DeliveryOf = Extract<SessionEvent, { event: "delivery" }>["delivery"];
 
 /** One request, as svc emulator start shows it. */
 export const requestLine = ({ findings, ...request }: RequestOf, columns: number | undefined): StyledLine =>
-  activityLine({ event: "request", ...request, findings: findings.map(({ code }) => code) }, columns);
+  formatActivityLine({ event: "request", ...request, findings: findings.map(({ code }) => code) }, columns);
 
 /** How an attempt went, and when the next one comes; undefined while none was made and nothing has ended. */
 export function attemptLine(at: string, delivery: DeliveryOf, columns: number | undefined): StyledLine {
   const { id, webhook_id, activity, contract_id, composite_id, attempt, outcome, next_attempt_at } = delivery;
-  return activityLine(
+  return formatActivityLine(
     {
       event: "delivery",
       at,

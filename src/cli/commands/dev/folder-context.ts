@@ -2,7 +2,7 @@ import { lookupTable } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Context } from "../../command.ts";
 import { openClient } from "../../connection/http.ts";
-import { controlTarget, serviceTarget } from "../../connection/target.ts";
+import { resolveControlTarget, resolveServiceTarget } from "../../connection/target.ts";
 import type { Output } from "../../output/output.ts";
 
 /** Variables that lead to other services than the emulator of the folder. */
@@ -30,7 +30,9 @@ export function contextOfFolder(context: Context, output: Output): Context {
   // Which emulator is used was reported at the start.
   const quiet = { ...output, note: async () => {} };
   const target: Context["target"] = (service) =>
-    service === "emulator" ? controlTarget(globals, host, undefined, quiet, true) : serviceTarget(globals, host, quiet);
+    service === "emulator"
+      ? resolveControlTarget(globals, host, undefined, quiet, true)
+      : resolveServiceTarget(globals, host, quiet);
   return {
     ...context,
     host,

@@ -5,8 +5,8 @@ import {
   findLocalEmulator,
   type LocalEmulator,
 } from "../../connection/emulator/emulator-access.ts";
-import { mainCluster } from "../../connection/emulator/emulator-variables.ts";
-import { defaultPort, stateFile } from "../../connection/emulator/run-file.ts";
+import { getMainCluster } from "../../connection/emulator/emulator-variables.ts";
+import { defaultPort, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 import { CommandFailedError } from "../../process/failure.ts";
@@ -31,7 +31,7 @@ export async function startOrJoin(port: number | undefined, context: Context): P
     return waitForEmulator(context);
   });
   if (here) return { ...here, isOwn: false };
-  const state = stateFile(context.host, undefined);
+  const state = resolveStateFile(context.host, undefined);
   await requireTrust(state, false, context);
   const log = (line: string) => void context.output.warn(line);
   const open = (at: number) => openEmulator({ port: at, file: state }, context, { toldAt: state, log });
@@ -66,7 +66,7 @@ interface Ready {
 
 /** The first line for programs. The keys are those of an emulator, which protect nothing. */
 export function readyDocument({ emulator, receiverUrl, webhookId, forwardTo }: Ready) {
-  const cluster = mainCluster(emulator);
+  const cluster = getMainCluster(emulator);
   return {
     type: "ready",
     ui: "1.0",
@@ -90,7 +90,7 @@ export function readyLines(
   hasKeys: boolean,
   host: Host,
 ): readonly StyledLine[] {
-  const cluster = mainCluster(emulator);
+  const cluster = getMainCluster(emulator);
   const state = relative(host.cwd, emulator.state) || emulator.state;
   const target =
     forwardTo === undefined ? "shown here; --forward-to 3000 forwards to your app" : `forwarded to ${forwardTo}`;

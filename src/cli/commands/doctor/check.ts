@@ -11,18 +11,18 @@ export interface CheckResult {
   readonly kind?: FailureKind | undefined;
 }
 
-export const ok = (check: string, detail: string): CheckResult => ({ check, status: "ok", detail });
-export const warning = (check: string, detail: string, hint?: string): CheckResult => ({
+export const createPassed = (check: string, detail: string): CheckResult => ({ check, status: "ok", detail });
+export const createWarning = (check: string, detail: string, hint?: string): CheckResult => ({
   check,
   status: "warning",
   detail,
   hint,
 });
-export const failed = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult => ({
+export const createFailed = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult => ({
   check,
   status: "failed",
   detail,
   hint,
   kind,
 });
-export const skipped = (check: string, detail: string): CheckResult => ({ check, status: "skipped", detail });
+export const createSkipped = (check: string, detail: string): CheckResult => ({ check, status: "skipped", detail });

@@ -10,10 +10,10 @@ import { createClient } from "../../../client/client.ts";
 import { createTransport } from "../../../client/transport.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator/emulator-access.ts";
-import { collectSecrets, emulatorVariables } from "../../connection/emulator/emulator-variables.ts";
+import { collectSecrets, createEmulatorVariables } from "../../connection/emulator/emulator-variables.ts";
 import {
   addSummary,
-  markdownCell,
+  formatMarkdownCell,
   maskSecrets,
   printGroup,
   printInGroup,
@@ -23,7 +23,7 @@ import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
-import { emulatorFlags, emulatorOptions } from "./options.ts";
+import { createEmulatorFlags, readEmulatorOptions } from "./options.ts";
 
 // On Windows npm is a batch file, which Node's own spawn refuses to start.
 
@@ -40,7 +40,7 @@ const emulatorExec = defineCommand({
       variadic: true,
     },
   ],
-  flags: emulatorFlags(0),
+  flags: createEmulatorFlags(0),
   alsoTakes: {
     command: "emulator start",
     except: ["store", "detach", "trust-state", "ready-file", "log"],
@@ -60,7 +60,7 @@ const emulatorExec = defineCommand({
   async run(input, context) {
     const [program, ...args] = input.positionals.command;
     if (program === undefined) throw new UsageError("<command> is required after --");
-    const options = await emulatorOptions(input, context.host);
+    const options = await readEmulatorOptions(input, context.host);
     const ephemeral = options.file === undefined;
     const emulator = await openEmulator({ port: 0, ...options, ephemeral }, context, { toldAt: options.file });
     const { host } = context;
@@ -75,7 +75,7 @@ const emulatorExec = defineCommand({
 
 /** The environment that a child finds: that of this run, with what points at the emulator (DECISIONS.md, L21). */
 export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Record<string, string> {
-  const all = { ...host.env, ...emulatorVariables(emulator) };
+  const all = { ...host.env, ...createEmulatorVariables(emulator) };
   return Object.fromEntries(
     Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
@@ -104,12 +104,12 @@ async function runChild(
   atForcedEnd(kill);
   try {
     return await new Promise<number>((resolve, reject) => {
-      child.once("error", (error: NodeJS.ErrnoException) => reject(new CannotRun(program, args, error)));
+      child.once("error", (error: NodeJS.ErrnoException) => reject(new CommandNotRunnableError(program, args, error)));
       child.once("close", (code, name) => {
         resolve(code ?? 128 + (name ? constants.signals[name] : 0));
       });
     }).catch((error: unknown) => {
-      if (error instanceof CannotRun) return reportCannotRun(error, output);
+      if (error instanceof CommandNotRunnableError) return reportCannotRun(error, output);
       throw error;
     });
   } finally {
@@ -126,7 +126,7 @@ function connect(child: ChildProcess, host: Host): void {
   }
 }
 
-class CannotRun extends CommandFailedError {
+class CommandNotRunnableError extends CommandFailedError {
   readonly exit: number;
   constructor(program: string, args: readonly string[], error: NodeJS.ErrnoException) {
     const reason = error.code === "ENOENT" ? "no such program" : (error.code ?? error.message);
@@ -140,7 +140,7 @@ class CannotRun extends CommandFailedError {
 }
 
 /** As shells do: 127 when no such program, 126 when it cannot be run. */
-async function reportCannotRun(error: CannotRun, output: Context["output"]): Promise<number> {
+async function reportCannotRun(error: CommandNotRunnableError, output: Context["output"]): Promise<number> {
   await output.warn(`error: ${error.message}`);
   if (error.hint !== undefined) await output.warn(`  ${error.hint}`);
   return error.exit;
@@ -165,10 +165,10 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
     const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
     const unusual = requests.filter(({ status, findings }) => status >= 400 || status === 0 || findings.length > 0);
     const title = `svc emulator: ${pluralize(requests.length, "request")}, ${unusual.length} rejected or with warnings`;
-    await printGroup(host, title, unusual.slice(-200).map(line));
+    await printGroup(host, title, unusual.slice(-200).map(formatRequestLine));
     await addSummary(
       host,
-      summary(
+      formatSummary(
         requests,
         deliveries.map(({ outcome }) => outcome),
         exit,
@@ -179,10 +179,10 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
   }
 }
 
-const line = ({ method, target, status, failure, findings }: LoggedRequest): string =>
+const formatRequestLine = ({ method, target, status, failure, findings }: LoggedRequest): string =>
   [status, method, target, failure, ...findings.map(({ code }) => code)].filter(Boolean).join(" ");
 
-function summary(requests: readonly LoggedRequest[], outcomes: readonly string[], exit: number): string {
+function formatSummary(requests: readonly LoggedRequest[], outcomes: readonly string[], exit: number): string {
   const byOperation = new Map<string, readonly LoggedRequest[]>();
   for (const request of requests) {
     const name = request.operation ?? "not declared";
@@ -191,7 +191,7 @@ function summary(requests: readonly LoggedRequest[], outcomes: readonly string[]
   const rows = [...byOperation].map(([name, all]) => {
     const refused = all.filter(({ status }) => status >= 400 || status === 0).length;
     const findings = [...new Set(all.flatMap((one) => one.findings.map(({ code }) => code)))].join(", ");
-    return `| ${[name, String(all.length), String(refused), findings].map(markdownCell).join(" | ")} |\n`;
+    return `| ${[name, String(all.length), String(refused), findings].map(formatMarkdownCell).join(" | ")} |\n`;
   });
   const delivered = outcomes.filter((outcome) => outcome === "delivered").length;
   return [

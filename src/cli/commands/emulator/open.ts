@@ -11,7 +11,7 @@ import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/brow
 /** This many processes of one store find a run file in one folder. */
 const maxProcesses = 20;
 
-interface Surroundings {
+interface OpenOptions {
   /** Is written later, and may not be one of the emulator's own files. */
   readonly readyFile?: string | undefined;
   /** The state next to which the emulator writes its run file; undefined if it does not. */
@@ -34,11 +34,11 @@ const closeMs = 8_000;
 export async function openEmulator(
   options: EmulatorOptions,
   context: Context,
-  { readyFile, toldAt, toldBeside = () => {}, log }: Surroundings = {},
+  { readyFile, toldAt, toldBeside = () => {}, log }: OpenOptions = {},
 ): Promise<Emulator> {
   const { output, host } = context;
   if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
-    const names = [...(options.allowedHosts ?? []), ...publicNames(options)];
+    const names = [...(options.allowedHosts ?? []), ...listPublicNames(options)];
     const answered =
       names.length > 0
         ? `under ${names.join(", ")}`
@@ -96,7 +96,7 @@ async function startBeside(
 }
 
 /** The hosts of the addresses at which clients find it, which are allowed. */
-const publicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly string[] => [
+const listPublicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly string[] => [
   ...new Set([publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []))),
 ];
 
@@ -173,23 +173,23 @@ async function createPortTakenError(
   { host }: Context,
 ): Promise<CommandFailedError> {
   const runFile = state === undefined ? undefined : await resolveRunFile(state);
-  const taken = (who: string, hint: string) =>
+  const createTakenError = (who: string, hint: string) =>
     new CommandFailedError("failed", "port_taken", `${who} already listens on port ${port} or a following port.`, {
       hint,
       cause,
     });
   const address = `http://127.0.0.1:${port}`;
   const found = await probeListener(address);
-  if (found === undefined) return taken("Another program", another);
+  if (found === undefined) return createTakenError("Another program", another);
   const way = await findStopInstructions(found, address);
   if (way.isLost && way.runFile === runFile) {
     const who = `An emulator whose files were removed (state: ${state})`;
-    return taken(who, `Commands cannot reach it. ${way.words}. ${another}`);
+    return createTakenError(who, `Commands cannot reach it. ${way.words}. ${another}`);
   }
   const how = isAt(host.env.SVC_EMULATOR_URL, address)
     ? "The variables of this shell point to it. To stop it, run svc emulator stop."
     : `${way.words}.`;
-  return taken("An emulator with another state", `${how} ${another}`);
+  return createTakenError("An emulator with another state", `${how} ${another}`);
 }
 
 const isAt = (url: string | undefined, address: string): boolean =>

@@ -5,7 +5,7 @@ import { lookupTable } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { toFlagTerms } from "../../connection/emulator/ended-emulator.ts";
-import { stateFile } from "../../connection/emulator/run-file.ts";
+import { resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { requireFile } from "../../parse/body.ts";
 import { CommandFailedError } from "../../process/failure.ts";
@@ -32,7 +32,7 @@ const emulatorStateExport = defineCommand({
   async run({ flags }, context) {
     const file = flags.output;
     const toFile = file !== undefined && file !== "-";
-    const inputs = [stateFile(context.host, flags.file)];
+    const inputs = [resolveStateFile(context.host, flags.file)];
     if (toFile) await checkOutputFile(context.host, file, "--output", { inputs });
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });
@@ -140,7 +140,7 @@ const snapshotDiff = defineCommand({
     const query = { most: flags.most, ...(other !== undefined && { to: other }) };
     const diff = await client.call(diffSnapshot, { params: { name }, query }, { signal });
     if (output.format === "table") {
-      await output.print(...diff.items.flatMap((item) => linesOf(item, flags.brief === true)));
+      await output.print(...diff.items.flatMap((item) => formatItem(item, flags.brief === true)));
       if (diff.same) await output.note("No differences");
       const more = diff.total - diff.items.length;
       if (more > 0) await output.note(`${more} more: --most ${Math.min(diff.total, 100_000)}`);
@@ -151,12 +151,12 @@ const snapshotDiff = defineCommand({
   },
 });
 
-const linesOf = ({ what, fields }: Item, brief: boolean): string[] => [
+const formatItem = ({ what, fields }: Item, brief: boolean): string[] => [
   what,
-  ...(brief ? [] : fields.map(({ field, from, to }) => `    ${field}: ${change(from, to)}`)),
+  ...(brief ? [] : fields.map(({ field, from, to }) => `    ${field}: ${formatChange(from, to)}`)),
 ];
 
-const change = (from: unknown, to: unknown): string =>
+const formatChange = (from: unknown, to: unknown): string =>
   [from, to]
     .filter((value) => value !== undefined)
     .map((value) => (typeof value === "string" ? value : JSON.stringify(value)))

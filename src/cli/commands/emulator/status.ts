@@ -4,7 +4,7 @@ import { NetworkError } from "../../../client/errors.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { isStaleRunFile } from "../../connection/emulator/emulator-access.ts";
 import { resolveEndedState } from "../../connection/emulator/ended-emulator.ts";
-import { readRunFile, resolveRunFile, stateFile } from "../../connection/emulator/run-file.ts";
+import { readRunFile, resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
@@ -54,7 +54,7 @@ const patienceMs = 20_000;
  * requests.
  */
 async function hasState(host: Host, file: string | undefined, instanceId: string): Promise<boolean> {
-  const running = await readRunFile(await resolveRunFile(stateFile(host, file)));
+  const running = await readRunFile(await resolveRunFile(resolveStateFile(host, file)));
   return running?.instanceId === instanceId && !(await isStaleRunFile(running));
 }
 

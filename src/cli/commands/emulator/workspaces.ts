@@ -21,7 +21,7 @@ const emulatorWorkspaces = defineCommand({
 });
 
 /** A derived command that shows new secrets: a runner masks them, as it does those of `env`. */
-const masked = (words: readonly string[], summary: string, secrets: readonly string[]) =>
+const createMaskedCommand = (words: readonly string[], summary: string, secrets: readonly string[]) =>
   defineCommand({
     words,
     summary,
@@ -32,9 +32,11 @@ const masked = (words: readonly string[], summary: string, secrets: readonly str
     run: (input, context, spec) => runDerivedCommand(spec!, input, context, { secrets }),
   });
 
-const tokensCreate = masked(["emulator", "tokens", "create"], "Create a token for the control plane", ["token"]);
+const tokensCreate = createMaskedCommand(["emulator", "tokens", "create"], "Create a token for the control plane", [
+  "token",
+]);
 
-const workspacesCreate = masked(
+const workspacesCreate = createMaskedCommand(
   ["emulator", "workspaces", "create"],
   "Create a workspace with its own keys and templates",
   ["client_secret", "hmac_key"],

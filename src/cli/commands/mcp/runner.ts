@@ -2,7 +2,7 @@ import { redactText, redactUrl } from "../../../api/secrets.ts";
 import { restoreExactNumbers, stringifyExact } from "../../../base/json.ts";
 import { parseJson } from "../../../client/body.ts";
 import type { CapturedRun, Context } from "../../command.ts";
-import { explainError, explanationJson, withoutSecrets } from "../../process/exit.ts";
+import { explainError, redactExplanation, toExplanationJson } from "../../process/exit.ts";
 import { isSecretField } from "../../process/redact.ts";
 import type { ListedCommand } from "./operations.ts";
 
@@ -59,7 +59,7 @@ function answerOf({ exit, out, err }: CapturedRun, secrets: readonly string[]): 
 
 /** The command line's message about it. */
 export const errorAnswer = (error: unknown): Answer => ({
-  text: `${JSON.stringify(explanationJson(withoutSecrets(explainError(error))))}\n`,
+  text: `${JSON.stringify(toExplanationJson(redactExplanation(explainError(error))))}\n`,
   isError: true,
 });
 

@@ -10,7 +10,7 @@ import { type FailureKind, InputRequiredError, UsageError } from "../../process/
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
 import { type CallChanges, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { beginJob } from "./bulk/begin.ts";
-import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "./bulk/flags.ts";
+import { createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { toIdentifier } from "./bulk/input/identifiers.ts";
 import { type MappingJob, mappingTables } from "./bulk/mapping-work.ts";
 import { askAboutMoves } from "./bulk/moves.ts";
@@ -28,7 +28,7 @@ const mappingFlags = [
     placeholder: "NAME|N",
     description: "Column of a CSV or TSV file, or field of NDJSON (default: the first)",
   },
-  ...bulkFlags(batchSize),
+  ...createBulkFlags(batchSize),
 ] as const satisfies readonly FlagSpec[];
 
 const inputFile = {
@@ -51,7 +51,7 @@ type MappingInput = CommandInputOf<
 >;
 
 /** `map-<table>` or `unmap-<table>`: a whole file as a job, or the derived flags for a few identifiers. */
-function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
+function createMappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
   const { name, noun } = table;
   const words = ["router", `${action}-${name}`];
   const file = `${name}.csv`;
@@ -88,18 +88,18 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
       },
     ],
     async run(input, context, spec) {
-      const { file: path, isJob } = inputOf(input);
+      const { file: path, isJob } = parseInput(input);
       if (!isJob) return runFew(spec!, table, action, input, context);
       return runMapping(`${action}-${name}`, flags, path, input, context).catch((error: unknown) => {
         throw input.flags.apply === undefined && isAbsent(error, path, context)
-          ? error.withHint(fewInstead(spec!, table))
+          ? error.withHint(suggestFewIdentifiers(spec!, table))
           : error;
       });
     },
   });
 }
 
-function inputOf({ positionals, flags }: MappingInput): { file: string | undefined; isJob: boolean } {
+function parseInput({ positionals, flags }: MappingInput): { file: string | undefined; isJob: boolean } {
   const { file } = positionals;
   return { file, isJob: file !== undefined || flags.apply !== undefined };
 }
@@ -111,7 +111,7 @@ function isAbsent(error: unknown, file: string | undefined, { host }: Context): 
 }
 
 /** For whom an identifier stood where a file belongs. */
-const fewInstead = (spec: CommandSpec, { noun, listField }: MappingJob): string =>
+const suggestFewIdentifiers = (spec: CommandSpec, { noun, listField }: MappingJob): string =>
   `To pass a few ${noun}s as options, use --${listFlag(spec, listField)}.`;
 
 const listFlag = ({ flags }: CommandSpec, listField: string): string =>
@@ -120,7 +120,7 @@ const listFlag = ({ flags }: CommandSpec, listField: string): string =>
 /** Identifiers that are on the command line: one call. */
 async function runFew(
   spec: CommandSpec,
-  { name, noun, kind, listField }: MappingJob,
+  { name, noun, getKind, listField }: MappingJob,
   action: "map" | "unmap",
   input: MappingInput,
   context: Context,
@@ -131,7 +131,7 @@ async function runFew(
     const file = "<file> is required";
     throw new InputRequiredError("file", `${file}; or --${flag}`);
   }
-  const mappedIn = ({ args }: CheckedCall) => {
+  const getMapped = ({ args }: CheckedCall) => {
     const { cluster_id, [listField]: list } = toFields(args.body);
     const identifiers = [list].flat();
     return { cluster: String(cluster_id), rows: identifiers.length, distinct: new Set(identifiers).size };
@@ -139,19 +139,19 @@ async function runFew(
   const changes: CallChanges = {
     sign: (asked) => {
       const body = toFields(asked.args.body);
-      const of = kind(input.flags.hash ?? "sha256");
+      const of = getKind(input.flags.hash ?? "sha256");
       const sent = [body[listField]].flat().map((identifier) => toIdentifier(of, String(identifier)));
       return asked.with({ body: { ...body, [listField]: sent } });
     },
-    check: ({ value }, sent) => requireConfirmed(value, { action, noun, ...mappedIn(sent) }),
-    outcome: (sent) => formatOutcome({ action, noun, ...mappedIn(sent) }),
+    check: ({ value }, sent) => requireConfirmed(value, { action, noun, ...getMapped(sent) }),
+    formatOutcome: (sent) => formatOutcome({ action, noun, ...getMapped(sent) }),
   };
-  const confirm = async (asked: CheckedCall) => {
-    if (action === "unmap") return confirmRemoval({ noun, ...mappedIn(asked) }, input.flags.confirm, context);
+  const confirmCall = async (asked: CheckedCall) => {
+    if (action === "unmap") return confirmRemoval({ noun, ...getMapped(asked) }, input.flags.confirm, context);
     const values = [toFields(asked.args.body)[listField]].flat().map(String);
-    return askAboutMoves(findWork(`map-${name}`)!, mappedIn(asked).cluster, values, context);
+    return askAboutMoves(findWork(`map-${name}`)!, getMapped(asked).cluster, values, context);
   };
-  return runDerivedCommand(spec, input, context, { ...changes, confirm });
+  return runDerivedCommand(spec, input, context, { ...changes, confirm: confirmCall });
 }
 
 async function runMapping(
@@ -174,7 +174,7 @@ async function runMapping(
   }
   return beginJob(
     {
-      ...bulkOptions(input, file!, batchSize, column),
+      ...readBulkOptions(input, file!, batchSize, column),
       work,
       path: file!,
       columns: column === undefined ? [] : [column],
@@ -184,7 +184,7 @@ async function runMapping(
       },
       planFile: undefined,
       planned: undefined,
-      async confirm(rows) {
+      async confirmRows(rows) {
         if (work.action === "unmap") await confirmRemoval({ noun: work.noun, cluster, rows }, confirm, context);
       },
     },
@@ -217,6 +217,6 @@ async function confirmRemoval(
 }
 
 export const commands: readonly Command[] = mappingTables.flatMap((table) => [
-  mappingCommand(table, "map"),
-  mappingCommand(table, "unmap"),
+  createMappingCommand(table, "map"),
+  createMappingCommand(table, "unmap"),
 ]);

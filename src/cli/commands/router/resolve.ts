@@ -8,7 +8,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { hashFlag } from "./bulk/flags.ts";
-import { type EmailHashing, emailKind, toIdentifier } from "./bulk/input/identifiers.ts";
+import { type EmailHashing, getEmailKind, toIdentifier } from "./bulk/input/identifiers.ts";
 
 /** One way in which a cluster owns the identifier. */
 interface Owner {
@@ -36,10 +36,10 @@ const routerResolve = defineCommand({
   async run(input, context) {
     const given = input.positionals.identifier.trim();
     const identifier = isEmailHash(given) ? given.toLowerCase() : given;
-    const ofEmulator = await emulatorOwners(context, identifier, input.flags.file);
-    const found = unique([
-      ...(await namedClusters(context, identifier)),
-      ...(ofEmulator ?? (await lookedUp(context, identifier, input.flags.hash ?? "sha256"))),
+    const ofEmulator = await findEmulatorOwners(context, identifier, input.flags.file);
+    const found = removeDuplicates([
+      ...(await findNamedClusters(context, identifier)),
+      ...(ofEmulator ?? (await lookUpOwners(context, identifier, input.flags.hash ?? "sha256"))),
     ]);
     if (found.length === 0) {
       throw new CommandFailedError("not-found", "no_owner", `No cluster owns ${identifier}.`, {
@@ -54,21 +54,23 @@ const routerResolve = defineCommand({
 });
 
 /** Results of the two public look-ups. */
-async function lookedUp(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
+async function lookUpOwners(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
   const client = await context.client("router");
   const options = { signal: context.signal };
   const isEmail = hashing === "none" || isEmailHash(identifier) || identifier.includes("@");
   if (isEmail) {
-    const key = toIdentifier(emailKind(hashing), identifier);
-    const email = await unless404(() => client.call(showClusterEmail, { params: { email_hash: key } }, options));
+    const key = toIdentifier(getEmailKind(hashing), identifier);
+    const email = await ignoreNotFound(() => client.call(showClusterEmail, { params: { email_hash: key } }, options));
     if (email || hashing !== "none")
       return email ? [{ table: "cluster_emails", key, cluster_id: email.cluster_id }] : [];
   }
-  const owner = await unless404(() => client.call(showClusterClient, { params: { client_id: identifier } }, options));
+  const owner = await ignoreNotFound(() =>
+    client.call(showClusterClient, { params: { client_id: identifier } }, options),
+  );
   return owner ? [{ table: "cluster_clients", key: identifier, cluster_id: owner.cluster_id }] : [];
 }
 
-async function unless404<T>(ask: () => Promise<T>): Promise<T | undefined> {
+async function ignoreNotFound<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
   } catch (error) {
@@ -78,7 +80,7 @@ async function unless404<T>(ask: () => Promise<T>): Promise<T | undefined> {
 }
 
 /** A cluster's own id, a token that begins with one, or a JWT that claims one. */
-async function namedClusters(context: Context, identifier: string): Promise<Owner[]> {
+async function findNamedClusters(context: Context, identifier: string): Promise<Owner[]> {
   const client = await context.client("router");
   const ids = (await client.call(listClusters, {}, { signal: context.signal })).map(({ cluster_id }) => cluster_id);
   const claimed = readClusterClaim(identifier);
@@ -91,13 +93,13 @@ async function namedClusters(context: Context, identifier: string): Promise<Owne
 }
 
 /** Results of the control plane, if the router is an emulator; undefined if it is not. */
-async function emulatorOwners(context: Context, identifier: string, file: string | undefined) {
+async function findEmulatorOwners(context: Context, identifier: string, file: string | undefined) {
   if (!(await isEmulator(context, file))) return undefined;
   const client = await context.client("emulator", { file });
   return client.call(listOwners, { query: { identifier } }, { signal: context.signal });
 }
 
-const unique = (owners: readonly Owner[]): Owner[] => [
+const removeDuplicates = (owners: readonly Owner[]): Owner[] => [
   ...new Map(owners.map((owner) => [fields.map((name) => owner[name as keyof Owner]).join("\0"), owner])).values(),
 ];
 

@@ -1,7 +1,7 @@
 import { lookupTable } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { DeclaredCommand, ReadLine } from "../../parse/declaration.ts";
-import { underlyingOperationOf } from "../../parse/declaration.ts";
+import type { DeclaredCommand, InterpretedLine } from "../../parse/declaration.ts";
+import { getUnderlyingOperation } from "../../parse/declaration.ts";
 import { explainPersonal } from "../mcp/operations.ts";
 import { fileNamePattern } from "./schema.ts";
 
@@ -46,7 +46,7 @@ const refusedFlags = lookupTable<string>({
  * Why a step does not run a command line; undefined where it does. A scenario may come with a cloned repository: it
  * reaches its own emulator and its own files, and nothing else of the user who runs it.
  */
-export function explainRefusal({ declaration, input, globals }: ReadLine): string | undefined {
+export function explainRefusal({ declaration, input, globals }: InterpretedLine): string | undefined {
   const command = declaration.words.join(" ");
   const why = explainCommand(command, declaration);
   if (why !== undefined) return `svc ${command} cannot be run by a scenario. ${why}`;
@@ -67,7 +67,7 @@ export function explainRefusal({ declaration, input, globals }: ReadLine): strin
 function explainCommand(command: string, declaration: DeclaredCommand): string | undefined {
   if (harmless.has(command)) return undefined;
   if ("operation" in declaration && declaration.output === "events") return "It never ends.";
-  const { operation } = underlyingOperationOf(declaration);
+  const { operation } = getUnderlyingOperation(declaration);
   return refusedCommands[command] ?? explainPersonal({ command, operation });
 }
 

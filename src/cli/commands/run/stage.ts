@@ -3,7 +3,11 @@ import type { Emulator } from "../../../../emulator/index.ts";
 import { isSecretName, redactText } from "../../../api/secrets.ts";
 import { type Client, createClient } from "../../../client/client.ts";
 import type { CapturedRun, Context } from "../../command.ts";
-import { collectSecrets, emulatorVariables, mainCluster } from "../../connection/emulator/emulator-variables.ts";
+import {
+  collectSecrets,
+  createEmulatorVariables,
+  getMainCluster,
+} from "../../connection/emulator/emulator-variables.ts";
 import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/webhook-receiver.ts";
 import { UsageError } from "../../process/failure.ts";
 import { mask } from "../../process/redact.ts";
@@ -31,7 +35,7 @@ export class Stage {
     this.#cwd = cwd;
     this.#context = context;
     this.secrets = new Secrets(collectSecrets(emulator));
-    const first = mainCluster(emulator);
+    const first = getMainCluster(emulator);
     this.values.set("cluster_id", first?.id);
     this.values.set("client_id", first?.clientId);
     this.values.set("router_url", emulator.routerUrl);
@@ -41,7 +45,7 @@ export class Stage {
   /** The emulator is closed by the one who opened it. */
   static async open(emulator: Emulator, cwd: string, context: StageContext): Promise<Stage> {
     const { createTransport } = await import("../../../client/transport.ts");
-    const first = mainCluster(emulator);
+    const first = getMainCluster(emulator);
     const client = createClient({
       baseUrls: { router: emulator.routerUrl, emulator: emulator.routerUrl, contracts: first?.url },
       credentials: {
@@ -74,7 +78,7 @@ export class Stage {
     const refusal = line && explainRefusal(line);
     if (refusal !== undefined) throw new UsageError(refusal);
     return this.#context.svc(argv, {
-      env: { ...withoutUser(this.#context.host.env), ...emulatorVariables(this.emulator), ...folders(this.#cwd) },
+      env: { ...withoutUser(this.#context.host.env), ...createEmulatorVariables(this.emulator), ...folders(this.#cwd) },
       cwd: this.#cwd,
       ...(stdin === undefined ? {} : { stdin }),
     });

@@ -14,7 +14,7 @@ import { bold, dim, red, type StyledLine, stripStyles, styleState, styleStatus }
 
 type Trace = Pick<ResultOf<typeof showTrace>, "nodes" | "planned">;
 export type WebhookFindings = ReturnType<typeof buildFindings>;
-type Attempt = ReturnType<typeof attemptsOf>[number];
+type Attempt = ReturnType<typeof listAttempts>[number];
 
 /** One that is gone, of which the deliveries alone are left. */
 export type DeletedWebhook = Pick<Webhook, "id" | "workspace_id"> & { readonly status: "DELETED" };
@@ -31,20 +31,20 @@ export interface WebhookReading {
 
 /** All findings about a webhook, for programs: times are virtual, and what is not known is null. */
 export function buildFindings({ webhook, health, deliveries, now, trace }: WebhookReading) {
-  const attempts = attemptsOf(deliveries, trace);
+  const attempts = listAttempts(deliveries, trace);
   const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
   const ended = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_"));
-  const skipped = ended.filter(({ attempts: made }) => made.length === 0).map(unsent);
+  const skipped = ended.filter(({ attempts: made }) => made.length === 0).map(toUnsentDelivery);
   const { disabled_at = null, disabled_by = null, forbidden = null } = "title" in webhook ? webhook : {};
   return {
-    webhook: "title" in webhook ? subscribed(webhook) : webhook,
+    webhook: "title" in webhook ? toWebhookFindings(webhook) : webhook,
     state: health.state.words,
     failing: health.failing,
     disabled: disabled_at === null ? null : { at: disabled_at, by: disabled_by },
     since: health.since,
-    first_failure: health.first ? failureOf(health.first) : null,
+    first_failure: health.first ? toFailure(health.first) : null,
     in_common: health.only,
-    because_of: trace ? causesOf(attempts.slice(attempts.findLastIndex(({ ok }) => ok) + 1), trace) : null,
+    because_of: trace ? findCauses(attempts.slice(attempts.findLastIndex(({ ok }) => ok) + 1), trace) : null,
     last_delivered_at: health.deliveredAt,
     last_error: health.trouble,
     last_answer: health.answer,
@@ -52,11 +52,11 @@ export function buildFindings({ webhook, health, deliveries, now, trace }: Webho
     short: health.short,
     skipped: skipped.length,
     skipped_deliveries: skipped,
-    cut_short_deliveries: ended.filter(({ attempts: made }) => filterScheduled(made).length > 0).map(unsent),
+    cut_short_deliveries: ended.filter(({ attempts: made }) => filterScheduled(made).length > 0).map(toUnsentDelivery),
     resent_deliveries: ended
       .filter(({ attempts: made }) => made.length > 0 && filterScheduled(made).length === 0)
-      .map(unsent),
-    given_up_deliveries: deliveries.filter(({ outcome }) => outcome === "failed").map(unsent),
+      .map(toUnsentDelivery),
+    given_up_deliveries: deliveries.filter(({ outcome }) => outcome === "failed").map(toUnsentDelivery),
     unsent_deliveries: health.unsent.map(({ id }) => id),
     not_allowed: forbidden !== null,
     why_not_allowed: forbidden,
@@ -69,7 +69,7 @@ export function buildFindings({ webhook, health, deliveries, now, trace }: Webho
   };
 }
 
-const failureOf = ({ delivery, attempt }: DeliveryAttempt) => ({
+const toFailure = ({ delivery, attempt }: DeliveryAttempt) => ({
   at: attempt.at,
   delivery: delivery.id,
   activity: delivery.activity,
@@ -78,7 +78,7 @@ const failureOf = ({ delivery, attempt }: DeliveryAttempt) => ({
   error: describeAttemptOutcome(attempt),
 });
 
-const subscribed = ({ id, title, url, status, workspace_id, workspace, failure_count, ...rest }: Webhook) => ({
+const toWebhookFindings = ({ id, title, url, status, workspace_id, workspace, failure_count, ...rest }: Webhook) => ({
   id,
   title,
   url,
@@ -89,7 +89,7 @@ const subscribed = ({ id, title, url, status, workspace_id, workspace, failure_c
   only_for_activities: rest.only_for_activities,
 });
 
-const unsent = ({ id, activity, composite_id, created_at, outcome, attempts }: Delivery) => ({
+const toUnsentDelivery = ({ id, activity, composite_id, created_at, outcome, attempts }: Delivery) => ({
   id,
   activity,
   composite_id,
@@ -100,9 +100,11 @@ const unsent = ({ id, activity, composite_id, created_at, outcome, attempts }: D
 
 /** Disabled ones first, then those that fail, those that nothing was sent to, and the others. */
 export const sortWorstFirst = (all: readonly WebhookReading[]): WebhookReading[] =>
-  all.toSorted((a, b) => badness(b) - badness(a) || failures(b) - failures(a) || a.webhook.id - b.webhook.id);
+  all.toSorted(
+    (a, b) => rateSeverity(b) - rateSeverity(a) || countFailures(b) - countFailures(a) || a.webhook.id - b.webhook.id,
+  );
 
-function badness({ webhook, health: { failing, since } }: WebhookReading): number {
+function rateSeverity({ webhook, health: { failing, since } }: WebhookReading): number {
   if (webhook.status === "DISABLED_BY_ERROR") return 5;
   if (webhook.status === "DELETED") return 1;
   if (webhook.forbidden !== null) return 4;
@@ -111,10 +113,11 @@ function badness({ webhook, health: { failing, since } }: WebhookReading): numbe
   return failing ? 1 : 0;
 }
 
-const failures = ({ webhook }: WebhookReading): number => (webhook.status === "DELETED" ? 0 : webhook.failure_count);
+const countFailures = ({ webhook }: WebhookReading): number =>
+  webhook.status === "DELETED" ? 0 : webhook.failure_count;
 
 /** All of them, in the order in which they were made. */
-function attemptsOf(deliveries: readonly Delivery[], trace: Trace | undefined) {
+function listAttempts(deliveries: readonly Delivery[], trace: Trace | undefined) {
   const reasons = new Map(trace?.nodes.map((node) => [node.id, node.because]));
   return deliveries
     .flatMap((delivery) => delivery.attempts.map((attempt): DeliveryAttempt => ({ delivery, attempt })))
@@ -135,13 +138,13 @@ function attemptsOf(deliveries: readonly Delivery[], trace: Trace | undefined) {
 }
 
 /** Causes of the failing deliveries, each once, in order of time. */
-function causesOf(failed: readonly Attempt[], { nodes }: Trace) {
+function findCauses(failed: readonly Attempt[], { nodes }: Trace) {
   const known = new Map(nodes.map((node) => [node.id, node]));
-  const above = (id: string) => known.get(known.get(id)?.parent ?? "");
+  const findParent = (id: string) => known.get(known.get(id)?.parent ?? "");
   const found = new Map<string, { readonly id: string; readonly at: string; readonly what: string }>();
   for (const { delivery } of failed) {
-    const event = above(`delivery:${delivery}`);
-    const cause = event && above(event.id);
+    const event = findParent(`delivery:${delivery}`);
+    const cause = event && findParent(event.id);
     if (cause) found.set(cause.id, { id: cause.id, at: cause.at, what: cause.what });
   }
   return [...found.values()];
@@ -158,19 +161,19 @@ export interface FindingLinesOptions {
 /** The same for people. The response comes last, where they look; before it, as much evidence as there is room for. */
 export function formatFindings(found: WebhookFindings, { all, maxLines, columns }: FindingLinesOptions): StyledLine[] {
   const answer = answerLines(found, all);
-  const heading = headingOf(found.webhook);
-  if (all) return [heading, ...evidence(found), ...answer];
-  const height = (lines: readonly StyledLine[]) =>
+  const heading = formatHeading(found.webhook);
+  if (all) return [heading, ...formatEvidence(found), ...answer];
+  const countRows = (lines: readonly StyledLine[]) =>
     lines.reduce(
-      (sum, line) => sum + wrapLine([{ text: stripStyles(line), paint: same }], columns).split("\n").length,
+      (sum, line) => sum + wrapLine([{ text: stripStyles(line), paint: identity }], columns).split("\n").length,
       0,
     );
-  const room = maxLines - height([heading, ...answer]);
-  const fitting = [...digests(found)].find((lines) => height(lines) <= room) ?? [];
+  const room = maxLines - countRows([heading, ...answer]);
+  const fitting = [...formatDigests(found)].find((lines) => countRows(lines) <= room) ?? [];
   return [heading, ...fitting, ...answer];
 }
 
-const same = (text: string): string => text;
+const identity = (text: string): string => text;
 
 /** Why it fails, and what to do. */
 function answerLines(found: WebhookFindings, all: boolean): StyledLine[] {
@@ -182,31 +185,35 @@ function answerLines(found: WebhookFindings, all: boolean): StyledLine[] {
     ...first,
     ...rest,
     ...(answered === null ? [] : [`Last response: ${answered}`]),
-    ...because(found.because_of ?? [], all),
+    ...formatCauses(found.because_of ?? [], all),
     ...(good === null ? [] : [`Last delivered ${good}`]),
-    ...whatNow(found),
+    ...formatNextSteps(found),
   ];
 }
 
 /** All attempts, and all deliveries that did not arrive. */
-function evidence(found: WebhookFindings): StyledLine[] {
+function formatEvidence(found: WebhookFindings): StyledLine[] {
   const { attempts } = found;
   return [
     ...(attempts.length === 0 ? [] : ["", "Attempts:"]),
-    ...attempts.map(attemptLine),
-    ...undelivered(found).flatMap(([heading, list]) => ["", `${heading}: ${list.length}`, ...deliveryLines(list)]),
+    ...attempts.map(formatAttempt),
+    ...formatUndelivered(found).flatMap(([heading, list]) => [
+      "",
+      `${heading}: ${list.length}`,
+      ...formatDeliveries(list),
+    ]),
   ];
 }
 
 /** The newest attempts, and how many deliveries did not arrive: from the longest version to the shortest. */
-function* digests(found: WebhookFindings): Generator<StyledLine[]> {
+function* formatDigests(found: WebhookFindings): Generator<StyledLine[]> {
   const { attempts } = found;
-  const counts = undelivered(found).map(([heading, { length }]) => `${heading}: ${length}`);
+  const counts = formatUndelivered(found).map(([heading, { length }]) => `${heading}: ${length}`);
   const listed = counts.length === 0 ? [] : [`${counts.join(". ")}. List them with --all`];
   for (let shown = Math.min(attempts.length, maxShown); shown > 0; shown -= 1) {
     const omits = attempts.length > shown;
     const heading = omits ? `The last ${shown} of ${attempts.length} attempts; see all with --all:` : "Attempts:";
-    yield ["", heading, ...attempts.slice(-shown).map(attemptLine), ...listed];
+    yield ["", heading, ...attempts.slice(-shown).map(formatAttempt), ...listed];
   }
   if (attempts.length > 0) yield ["", "See the attempts with --all", ...listed];
   yield listed.length > 0 ? ["", ...listed] : [];
@@ -216,7 +223,7 @@ function* digests(found: WebhookFindings): Generator<StyledLine[]> {
 const maxShown = 7;
 
 /** Deliveries that were not tried, or are not tried again, each kind under its heading. */
-function undelivered(
+function formatUndelivered(
   found: WebhookFindings,
 ): (readonly [heading: string, deliveries: WebhookFindings["skipped_deliveries"]])[] {
   const cut = (outcome: string) => found.cut_short_deliveries.filter((one) => one.outcome === outcome);
@@ -231,7 +238,7 @@ function undelivered(
   return kinds.filter(([, all]) => all.length > 0);
 }
 
-function headingOf(webhook: WebhookFindings["webhook"]): StyledLine {
+function formatHeading(webhook: WebhookFindings["webhook"]): StyledLine {
   const name = bold(`Webhook ${webhook.id}`);
   if (!("title" in webhook)) return [name, `  workspace ${webhook.workspace_id}  `, styleState(webhook.status)];
   const { title, url, status, workspace_id: id, workspace } = webhook;
@@ -239,7 +246,7 @@ function headingOf(webhook: WebhookFindings["webhook"]): StyledLine {
 }
 
 /** Automatic steps, then the user's options, in order. A command ends its line. */
-function whatNow(found: WebhookFindings): StyledLine[] {
+function formatNextSteps(found: WebhookFindings): StyledLine[] {
   const { next_attempt_at: next, failing, given_up_deliveries: givenUp, steps } = found;
   const lines: StyledLine[] = [];
   if (next !== null) lines.push(nextLine(next, found));
@@ -248,7 +255,7 @@ function whatNow(found: WebhookFindings): StyledLine[] {
   return lines.length === 0 ? [] : ["", ...lines];
 }
 
-function because(causes: NonNullable<WebhookFindings["because_of"]>, all: boolean): StyledLine[] {
+function formatCauses(causes: NonNullable<WebhookFindings["because_of"]>, all: boolean): StyledLine[] {
   const shown = all ? causes : causes.slice(0, 1);
   const more = causes.length - shown.length;
   return shown.map(
@@ -259,7 +266,7 @@ function because(causes: NonNullable<WebhookFindings["because_of"]>, all: boolea
   );
 }
 
-const deliveryLines = (all: WebhookFindings["skipped_deliveries"]): StyledLine[] =>
+const formatDeliveries = (all: WebhookFindings["skipped_deliveries"]): StyledLine[] =>
   all
     .toSorted((a, b) => a.id - b.id)
     .map(
@@ -278,7 +285,7 @@ function nextLine(
   return `Next attempt ${at}${why === null ? "" : `, ${why}`}. To make it now: svc emulator clock advance --next`;
 }
 
-const attemptLine = ({
+const formatAttempt = ({
   at,
   turn,
   status,

@@ -28,12 +28,13 @@ export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
     if (siblings) siblings.push(branch);
     else children.set(parent, [branch]);
   };
-  for (const node of nodes) add(node.parent, { at: node.at, wallAt: wallOf(node), text: nodeText(node), id: node.id });
+  for (const node of nodes)
+    add(node.parent, { at: node.at, wallAt: getWallTime(node), text: formatNodeText(node), id: node.id });
   for (const { parent, due, what, because } of planned) {
     add(parent, { at: due, wallAt: undefined, text: [dim(`planned: ${what}  ${because}`)], id: undefined });
   }
   const lines: StyledLine[] = [];
-  const wall = wallTimes();
+  const wall = createWallTimeFormatter();
   const draw = (parent: string, indent: string) => {
     const below = children.get(parent) ?? [];
     below.forEach((branch, i) => {
@@ -52,9 +53,9 @@ export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
 
 /** One node on a line of its own, as it came. */
 export const formatNode = (node: TraceNode): string =>
-  `${node.at} ${node.parent === null ? "" : `${node.parent} > `}${node.id} ${node.what}${outcomeOf(node)}  ${node.because}`;
+  `${node.at} ${node.parent === null ? "" : `${node.parent} > `}${node.id} ${node.what}${formatOutcome(node)}  ${node.because}`;
 
-function nodeText(node: TraceNode): (string | StyledText)[] {
+function formatNodeText(node: TraceNode): (string | StyledText)[] {
   const { id, what, error, outcome, because } = node;
   return [
     bold(id),
@@ -66,11 +67,11 @@ function nodeText(node: TraceNode): (string | StyledText)[] {
 }
 
 /** The time on the wall where it is another one. */
-const wallOf = ({ at, wall_at }: TraceNode): string | undefined =>
+const getWallTime = ({ at, wall_at }: TraceNode): string | undefined =>
   wall_at === null || isNear(wall_at, at) ? undefined : wall_at;
 
 /** Of one line after the other: the time on the wall, unless the line before had the same. */
-function wallTimes(): (branch: Branch) => (string | StyledText)[] {
+function createWallTimeFormatter(): (branch: Branch) => (string | StyledText)[] {
   let before: string | undefined;
   return ({ wallAt }) => {
     const isSame = wallAt === undefined || (before !== undefined && isNear(wallAt, before));
@@ -83,7 +84,7 @@ function wallTimes(): (branch: Branch) => (string | StyledText)[] {
 const nearMs = 1_000;
 const isNear = (a: string, b: string): boolean => Math.abs(Date.parse(a) - Date.parse(b)) < nearMs;
 
-const outcomeOf = ({ outcome }: TraceNode): string => (outcome === null ? "" : ` ${outcome}`);
+const formatOutcome = ({ outcome }: TraceNode): string => (outcome === null ? "" : ` ${outcome}`);
 
 /** Viewers reject larger drawings unless they are told otherwise: 500 edges, 50,000 characters. */
 const maxBoxes = 400;
@@ -99,7 +100,7 @@ export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
   const add = (parent: string | null, first: string, second: string, shape: readonly [string, string]) => {
     const above = parent === null ? undefined : boxes.get(parent);
     const box = `n${boxes.size}`;
-    const line = `  ${box}${shape[0]}"${label(first)}<br/>${label(second)}"${shape[1]}`;
+    const line = `  ${box}${shape[0]}"${formatLabel(first)}<br/>${formatLabel(second)}"${shape[1]}`;
     if (boxes.size >= maxBoxes || length + line.length > maxCharacters || (parent !== null && !above)) {
       left += 1;
       return undefined;
@@ -121,7 +122,7 @@ export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
 }
 
 /** Whatever Mermaid or a page would take for its own stands as a code of its character. */
-const label = (text: string): string =>
+const formatLabel = (text: string): string =>
   (text.length > maxTextLength ? `${[...text].slice(0, maxTextLength).join("")}…` : text).replace(
     /[^\p{L}\p{N} .,:/_+()…-]/gu,
     (character) => `#${character.codePointAt(0)};`,

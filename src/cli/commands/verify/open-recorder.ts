@@ -6,7 +6,7 @@ import { makeFolder } from "../../../files/make-folder.ts";
 import { CorpusError, indexName } from "../../../verify/corpus.ts";
 import { Recorder } from "../../../verify/recorder.ts";
 import type { Context } from "../../command.ts";
-import { stateFolder } from "../../process/environment.ts";
+import { getStateFolder } from "../../process/environment.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
@@ -16,7 +16,7 @@ import type { Host } from "../../process/host.ts";
  */
 function resolveKeyPath({ env }: Host, folder: string): string {
   const name = createHash("sha256").update(folder).digest("hex").slice(0, 32);
-  return join(stateFolder(env), "verify", `${name}.key`);
+  return join(getStateFolder(env), "verify", `${name}.key`);
 }
 
 export interface OpenRecording {

@@ -150,12 +150,12 @@ async function replayProfile(
   requestsPerSecond: number,
   { globals, host, output, signal }: Context,
 ) {
-  const [{ replayCorpus }, { serviceTarget }, { findCredentials, toNetworkFailure }] = await Promise.all([
+  const [{ replayCorpus }, { resolveServiceTarget }, { findCredentials, toNetworkFailure }] = await Promise.all([
     import("../../../verify/replay/replay.ts"),
     import("../../connection/target.ts"),
     import("./record-caller.ts"),
   ]);
-  const { baseUrls, credentials } = await serviceTarget({ ...globals, profile }, host, output);
+  const { baseUrls, credentials } = await resolveServiceTarget({ ...globals, profile }, host, output);
   return replayCorpus(corpus, {
     url: (callee) => (callee === "router" ? baseUrls.router : baseUrls.contracts),
     service: { credentials: (operation) => findCredentials(operation, credentials) ?? {}, requestsPerSecond },

@@ -8,12 +8,12 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readPrivateFile } from "../../connection/profiles/private-file.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
-import { stateFolder } from "../../process/environment.ts";
+import { getStateFolder } from "../../process/environment.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import type { CertifyPlan } from "../certify/receiver/certify.ts";
 import { type Language, languages } from "../certify/receiver/language.ts";
-import { givenByEnvironment, readKeyFile } from "./key.ts";
+import { findKeyVariable, readKeyFile } from "./key.ts";
 import { parseReceiverUrl } from "./post.ts";
 import { parseActivity } from "./registration.ts";
 
@@ -225,7 +225,7 @@ async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPla
 async function givenKey(flags: CertifyFlags, { host }: Context): Promise<string | undefined> {
   const file = flags["hmac-key-file"];
   if (file !== undefined) return readKeyFile(host, file, "--hmac-key-file");
-  return flags.command === undefined ? givenByEnvironment(host) : undefined;
+  return flags.command === undefined ? findKeyVariable(host) : undefined;
 }
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -260,6 +260,6 @@ const checkFlags = (flags: Flags): string | undefined => {
 };
 
 const pathOf = ({ env, cwd }: Host): string =>
-  join(stateFolder(env), "certify", `${createHash("sha256").update(cwd).digest("hex").slice(0, 16)}.json`);
+  join(getStateFolder(env), "certify", `${createHash("sha256").update(cwd).digest("hex").slice(0, 16)}.json`);
 
 export const commands: readonly Command[] = [webhooksCertify];

@@ -67,7 +67,7 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
   const whole = flags.all === true ? await fetchAllPages(paged, "items", first, query, fetch) : first;
   const filterNames = Object.keys(filters);
   const isEmpty = whole.items.length === 0;
-  await context.output.show(whole.items.map(row), {
+  await context.output.show(whole.items.map(toRow), {
     columns: withAttempts(listDeliveries.cli.columns),
     none:
       filterNames.length > 0
@@ -90,7 +90,7 @@ const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(-1),
 ];
 
-const row = ({ attempts, ...delivery }: ListedDelivery) => ({
+const toRow = ({ attempts, ...delivery }: ListedDelivery) => ({
   ...delivery,
   attempts: attempts.length,
   answer: answerOf(attempts.at(-1)) ?? null,
@@ -107,21 +107,21 @@ export async function followDeliveries({ flags }: CommandInputOf<FollowedFlags>,
     throw new UsageError("--outcome waiting cannot be used with --follow");
   }
   const query = pickGiven(flags, ["webhook", "activity", "contract", "outcome"]);
-  return followStream(context, watchDeliveries, { query }, flags.file, line);
+  return followStream(context, watchDeliveries, { query }, flags.file, formatLine);
 }
 
-function line({ id, at, activity, composite_id: contract, outcome, attempt, ...event }: Event): string {
+function formatLine({ id, at, activity, composite_id: contract, outcome, attempt, ...event }: Event): string {
   const about = contract === null ? "" : ` ${contract}`;
   const what =
     attempt === null
       ? outcome
-      : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${answerOf(attempt)}${scripted(attempt)}, ${outcome}`;
+      : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${answerOf(attempt)}${formatFault(attempt)}, ${outcome}`;
   const next = event.next_attempt_at === null ? "" : `, next ${event.next_attempt_at}`;
   const skipped = next !== "" && event.webhook_status !== "ACTIVE" ? ` is skipped: ${event.webhook_status}` : "";
   return `${at} delivery ${id} ${activity}${about} ${what}${next}${skipped}`;
 }
 
-const scripted = ({ fault }: ListedDelivery["attempts"][number]): string =>
+const formatFault = ({ fault }: ListedDelivery["attempts"][number]): string =>
   fault === null ? "" : ` (fault: ${fault.effect})`;
 
 const answerOf = (attempt: ListedDelivery["attempts"][number] | undefined): string | undefined =>

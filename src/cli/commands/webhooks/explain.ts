@@ -34,14 +34,14 @@ const webhooksExplain = defineCommand({
     const body = await readInput(context.host, input.positionals.body, "<body>");
     const own = diagnose({ key, body, signature });
     const signer = own.explained ? undefined : await findSigner({ body, signature }, context);
-    const diagnosis = signer ? signedBy(signer, own) : own;
+    const diagnosis = signer ? addSigner(signer, own) : own;
     await report(diagnosis, { bytes: body.length, signature }, context);
     return fits(diagnosis) ? undefined : "failed";
   },
 });
 
 /** The one mistake that another emulator key explains. */
-const signedBy = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diagnosis => ({
+const addSigner = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diagnosis => ({
   explained: true,
   deviations: [
     {
@@ -61,7 +61,7 @@ interface ExaminedSignature {
 }
 
 /** The reason why a string is not a signature in any tried encoding; undefined: it is one. */
-function malformation(signature: string): string | undefined {
+function findMalformation(signature: string): string | undefined {
   if (signature === "") return "it is empty";
   const foreign = /[^\w+/=-]/.exec(signature);
   if (foreign) return `"${foreign[0]}" at character ${foreign.index + 1} is not allowed`;
@@ -95,7 +95,7 @@ async function report(
     const lines = deviations.map(({ text }) => `  - ${text}`);
     return output.print("The signature does not match. Causes:", ...lines);
   }
-  const malformed = malformation(signature.trim());
+  const malformed = findMalformation(signature.trim());
   const other = malformed === undefined ? hashOfLength(signature.trim()) : undefined;
   if (other) {
     return output.print(

@@ -18,7 +18,7 @@ import {
 } from "./listened-delivery.ts";
 import { openPoster, parseHeader, parseReceiverUrl } from "./post.ts";
 import { isLocalService, parseActivities, subscribe } from "./registration.ts";
-import { recordingIn, SavedDeliveries } from "./saved-deliveries.ts";
+import { openRecording, SavedDeliveries } from "./saved-deliveries.ts";
 import { watchSubscription } from "./subscription-watch.ts";
 
 const flags = [
@@ -109,12 +109,12 @@ function planOf({ flags: given }: CommandInputOf<typeof flags>, { host }: Contex
 /** Resolves when the run is interrupted, or after the wanted number of deliveries. */
 async function listen(plan: Plan, key: string, context: Context): Promise<void> {
   const { output, signal, host, atEnd } = context;
-  const recording = plan.folder === undefined ? undefined : await recordingIn(plan.folder, context);
+  const recording = plan.folder === undefined ? undefined : await openRecording(plan.folder, context);
   const saved = plan.folder === undefined || recording ? undefined : await SavedDeliveries.open(plan.folder);
   const poster = plan.forwardTo === undefined ? undefined : await openPoster(context);
-  let enough = () => {};
+  let stop = () => {};
   const ended = new Promise<void>((done) => {
-    enough = done;
+    stop = done;
     signal.addEventListener("abort", () => done(), { once: true });
   });
 
@@ -138,21 +138,21 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
       const file = await saved?.add(checked.activity ?? "UNKNOWN", { body, headers });
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
       const forwarded = await poster?.post(plan.forwardTo!, delivery);
-      const status = statusFor(checked.verified, forwarded);
+      const status = getStatus(checked.verified, forwarded);
       const recorded = await recording?.add(checked.activity, { path, headers, body, status });
       const listened: ListenedDelivery = { ...checked, file: file ?? recorded, forwarded };
-      await output.event(eventOf(listened), ...formatListenedDelivery(listened));
-      if (isLast) enough();
+      await output.event(toEvent(listened), ...formatListenedDelivery(listened));
+      if (isLast) stop();
       // The other end decides; alone, the receiver does what a careful one does.
       if (!forwarded) return { status, body: checked.verified ? "ok" : "bad signature" };
       if ("error" in forwarded) return { status, body: forwarded.error };
       return { status, body: forwarded.body, contentType: forwarded.content_type };
     },
   }).catch((error: NodeJS.ErrnoException) => {
-    throw cannotListen(error, plan.port);
+    throw explainListenError(error, plan.port);
   });
   atEnd(() => receiver.close());
-  const webhookId = await subscribed(plan, receiver, context);
+  const webhookId = await subscribeReceiver(plan, receiver, context);
   if (webhookId !== undefined) {
     const webhook = { id: webhookId, url: plan.publicUrl ?? receiver.url };
     await watchSubscription(webhook, { forwardTo: plan.forwardTo, enables: plan.enable }, context);
@@ -168,13 +168,13 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   await ended;
 }
 
-function statusFor(isVerified: boolean, forwarded: ListenedDelivery["forwarded"]): number {
+function getStatus(isVerified: boolean, forwarded: ListenedDelivery["forwarded"]): number {
   if (!forwarded) return isVerified ? 200 : 401;
   return "error" in forwarded ? 502 : forwarded.status;
 }
 
 /** Subscribes the receiver where the service can reach it; else says what to register. */
-async function subscribed(plan: Plan, { url }: Receiver, context: Context): Promise<number | undefined> {
+async function subscribeReceiver(plan: Plan, { url }: Receiver, context: Context): Promise<number | undefined> {
   const subscription = plan.register
     ? await subscribe(context, { url: plan.publicUrl ?? url, activities: plan.activities })
     : undefined;
@@ -194,7 +194,7 @@ async function subscribed(plan: Plan, { url }: Receiver, context: Context): Prom
 }
 
 /** A delivery as one document of the stream. */
-const eventOf = ({
+const toEvent = ({
   number,
   at,
   path,
@@ -216,15 +216,15 @@ const eventOf = ({
   reason: reason ?? null,
   bytes,
   file: file ?? null,
-  forwarded: forwarded === undefined ? null : withoutBody(forwarded),
+  forwarded: forwarded === undefined ? null : omitBody(forwarded),
 });
 
-const withoutBody = ({ ...answer }: NonNullable<ListenedDelivery["forwarded"]>) =>
+const omitBody = ({ ...answer }: NonNullable<ListenedDelivery["forwarded"]>) =>
   "status" in answer
     ? { status: answer.status, duration_ms: answer.duration_ms }
     : { error: answer.error, duration_ms: answer.duration_ms };
 
-function cannotListen(error: NodeJS.ErrnoException, port: number): unknown {
+function explainListenError(error: NodeJS.ErrnoException, port: number): unknown {
   if (error.code !== "EADDRINUSE" && error.code !== "EACCES") return error;
   const why = error.code === "EACCES" ? "requires more privileges" : "is taken";
   return new CommandFailedError("failed", "port_taken", `Port ${port} ${why}.`, {

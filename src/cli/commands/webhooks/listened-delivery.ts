@@ -38,7 +38,7 @@ export function verifyReceivedDelivery(of: {
 }): VerifiedDelivery {
   const given = of.headers[contentHashHeader.toLowerCase()];
   const verdict = given === undefined ? undefined : compareContentHash(given, hashBody(of.key, of.body));
-  const { activity, contract_id: contract, contract_kind: kind } = payload(of.body);
+  const { activity, contract_id: contract, contract_kind: kind } = parsePayload(of.body);
   return {
     number: of.number,
     at: new Date(of.at).toISOString(),
@@ -78,7 +78,7 @@ export function formatListenedDelivery(listened: ListenedDelivery): StyledLine[]
   return [first, ["<-- ", colour(formatPostResult(forwarded))]];
 }
 
-function payload(body: Buffer): Readonly<Record<string, unknown>> {
+function parsePayload(body: Buffer): Readonly<Record<string, unknown>> {
   try {
     return toFields(JSON.parse(body.toString("utf8")));
   } catch {

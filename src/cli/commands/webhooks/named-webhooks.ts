@@ -22,10 +22,10 @@ export async function findNamedWebhooks(
   const exact = all.filter(({ id, url }) => String(id) === asked || url === asked);
   if (exact.length > 0) return exact;
   const workspaces = await client.call(listWorkspaces, {}, { signal });
-  const owners = namedSo(asked, workspaces, ({ name }) => name).concat(
+  const owners = filterByName(asked, workspaces, ({ name }) => name).concat(
     workspaces.filter(({ id }) => String(id) === asked),
   );
-  const titled = namedSo(asked, all, ({ title }) => title);
+  const titled = filterByName(asked, all, ({ title }) => title);
   const found = all.filter((one) => titled.includes(one) || owners.some(({ id }) => id === one.workspace_id));
   if (titled.length > 0 && owners.length > 0 && found.length > titled.length) {
     throw new UsageError(`"${asked}" is ambiguous: it is the title of a webhook and the name of a workspace`, {
@@ -47,7 +47,7 @@ export async function findNamedWebhooks(
   if (/^[1-9]\d{0,14}$/.test(asked)) return undefined;
   throw createMissingWebhookError(
     `Webhook "${asked}" not found.`,
-    near(asked, [
+    findNearName(asked, [
       ...all.map(({ title }) => title),
       ...workspaces.map(({ name }) => name),
       ...all.map(({ url }) => url),
@@ -59,7 +59,7 @@ export async function findNamedWebhooks(
 export const createMissingWebhookError = (message: string, hint: string | undefined): CommandFailedError =>
   new CommandFailedError("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
 
-function near(asked: string, names: readonly string[]): string | undefined {
+function findNearName(asked: string, names: readonly string[]): string | undefined {
   const wanted = asked.toLowerCase();
   const within = [...new Set(names.filter((name) => name.toLowerCase().includes(wanted)))];
   const typed = findNearest(asked, names);
@@ -68,7 +68,7 @@ function near(asked: string, names: readonly string[]): string | undefined {
 }
 
 /** Webhooks with exactly that name, in any case; else those whose name begins with it. */
-function namedSo<T>(asked: string, all: readonly T[], nameOf: (one: T) => string): readonly T[] {
+function filterByName<T>(asked: string, all: readonly T[], nameOf: (one: T) => string): readonly T[] {
   const wanted = asked.toLowerCase();
   const exact = all.filter((one) => nameOf(one).toLowerCase() === wanted);
   return exact.length > 0 ? exact : all.filter((one) => nameOf(one).toLowerCase().startsWith(wanted));
@@ -77,5 +77,5 @@ function namedSo<T>(asked: string, all: readonly T[], nameOf: (one: T) => string
 const cutShort = (all: readonly string[], between: string): string =>
   `${all.slice(0, maxNamed).join(between)}${all.length > maxNamed ? `${between}${all.length - maxNamed} more` : ""}`;
 
-const described = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;
-const offer = (all: readonly Webhook[]): string => `There are: ${cutShort(all.map(described), "; ")}`;
+const formatWebhook = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;
+const offer = (all: readonly Webhook[]): string => `There are: ${cutShort(all.map(formatWebhook), "; ")}`;

@@ -44,7 +44,7 @@ export async function openPoster({ globals, host, signal, atEnd }: Context): Pro
   return {
     async post(url, { body, headers }) {
       const startedAt = host.wall.monotonicNow();
-      const took = () => Math.round(host.wall.monotonicNow() - startedAt);
+      const measureDuration = () => Math.round(host.wall.monotonicNow() - startedAt);
       try {
         const request = { method: "POST", url, headers: selectForwardedHeaders(headers), body } as const;
         const response = await transport.send(request, {
@@ -53,11 +53,11 @@ export async function openPoster({ globals, host, signal, atEnd }: Context): Pro
         });
         const text = await readBodyText(response.body);
         const type = response.headers["content-type"] ?? "text/plain";
-        return { status: response.status, duration_ms: took(), body: text, content_type: type };
+        return { status: response.status, duration_ms: measureDuration(), body: text, content_type: type };
       } catch (error) {
         if (!(error instanceof NetworkError)) throw error;
         const hint = mayExpectTls(url, error.code) ? " If the receiver uses TLS, use https://." : "";
-        return { error: `${error.message}${hint}`, duration_ms: took() };
+        return { error: `${error.message}${hint}`, duration_ms: measureDuration() };
       }
     },
   };

@@ -55,7 +55,7 @@ export async function subscribe(
   const body = { title: listenerTitle, url, only_for_activities: [...activities] as Activity[] };
   const { signal } = context;
   const created = client.send(CheckedCall.check(createWebhook, { body }), { signal });
-  const id = await created.then(idOf).catch(async (error: unknown) => {
+  const id = await created.then(getId).catch(async (error: unknown) => {
     if (isOutcomeUnknown(error) || signal.aborted) await reportPossible(url, context);
     throw error;
   });
@@ -99,7 +99,7 @@ async function withMovedEmulator(
 }
 
 /** The id of a webhook, which is all that matters of it. */
-function idOf(answer: ApiResponse): number {
+function getId(answer: ApiResponse): number {
   const { id } = toFields(answer.value);
   return typeof id === "number" ? id : requireValidValue(answer as ApiResponse<{ id: number }>).id;
 }

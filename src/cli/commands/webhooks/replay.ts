@@ -68,7 +68,7 @@ const webhooksReplay = defineCommand({
   async run(input, context) {
     const to = input.flags.to === undefined ? undefined : parseReceiverUrl(input.flags.to, "--to");
     const extra = Object.fromEntries((input.flags.header ?? []).map(parseHeader));
-    const found = await deliveriesOf(input, to, context);
+    const found = await readDeliveries(input, to, context);
     const chosen = found.map((one) => ({ ...one, headers: { ...one.headers, ...extra } }));
     if (input.flags["dry-run"]) {
       await context.output.show(
@@ -106,7 +106,7 @@ async function replayDelivery(delivery: ReplayedDelivery, poster: Poster, { outp
   return isFine;
 }
 
-async function deliveriesOf(
+async function readDeliveries(
   input: ReplayInput,
   to: string | undefined,
   context: Context,
@@ -121,10 +121,10 @@ async function deliveriesOf(
   if (paths.length === 0) throw new UsageError(`--from: ${from} has no deliveries`);
   const deliveries: ReplayedDelivery[] = [];
   let key: ReturnType<typeof resolveKey> | undefined;
-  const keyOnce = () => (key ??= resolveKey(context, input));
+  const resolveKeyOnce = () => (key ??= resolveKey(context, input));
   for (const path of paths) {
     const delivery = await readDelivery(context, path, "<files>");
-    deliveries.push({ ...(await signDelivery(delivery, input, keyOnce)), name: path, url: to });
+    deliveries.push({ ...(await signDelivery(delivery, input, resolveKeyOnce)), name: path, url: to });
   }
   return deliveries;
 }

@@ -39,7 +39,7 @@ export class SavedDeliveries {
   /** Rejects a folder that cannot be one, before anything is sent. */
   static async check(folder: string, flag: string): Promise<void> {
     try {
-      await access(await nearestFolder(folder), constants.W_OK);
+      await access(await findNearestFolder(folder), constants.W_OK);
     } catch (cause) {
       if (!isFsError(cause)) throw cause;
       throw new UsageError(`${flag}: cannot write ${folder}: ${formatFsError(cause)}`, { cause });
@@ -66,9 +66,9 @@ export class SavedDeliveries {
       this.#next += 1;
       const path = join(this.#folder, `${name}.json`);
       // The headers first: an existing body has its headers.
-      if (!(await createFileAtomic(headersPath(path), lines.join(""), notDurable))) continue;
+      if (!(await createFileAtomic(getHeadersPath(path), lines.join(""), notDurable))) continue;
       if (await createFileAtomic(path, body, notDurable)) return path;
-      await rm(headersPath(path));
+      await rm(getHeadersPath(path));
     }
   }
 }
@@ -106,7 +106,7 @@ export async function readDelivery({ host }: Context, path: string, name: string
 
 /** The headers that lie next to a saved body; none if there is no such file. */
 export const readSavedHeaders = async ({ cwd }: Host, path: string): Promise<Record<string, string>> =>
-  parseHeaders(await readFile(resolve(cwd, headersPath(path)), "utf8").catch(() => ""));
+  parseHeaders(await readFile(resolve(cwd, getHeadersPath(path)), "utf8").catch(() => ""));
 
 /** `name: value` lines. */
 export function parseHeaders(text: string): Record<string, string> {
@@ -122,15 +122,15 @@ export function parseHeaders(text: string): Record<string, string> {
 export const selectForwardedHeaders = (headers: SavedDelivery["headers"]): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !ofTheConnection.test(name)));
 
-const headersPath = (path: string): string => `${path.replace(/\.json$/, "")}.headers`;
+const getHeadersPath = (path: string): string => `${path.replace(/\.json$/, "")}.headers`;
 
 /** The folder itself, or the one in which it or its parents would be made; with a slash only a folder will do. */
-async function nearestFolder(folder: string): Promise<string> {
+async function findNearestFolder(folder: string): Promise<string> {
   const found = await stat(`${folder}${sep}`).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" && dirname(folder) !== folder) return undefined;
     throw error;
   });
-  return found ? `${folder}${sep}` : nearestFolder(dirname(folder));
+  return found ? `${folder}${sep}` : findNearestFolder(dirname(folder));
 }
 
 /** A delivery with its receiver, and the response. */
@@ -146,14 +146,14 @@ interface WebhookRecording {
 }
 
 /** The corpus that is recorded in this folder; undefined: there is none. */
-export async function recordingIn(folder: string, context: Context): Promise<WebhookRecording | undefined> {
+export async function openRecording(folder: string, context: Context): Promise<WebhookRecording | undefined> {
   const recorder = await joinRecording(context, folder);
   if (!recorder) return undefined;
   return {
     async add(activity, { path, headers, body, status }) {
       const request = { method: "POST", target: path, headers: Object.entries(headers), body };
       const response = { status, headers: [], body: Buffer.alloc(0) };
-      const at = await serviceTime(context);
+      const at = await fetchServiceTime(context);
       return recorder.add({
         callee: "receiver",
         operation: activity ?? "UNKNOWN",
@@ -167,7 +167,7 @@ export async function recordingIn(folder: string, context: Context): Promise<Web
 }
 
 /** Virtual time, where the webhook comes from an emulator: its requests are recorded with that. */
-async function serviceTime(context: Context): Promise<number> {
+async function fetchServiceTime(context: Context): Promise<number> {
   if (!(await isEmulator(context))) return context.host.wall.now();
   const client = await context.client("emulator");
   const { now } = toFields(await client.call(showClock, {}));

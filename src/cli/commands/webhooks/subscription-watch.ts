@@ -96,12 +96,12 @@ class SubscriptionWatch {
   }
 
   async isFound(): Promise<boolean> {
-    return (await this.#found()) !== undefined;
+    return (await this.#findWebhook()) !== undefined;
   }
 
   async run(): Promise<void> {
     do await this.#follow();
-    while (!this.#signal.aborted && (await this.#untilBack()));
+    while (!this.#signal.aborted && (await this.#waitUntilBack()));
   }
 
   /** Resolves when the emulator has ended. */
@@ -132,7 +132,7 @@ class SubscriptionWatch {
     return event.event === "state" || (event.event === "request" && /webhooks/.test(event.request.operation ?? ""));
   }
 
-  async #found() {
+  async #findWebhook() {
     const all: ResultOf<typeof listControlWebhooks> = await this.#emulator.client.call(
       listControlWebhooks,
       {},
@@ -143,7 +143,7 @@ class SubscriptionWatch {
 
   /** Reports a change of the webhook's status. */
   async #check(): Promise<void> {
-    const status = (await this.#found())?.status ?? "DELETED";
+    const status = (await this.#findWebhook())?.status ?? "DELETED";
     if (status === this.#status) return;
     this.#status = status;
     const { id } = this.#webhook;
@@ -189,7 +189,7 @@ class SubscriptionWatch {
   }
 
   /** Whether the emulator is back; false if another one has taken its address, which rejects the credentials. */
-  async #untilBack(): Promise<boolean> {
+  async #waitUntilBack(): Promise<boolean> {
     const ended = `The emulator at ${this.#emulator.url} has ended. To start it again`;
     await this.#report("emulator_ended", `${ended}: svc emulator start`);
     for (;;) {
@@ -197,7 +197,7 @@ class SubscriptionWatch {
       if (this.#signal.aborted) return false;
       try {
         this.#emulator = await connect(this.#context, this.#emulator);
-        await this.#found();
+        await this.#findWebhook();
         await this.#report("emulator_back", `The emulator at ${this.#emulator.url} is back.`);
         return true;
       } catch (error) {

@@ -23,7 +23,7 @@ const webhooksCreate = defineCommand({
       throw withReason(error, toFields(prepared.call.args.body).url);
     });
     const { id, url } = toFields(value);
-    const why = await whyForbidden(id, url, context).catch(() => undefined);
+    const why = await explainForbidden(id, url, context).catch(() => undefined);
     if (why) await context.output.warn(`warning: the emulator will not send to this address: ${why}`);
     return undefined;
   },
@@ -37,7 +37,7 @@ function withReason(error: unknown, url: unknown): unknown {
 }
 
 /** The reason why an emulator never sends to that webhook; undefined if it does, and for a real service. */
-async function whyForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
+async function explainForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
   if (isOnThisMachine(String(url))) return undefined;
   await requireEmulator(undefined, context);
   const client = await context.client("emulator", {});
@@ -66,7 +66,7 @@ const webhooksList = defineCommand({
   examples: [{ title: "List the webhooks and their activities", argv: ["webhooks", "list"] }],
   async run({ flags }, context) {
     await requireEmulator(flags.file, context);
-    const client = await emulatorClient(context, flags.file);
+    const client = await findEmulatorClient(context, flags.file);
     const found = await client.call(listControlWebhooks, {}, { signal: context.signal });
     await context.output.show(found, {
       columns,
@@ -76,7 +76,7 @@ const webhooksList = defineCommand({
   },
 });
 
-async function emulatorClient(context: Context, file: string | undefined) {
+async function findEmulatorClient(context: Context, file: string | undefined) {
   return context.client("emulator", { file }).catch((error: unknown) => {
     if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
     throw new CommandFailedError("not-found", "no_emulator", error.message, {

@@ -2,7 +2,11 @@ import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column } from "../../../api/operation.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { readEnvironmentEmulator, readProfileEmulator, serviceSettings } from "../../connection/resolve-settings.ts";
+import {
+  readEnvironmentEmulator,
+  readProfileEmulator,
+  resolveServiceSettings,
+} from "../../connection/resolve-settings.ts";
 import { readWindowWidth } from "../../output/line-wrapping.ts";
 import { checkFields, listFields } from "../../output/output.ts";
 import type { StyledLine } from "../../output/styled.ts";
@@ -41,11 +45,11 @@ const webhooksWhy = defineCommand({
     { title: "Diagnose one, with all its attempts", argv: ["webhooks", "why", "1", "--all"] },
   ],
   async run({ positionals, flags }, context) {
-    const service = await realService(flags.file, context);
+    const service = await findRealService(flags.file, context);
     if (service !== undefined) return showChecklist(service, context);
     const { signal, output, globals } = context;
     const asking = { client: await context.client("emulator", { file: flags.file }), signal };
-    const reads = sortWorstFirst(await chosen(positionals.webhook, asking));
+    const reads = sortWorstFirst(await selectWebhooks(positionals.webhook, asking));
     const all = flags.all === true;
     if (output.format === "table" && globals.fields === undefined) {
       await printForPeople(reads, all, asking, context);
@@ -70,7 +74,7 @@ async function showRows(all: readonly WebhookReading[], { output }: Context) {
 }
 
 /** The webhooks that are meant: by the argument, else all. */
-async function chosen(asked: string | undefined, asking: ControlAccess): Promise<readonly WebhookReading[]> {
+async function selectWebhooks(asked: string | undefined, asking: ControlAccess): Promise<readonly WebhookReading[]> {
   const { client, signal } = asking;
   const all: readonly Webhook[] = await client.call(listControlWebhooks, {}, { signal });
   if (asked === undefined) {
@@ -97,7 +101,7 @@ async function printForPeople(
   // Webhooks without deliveries are in the table alone.
   const failing = reads.filter(({ health }) => health.failing && !health.isUntouched);
   const shown = isOne ? reads : failing.slice(0, all ? undefined : 1);
-  const table = isOne ? [] : await tableLines(all ? reads : reads.slice(0, maxRows), context);
+  const table = isOne ? [] : await formatTable(all ? reads : reads.slice(0, maxRows), context);
   const moreRows = isOne || all ? 0 : Math.max(0, reads.length - maxRows);
   const moreFailing = failing.length - shown.length;
   const more = [
@@ -114,7 +118,7 @@ async function printForPeople(
 }
 
 /** A row for each: webhook, workspace, status, since when, and why in a few words. */
-async function tableLines(reads: readonly WebhookReading[], { host, globals }: Context): Promise<StyledLine[]> {
+async function formatTable(reads: readonly WebhookReading[], { host, globals }: Context): Promise<StyledLine[]> {
   const window = globals.wide ? undefined : readWindowWidth(host.stdout, host.env);
   const columns: readonly Column[] = [
     { name: "webhook", cut: 2 },
@@ -123,7 +127,7 @@ async function tableLines(reads: readonly WebhookReading[], { host, globals }: C
     "since",
     { name: "why", cut: 2 },
   ];
-  const { lines } = fitTable(reads.map(rowOf), {
+  const { lines } = fitTable(reads.map(toRow), {
     columns,
     window: window ?? Number.POSITIVE_INFINITY,
     keepsAll: false,
@@ -131,7 +135,7 @@ async function tableLines(reads: readonly WebhookReading[], { host, globals }: C
   return [...lines];
 }
 
-const rowOf = ({ webhook, health }: WebhookReading) => [
+const toRow = ({ webhook, health }: WebhookReading) => [
   webhook.status === "DELETED" ? String(webhook.id) : `${webhook.id} ${webhook.title}`,
   webhook.status === "DELETED" ? String(webhook.workspace_id) : `${webhook.workspace_id} ${webhook.workspace}`,
   health.state.words,
@@ -141,7 +145,7 @@ const rowOf = ({ webhook, health }: WebhookReading) => [
 
 /** Rejects, before any request, features that only an emulator has. */
 export async function requireEmulator(file: string | undefined, context: Context): Promise<void> {
-  const service = await realService(file, context);
+  const service = await findRealService(file, context);
   if (service === undefined) return;
   throw new CommandFailedError(
     "failed",
@@ -154,11 +158,11 @@ export async function requireEmulator(file: string | undefined, context: Context
 }
 
 /** The setting that chose a real service; undefined: an emulator is meant. */
-async function realService(file: string | undefined, { globals, host }: Context): Promise<string | undefined> {
+async function findRealService(file: string | undefined, { globals, host }: Context): Promise<string | undefined> {
   if (file !== undefined || globals.emulator) return undefined;
   const isNamed = globals.profile !== undefined;
   if (!isNamed && globals.baseUrl === undefined && readEnvironmentEmulator(host)) return undefined;
-  const { chosenBy, isEmulatorHere, controlToken } = await serviceSettings({ globals, host });
+  const { chosenBy, isEmulatorHere, controlToken } = await resolveServiceSettings({ globals, host });
   const isReal = chosenBy !== undefined && !isEmulatorHere && (isNamed || controlToken === undefined);
   // A profile may name the emulator that imitates its services.
   const isOfProfile = globals.baseUrl === undefined && chosenBy?.startsWith("profile ") === true;

@@ -36,7 +36,7 @@ export async function findLocalEmulator(host: Host): Promise<LocalEmulator | und
 export async function readEmulatorAccess(
   running: Pick<RunningEmulator, "routerUrl" | "token">,
 ): Promise<EmulatorAccess> {
-  return access(running, running.routerUrl, "own_url");
+  return createAccess(running, running.routerUrl, "own_url");
 }
 
 /** The same, where clients outside find them: at the public addresses, where it was started with such. */
@@ -45,10 +45,10 @@ export async function readPublicAccess(running: Pick<RunningEmulator, "routerUrl
   const { public_url } = await withControlClient(running.routerUrl, undefined, (client) =>
     client.call(checkReadiness, {}, once),
   );
-  return access(running, public_url ?? running.routerUrl, "url");
+  return createAccess(running, public_url ?? running.routerUrl, "url");
 }
 
-async function access(
+async function createAccess(
   { routerUrl: askedAt, token }: Pick<RunningEmulator, "routerUrl" | "token">,
   routerUrl: string,
   address: "url" | "own_url",
@@ -80,7 +80,7 @@ export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAcc
 export type KnownWorkspace = Awaited<ReturnType<typeof listKnownWorkspaces>>[number];
 
 /** An emulator as one of its workspaces sees it: its cluster first, with its own keys. */
-export function asWorkspace<Access extends EmulatorAccess>(access: Access, workspace: KnownWorkspace): Access {
+export function selectWorkspace<Access extends EmulatorAccess>(access: Access, workspace: KnownWorkspace): Access {
   const { cluster_id, client_id, client_secret, hmac_key } = workspace;
   const keys = { clientId: client_id, clientSecret: client_secret, hmacKey: hmac_key };
   const own = access.clusters.filter(({ id }) => id === cluster_id).map((cluster) => ({ ...cluster, ...keys }));
@@ -98,7 +98,7 @@ export async function isSameEmulator(
   { mayBeStarting = false }: { readonly mayBeStarting?: boolean } = {},
 ): Promise<boolean> {
   const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
-  const silent = (how: string, cause?: unknown) =>
+  const createSilentError = (how: string, cause?: unknown) =>
     new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${how}.`, {
       hint: "Try again in a moment, or use other services with --base-url or --profile.",
       cause,
@@ -111,13 +111,15 @@ export async function isSameEmulator(
     if (mayBeStarting) return true;
     // It says why where it serves and cannot write: reads are answered then, and the others in its own words.
     if (status === 503 && toFields(value).why === undefined) {
-      throw silent(toFields(value).role === "standby" ? "is waiting for a leader of its store" : "is still starting");
+      throw createSilentError(
+        toFields(value).role === "standby" ? "is waiting for a leader of its store" : "is still starting",
+      );
     }
     return true;
   } catch (error) {
     if (error instanceof CommandFailedError) throw error;
     const hangs = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await isProcessAlive(pid));
-    if (hangs) throw silent(`does not respond at ${routerUrl}`, error);
+    if (hangs) throw createSilentError(`does not respond at ${routerUrl}`, error);
     return false;
   }
 }

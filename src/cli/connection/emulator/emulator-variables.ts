@@ -2,15 +2,15 @@ import { isHidden } from "../../../api/control-roles.ts";
 import { toFields } from "../../../base/object.ts";
 import type { Output } from "../../output/output.ts";
 import type { Host } from "../../process/host.ts";
-import { asWorkspace, type EmulatorAccess, listKnownWorkspaces } from "./emulator-access.ts";
+import { type EmulatorAccess, listKnownWorkspaces, selectWorkspace } from "./emulator-access.ts";
 
 /**
  * The variables that point programs at an emulator (DECISIONS.md, L21): `svc emulator exec` sets them and `svc emulator
  * env` prints them. Undefined: to be unset, for it belongs to other services or users.
  */
-export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<string, string | undefined>> {
+export function createEmulatorVariables(emulator: EmulatorAccess): Readonly<Record<string, string | undefined>> {
   const { routerUrl, controlUrl, clusters, token } = emulator;
-  const first = mainCluster(emulator);
+  const first = getMainCluster(emulator);
   return {
     SVC_BASE_URL: routerUrl,
     SVC_ROUTER_URL: routerUrl,
@@ -40,7 +40,7 @@ export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<str
 const omitHidden = (secret: string | undefined): string | undefined => (isHidden(secret) ? undefined : secret);
 
 /** The default cluster for a workspace: the first that has any. */
-export const mainCluster = ({
+export const getMainCluster = ({
   clusters,
 }: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
   clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
@@ -88,19 +88,23 @@ export async function selectEnvironmentKey<Access extends EmulatorAccess>(
   const workspace = (await listKnownWorkspaces(access)).find(({ client_id }) => client_id === clientId);
   if (workspace === undefined) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
   const others = credentialVariables.filter((name) => name !== "SVC_CLIENT_ID" && name !== "SVC_CLIENT_SECRET");
-  return { access: asWorkspace(access, workspace), key: { clientId, clientSecret }, unused: others.filter(isForeign) };
+  return {
+    access: selectWorkspace(access, workspace),
+    key: { clientId, clientSecret },
+    unused: others.filter(isForeign),
+  };
 }
 
 /** Whether this emulator gave that value out: it is used all the same, as the emulator itself returns it. */
 function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boolean {
   if (name === "SVC_CLUSTER_KEY") return clusters.some(({ clusterKey }) => clusterKey === value);
   if (name === "SVC_CLUSTERS")
-    return keysIn(value)?.every((key) => clusters.some((one) => one.clusterKey === key)) === true;
+    return parseKeys(value)?.every((key) => clusters.some((one) => one.clusterKey === key)) === true;
   return false;
 }
 
 /** The keys of a list of clusters; undefined if it is invalid. */
-function keysIn(list: string): unknown[] | undefined {
+function parseKeys(list: string): unknown[] | undefined {
   try {
     const found: unknown = JSON.parse(list);
     return Array.isArray(found) ? found.map((one) => toFields(one).cluster_key) : undefined;

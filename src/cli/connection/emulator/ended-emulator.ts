@@ -22,7 +22,7 @@ const ofControl = ["SVC_EMULATOR_URL"] as const;
  * there is none and nothing listens at the address in the environment. Undefined too if another setting than the
  * environment chooses the target.
  */
-export async function endedEmulator(
+export async function findEndedEmulator(
   { globals, host }: Pick<Context, "globals" | "host">,
   of: "services" | "control",
 ): Promise<EndedEmulator | undefined> {
@@ -43,7 +43,7 @@ export async function endedEmulator(
 }
 
 /** The user's next step. */
-function evalAgain({ variable, here }: EndedEmulator, { host }: Pick<Context, "host">): string {
+function formatEvalCommand({ variable, here }: EndedEmulator, { host }: Pick<Context, "host">): string {
   const ended = `${variable} points to an emulator that has ended`;
   if (here === undefined)
     return `${ended}. To start one: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
@@ -55,8 +55,8 @@ function evalAgain({ variable, here }: EndedEmulator, { host }: Pick<Context, "h
 /** The same of a command that could not reach its service; undefined if that has another reason. */
 export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
   if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
-  const ended = (await endedEmulator(context, "services")) ?? (await endedEmulator(context, "control"));
-  return ended && evalAgain(ended, context);
+  const ended = (await findEndedEmulator(context, "services")) ?? (await findEndedEmulator(context, "control"));
+  return ended && formatEvalCommand(ended, context);
 }
 
 /**
@@ -82,7 +82,7 @@ export async function resolveEndedState(
   { ends = false }: { readonly ends?: boolean } = {},
 ): Promise<string | undefined> {
   if (file !== undefined) return file;
-  const ended = await endedEmulator(context, "control");
+  const ended = await findEndedEmulator(context, "control");
   if (ended?.here === undefined) return undefined;
   const path = ends ? findPathAbove(context.host.cwd, ended.here.state) : undefined;
   if (path !== undefined) {
@@ -93,7 +93,7 @@ export async function resolveEndedState(
       next: ["emulator", "stop", "--file", path],
     });
   }
-  await context.output.warn(evalAgain(ended, context));
+  await context.output.warn(formatEvalCommand(ended, context));
   return ended.here.state;
 }
 
@@ -111,14 +111,14 @@ export function toEndedError(error: Error): unknown {
 }
 
 /** Failures of an emulator at its start. `repairable`: of a rejected state; `trouble`: of one that is not usable. */
-type StartTrouble = NodeJS.ErrnoException & {
+type StartFailure = NodeJS.ErrnoException & {
   readonly repairable?: boolean;
   readonly trouble?: "forbidden" | "temporary" | undefined;
   readonly port?: number;
 };
 
 /** Why an emulator did not start, in the words of the command line. */
-export function toStartError(error: StartTrouble, { file, store, host, port }: EmulatorOptions): unknown {
+export function toStartError(error: StartFailure, { file, store, host, port }: EmulatorOptions): unknown {
   if (error.name === "StateLockedError") {
     // It has no file of its own, so that only what would lead to it is taken.
     const hint = {

@@ -23,7 +23,7 @@ export interface RunningEmulator {
  * The state that is meant: the one named, else the nearest in this folder and those above it, else a new one here. Throws
  * a UsageError for a folder.
  */
-export function stateFile(host: Host, file: string | undefined): string {
+export function resolveStateFile(host: Host, file: string | undefined): string {
   if (file === undefined) return findNearestState(host.cwd) ?? resolve(host.cwd, defaultStateFile);
   const named = resolve(host.cwd, file);
   if (!statSync(named, { throwIfNoEntry: false })?.isDirectory()) return named;
@@ -43,13 +43,13 @@ export const resolveRunFile = async (state: string): Promise<string> =>
  */
 export async function readRunFile(path: string): Promise<RunningEmulator | undefined> {
   const running = await runFileAt(path);
-  return running && (await whyDistrusted(path, running)) === undefined ? running : undefined;
+  return running && (await findDistrustReason(path, running)) === undefined ? running : undefined;
 }
 
 /** The reason why an existing run file does not count; undefined if it does, or does not exist. */
 export async function explainDistrust(path: string): Promise<string | undefined> {
   const running = await runFileAt(path);
-  return running && whyDistrusted(path, running);
+  return running && findDistrustReason(path, running);
 }
 
 async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
@@ -66,7 +66,7 @@ async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
   }
 }
 
-async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Promise<string | undefined> {
+async function findDistrustReason(path: string, { routerUrl }: RunningEmulator): Promise<string | undefined> {
   const found = await lstat(path).catch(() => undefined);
   if (!found?.isFile()) return "it is not a regular file";
   if (process.getuid !== undefined) {
@@ -102,12 +102,12 @@ export function findNearestState(folder: string): string | undefined {
 
 /** A folder that cannot be examined is another user's, or broken. Windows shows no owners. */
 function isOurs(path: string): boolean {
-  const found = seen(path);
+  const found = readStats(path);
   const user = process.getuid?.();
   return found !== undefined && (user === undefined || found.uid === user);
 }
 
-function seen(path: string): Stats | undefined {
+function readStats(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch {

@@ -7,17 +7,17 @@ import { isForeignState } from "../../../files/origin-marker.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { readEnvironmentEmulator } from "../resolve-settings.ts";
-import { createUntrustedStateError, readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
+import { createUntrustedStateError, readRunFile, resolveRunFile, resolveStateFile } from "./run-file.ts";
 
 /** Folder of the snapshots of a state, each in a file of its name (emulator/store/file/file-snapshot-store.ts). */
-const folderOf = async (state: string): Promise<string> =>
+const getSnapshotFolder = async (state: string): Promise<string> =>
   `${await resolveRealPath(state).catch(() => state)}.snapshots`;
 
 const fileName = /^([A-Za-z0-9][A-Za-z0-9._-]{0,63})\.json$/;
 
 /** The names of the snapshots of the state that this folder has, in order. */
-export async function snapshotNames(host: Host): Promise<readonly string[]> {
-  const files = await readdir(await folderOf(stateFile(host, undefined))).catch(() => []);
+export async function listSnapshotNames(host: Host): Promise<readonly string[]> {
+  const files = await readdir(await getSnapshotFolder(resolveStateFile(host, undefined))).catch(() => []);
   const names = files.flatMap((file) => fileName.exec(file)?.[1] ?? []);
   return names.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 }
@@ -28,19 +28,19 @@ export async function snapshotNames(host: Host): Promise<readonly string[]> {
  * these.
  */
 export async function resolveSnapshotFile(named: string, host: Host): Promise<string> {
-  const names = await snapshotNames(host);
+  const names = await listSnapshotNames(host);
   if (names.includes(named)) {
-    const state = stateFile(host, undefined);
-    const path = join(await folderOf(state), `${named}.json`);
+    const state = resolveStateFile(host, undefined);
+    const path = join(await getSnapshotFolder(state), `${named}.json`);
     if (await isForeignState(state))
       throw createUntrustedStateError(state, `To use the file of a snapshot that you trust: --from ${path}.`);
     return path;
   }
   const path = resolve(host.cwd, named);
   if (existsSync(path)) return path;
-  const running = await snapshotOfRunning(named, host);
+  const running = await findRunningSnapshot(named, host);
   if (running?.file) return running.file;
-  if (running) throw outOfReach(named, running.url);
+  if (running) throw createUnreachableError(named, running.url);
   const known = names.length > 0 ? `snapshots: ${names.join(", ")}` : "the state of this folder has no snapshots";
   throw new CommandFailedError("not-found", "no_such_snapshot", `Snapshot or file ${named} not found (${known}).`, {
     hint:
@@ -57,10 +57,10 @@ interface RunningSnapshot {
 }
 
 /** The snapshot of this name in the emulator of the environment, or of this folder. */
-async function snapshotOfRunning(named: string, host: Host): Promise<RunningSnapshot | undefined> {
+async function findRunningSnapshot(named: string, host: Host): Promise<RunningSnapshot | undefined> {
   const access = await import("./emulator-access.ts");
   const told = readEnvironmentEmulator(host);
-  const here = told ? undefined : await readRunFile(await resolveRunFile(stateFile(host, undefined)));
+  const here = told ? undefined : await readRunFile(await resolveRunFile(resolveStateFile(host, undefined)));
   const [url, token] = told ? [told.url.value, told.token?.value] : here ? [here.routerUrl, here.token] : [];
   if (url === undefined || (here && !(await access.isSameEmulator(here)))) return undefined;
   const { listSnapshots } = await import("../../../api/emulator/snapshots.ts");
@@ -72,7 +72,7 @@ async function snapshotOfRunning(named: string, host: Host): Promise<RunningSnap
   return found && { url, file: isReadable ? file : undefined };
 }
 
-const outOfReach = (name: string, url: string): CommandFailedError =>
+const createUnreachableError = (name: string, url: string): CommandFailedError =>
   new CommandFailedError(
     "not-found",
     "no_such_snapshot",

@@ -104,7 +104,7 @@ async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: 
  * that its holder writes to: of a holder on another machine there is no other sign.
  */
 export async function acquireFileLock(file: string, host: Host, life = file): Promise<Lock | undefined> {
-  const taken = await take(file, optionsOf(host, life)).catch((cause: Error) => {
+  const taken = await take(file, createLockOptions(host, life)).catch((cause: Error) => {
     if (cause.name !== "NotALockFileError") throw cause;
     throw new CommandFailedError("failed", "not_a_lock", cause.message, { cause });
   });
@@ -113,6 +113,6 @@ export async function acquireFileLock(file: string, host: Host, life = file): Pr
 
 /** Whether a process that is not gone holds the lock. */
 export const isLocked = async (file: string, host: Host, life = file): Promise<boolean> =>
-  (await findLockConflict(file, optionsOf(host, life))) !== undefined;
+  (await findLockConflict(file, createLockOptions(host, life))) !== undefined;
 
-const optionsOf = ({ wall }: Host, life: string) => ({ wall, forgotten: { life, afterMs: forgottenMs } });
+const createLockOptions = ({ wall }: Host, life: string) => ({ wall, forgotten: { life, afterMs: forgottenMs } });

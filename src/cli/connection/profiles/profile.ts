@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { isObject } from "../../../base/object.ts";
-import { configFolder, hasConfigFolder } from "../../process/environment.ts";
+import { getConfigFolder, hasConfigFolder } from "../../process/environment.ts";
 import type { Host } from "../../process/host.ts";
 import { readPrivateFile } from "./private-file.ts";
 
@@ -27,12 +27,12 @@ export interface ProfileFile {
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
-export const profilesPath = (env: Host["env"]): string => join(configFolder(env), "profiles.json");
+export const getProfilesPath = (env: Host["env"]): string => join(getConfigFolder(env), "profiles.json");
 
 /** The file's content; empty if there is none. */
 export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
   const content = hasConfigFolder(env)
-    ? await readPrivateFile<Partial<ProfileFile>>(profilesPath(env), checkProfiles)
+    ? await readPrivateFile<Partial<ProfileFile>>(getProfilesPath(env), checkProfiles)
     : undefined;
   return { ...content, profiles: content?.profiles ?? {} };
 }

@@ -22,7 +22,7 @@ export const appSecrets = {
 } as const satisfies Record<string, SecretSource>;
 
 /** The flag that names the file of a secret. */
-export const secretFlag = <Flag extends string>({ flag, env, what }: SecretSource<Flag>) =>
+export const createSecretFlag = <Flag extends string>({ flag, env, what }: SecretSource<Flag>) =>
   ({
     flag,
     type: "text",

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import spawn from "cross-spawn";
 import { runAfterDelay, systemWallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
-import { emulatorVariables } from "../../../connection/emulator/emulator-variables.ts";
+import { createEmulatorVariables } from "../../../connection/emulator/emulator-variables.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { endGroup, hasProcessGroups } from "../check.ts";
 import type { Observation, ScriptedServer } from "./scripted-server.ts";
@@ -81,7 +81,7 @@ function environmentOf(server: ScriptedServer, folder: string, { host }: Context
   const { url, emulator } = server;
   const all = {
     ...host.env,
-    ...emulatorVariables({ ...emulator, routerUrl: url, controlUrl: `${url}/_emulator` }),
+    ...createEmulatorVariables({ ...emulator, routerUrl: url, controlUrl: `${url}/_emulator` }),
     SVC_EMULATOR_URL: undefined,
     SVC_EMULATOR_TOKEN: undefined,
     SVC_OAUTH_CLIENT_ID: "demo-cli",

@@ -2,18 +2,18 @@ import type { EmulatorEvent } from "../../../../../emulator/index.ts";
 import { cyan, dim, red, type StyledLine, styleState, styleStatus, yellow } from "../../../output/styled.ts";
 import { truncateText } from "../../../output/text.ts";
 
-type Of<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, { event: Name }>;
+type EventOfKind<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, { event: Name }>;
 
 /**
  * An activity of an emulator, in one line. On a terminal `columns` is its width: the time of day is enough there, and a
  * long path is cut.
  */
-export function activityLine(event: EmulatorEvent, columns?: number): StyledLine {
+export function formatActivityLine(event: EmulatorEvent, columns?: number): StyledLine {
   switch (event.event) {
     case "request":
       return requestLine(event, columns);
     case "delivery":
-      return deliveryLine(event, columns);
+      return formatDeliveryLine(event, columns);
     case "clock":
       return [dim(formatLineTime(event.to, columns)), "  ", cyan("time"), `  ${event.from} → ${event.to}`];
     case "state":
@@ -28,7 +28,7 @@ export const formatLineTime = (iso: string, columns: number | undefined): string
   columns === undefined ? iso : iso.slice(11, 19);
 
 function requestLine(
-  { at, method, target, status, duration_ms: took, ...event }: Of<"request">,
+  { at, method, target, status, duration_ms: took, ...event }: EventOfKind<"request">,
   columns?: number,
 ): StyledLine {
   const time = formatLineTime(at, columns);
@@ -47,7 +47,10 @@ function requestLine(
   ];
 }
 
-function deliveryLine({ at, attempt, status, error, outcome, ...event }: Of<"delivery">, columns?: number): StyledLine {
+function formatDeliveryLine(
+  { at, attempt, status, error, outcome, ...event }: EventOfKind<"delivery">,
+  columns?: number,
+): StyledLine {
   const answer = error === null ? (status === null ? "" : styleStatus(status)) : red(error);
   const took = event.duration_ms === null ? "" : `  ${String(Math.round(event.duration_ms)).padStart(4)} ms`;
   const contract = event.composite_id === null ? "" : ` ${event.composite_id}`;

@@ -8,7 +8,7 @@ import { resolveRealPath } from "../../../../files/folders.ts";
 import { makeFolder } from "../../../../files/make-folder.ts";
 import { isForeignState, writeOriginMarker } from "../../../../files/origin-marker.ts";
 import type { Context } from "../../../command.ts";
-import { createUntrustedStateError, makeStateFolder, stateFile } from "../../../connection/emulator/run-file.ts";
+import { createUntrustedStateError, makeStateFolder, resolveStateFile } from "../../../connection/emulator/run-file.ts";
 import { maskSecrets } from "../../../output/github-actions.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { type Host, parentPidVariable } from "../../../process/host.ts";
@@ -30,7 +30,7 @@ export async function showStartReport(
   await output.event(ready, ...banner);
 }
 
-interface PlaceFlags {
+interface LocationFlags {
   readonly file?: string | undefined;
   readonly ephemeral?: boolean | undefined;
 }
@@ -40,7 +40,7 @@ interface PlaceFlags {
  * not come up has its own words printed, and its exit code is the result. Ends it when this run is stopped before.
  */
 export async function startDetached(
-  flags: PlaceFlags & { readonly seed?: string | undefined },
+  flags: LocationFlags & { readonly seed?: string | undefined },
   context: Context,
 ): Promise<{ exit: number } | undefined> {
   const { host, signal } = context;
@@ -51,11 +51,11 @@ export async function startDetached(
   let child: ChildProcess | undefined;
   try {
     child = startAgain(context, log.fd, flags.seed === "-");
-    const end = await firstWord(child, context);
+    const end = await waitForFirstMessage(child, context);
     signal.throwIfAborted();
     const printed = await readFile(aside);
     await forwardOutput(host.stderr, printed);
-    if (typeof end === "number" && end !== 0 && printed.byteLength === 0) throw wordless(end, path);
+    if (typeof end === "number" && end !== 0 && printed.byteLength === 0) throw createSilentExitError(end, path);
     if (typeof end === "number") return { exit: end };
     await rename(aside, path);
     child.disconnect();
@@ -72,8 +72,8 @@ export async function startDetached(
 }
 
 /** Next to the state; in memory, where the state would be. */
-async function logOf({ file, ephemeral }: PlaceFlags, host: Host): Promise<string> {
-  const state = stateFile(host, ephemeral ? undefined : file);
+async function logOf({ file, ephemeral }: LocationFlags, host: Host): Promise<string> {
+  const state = resolveStateFile(host, ephemeral ? undefined : file);
   await makeStateFolder(state);
   const path = ephemeral
     ? join(dirname(state), "ephemeral.log")
@@ -85,7 +85,7 @@ const besideState =
   "The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.";
 const besideNothing = "The log is in .svc of this folder. Start the emulator in another folder, or without --detach.";
 
-const wordless = (exit: number, path: string): CommandFailedError =>
+const createSilentExitError = (exit: number, path: string): CommandFailedError =>
   new CommandFailedError(
     "failed",
     "not_started",
@@ -147,7 +147,7 @@ function startAgain({ host, argv }: Context, log: number, isPiped: boolean): Chi
 }
 
 /** Its ready message, or its exit code as shells have it. Signals to us are forwarded to it, and it is awaited. */
-async function firstWord(
+async function waitForFirstMessage(
   child: ChildProcess,
   { host, signal, cut, atForcedEnd }: Context,
 ): Promise<StartReport | number> {

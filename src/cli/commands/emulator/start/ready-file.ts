@@ -26,7 +26,7 @@ export interface ReadyFile {
  */
 export async function prepareReadyFile(path: string, { host }: Pick<Context, "host">): Promise<ReadyFile> {
   const absolute = await checkOutputFile(host, path, "--ready-file");
-  const before = await contentOf(absolute);
+  const before = await readContent(absolute);
   if (before !== undefined && before.trim() !== "" && !isReadyLine(before)) {
     throw createForeignFileError(path, "--ready-file");
   }
@@ -41,13 +41,13 @@ export async function prepareReadyFile(path: string, { host }: Pick<Context, "ho
       await writeOutput(host, path, [Buffer.from(told)], 0o600);
     },
     async remove() {
-      if (told !== undefined && (await contentOf(absolute)) === told) await rm(absolute, { force: true });
+      if (told !== undefined && (await readContent(absolute)) === told) await rm(absolute, { force: true });
     },
   };
 }
 
 /** For a file alone: reading a pipe would remove data that others wait for. */
-async function contentOf(path: string): Promise<string | undefined> {
+async function readContent(path: string): Promise<string | undefined> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() ? readFile(path, "utf8").catch(() => undefined) : undefined;
 }
@@ -80,14 +80,14 @@ type MissingLinesNote = (lines: number) => string;
 export function withResilientOutput(context: Context, isJsonLog: boolean): Context {
   const { host, globals, output } = context;
   const { wall } = host;
-  const inWords: MissingLinesNote = (lines) =>
+  const formatAsText: MissingLinesNote = (lines) =>
     `${toIsoMillis(wall.now())} (wall)  ${lines} lines of this log are missing, because the disk was full or failed`;
-  const asEvent: MissingLinesNote = (count) => JSON.stringify({ event: "dropped", count });
-  const asLogged: MissingLinesNote = (count) =>
+  const formatAsEvent: MissingLinesNote = (count) => JSON.stringify({ event: "dropped", count });
+  const formatAsLogEntry: MissingLinesNote = (count) =>
     JSON.stringify({ time: toIsoMillis(wall.now()), level: "warn", event: "dropped", count });
   const streams: Pick<Host, "stdout" | "stderr"> = {
-    stdout: lasting(host.stdout, output.format === "table" ? inWords : asEvent),
-    stderr: lasting(host.stderr, isJsonLog ? asLogged : inWords),
+    stdout: createResilientStream(host.stdout, output.format === "table" ? formatAsText : formatAsEvent),
+    stderr: createResilientStream(host.stderr, isJsonLog ? formatAsLogEntry : formatAsText),
   };
   // Not a copy: to read standard input is to open it.
   const kept: Host = Object.create(host, {
@@ -108,7 +108,7 @@ export function isFileStream(stream: OutputStream): boolean {
 }
 
 /** Node's own stream to a file accepts nothing after one failed write. */
-function lasting(stream: OutputStream, missing: MissingLinesNote): OutputStream {
+function createResilientStream(stream: OutputStream, missing: MissingLinesNote): OutputStream {
   if (!isFileStream(stream)) return stream;
   const { fd } = stream as OutputStream & { readonly fd: number };
   let dropped = 0;
@@ -126,7 +126,7 @@ function lasting(stream: OutputStream, missing: MissingLinesNote): OutputStream 
         dropped = 0;
         put(bytes);
       } catch {
-        dropped += linesIn(bytes);
+        dropped += countLines(bytes);
       }
       written();
     },
@@ -134,4 +134,4 @@ function lasting(stream: OutputStream, missing: MissingLinesNote): OutputStream 
 }
 
 const lineEnd = 0x0a;
-const linesIn = (bytes: Buffer): number => bytes.reduce((lines, byte) => (byte === lineEnd ? lines + 1 : lines), 0);
+const countLines = (bytes: Buffer): number => bytes.reduce((lines, byte) => (byte === lineEnd ? lines + 1 : lines), 0);

@@ -12,12 +12,12 @@ import { isHeadingText, OtherFormatError } from "./input/format.ts";
 import type { IdentifierKind } from "./input/identifiers.ts";
 import { type Survey, surveyInput } from "./input/survey.ts";
 import { parseErrorLimit } from "./job.ts";
-import { createJob, type JobRecord, newJobId, writableJobsFolder } from "./log/jobs.ts";
+import { createJob, createJobId, findWritableJobsFolder, type JobRecord } from "./log/jobs.ts";
 import { isResults } from "./log/results.ts";
 import { requireLookup } from "./lookup.ts";
 import { confirmMoves } from "./moves.ts";
 import { performJob } from "./perform.ts";
-import { isPlan, type JobPlan, type JobRequest, requireUnchangedPlan, targetName, writePlan } from "./plan.ts";
+import { getTargetName, isPlan, type JobPlan, type JobRequest, requireUnchangedPlan, writePlan } from "./plan.ts";
 import { limitYoungGeneration } from "./progress.ts";
 import { checkReportName, isReport } from "./report-file.ts";
 
@@ -82,10 +82,10 @@ async function startJob(request: JobRequest, source: InputSource, context: Conte
   const plan = await planOf(request, source.path, survey, context);
   if (request.planned) requireUnchangedPlan(request.planned, { target: plan.target, ...survey });
   else {
-    await request.confirm(survey?.rows);
+    await request.confirmRows(survey?.rows);
     if (survey && !request.mayMove) await confirmMoves(request, source, context);
   }
-  const jobs = await writableJobsFolder(context);
+  const jobs = await findWritableJobsFolder(context);
   const record = recordOf(request, plan, context);
   return performJob(await createJob(jobs, record), record, source, context);
 }
@@ -102,14 +102,14 @@ async function planOf(
     version: 1,
     command: work.name,
     scope,
-    target: await targetName(context),
-    input: survey ? surveyedInput(path, survey) : standardInput,
+    target: await getTargetName(context),
+    input: survey ? describeSurveyedInput(path, survey) : standardInput,
     ...{ format, format_guessed, columns, hash, delimiter, batch_size, shard },
     ...{ skip_invalid, max_errors, results, verify },
   };
 }
 
-const surveyedInput = (
+const describeSurveyedInput = (
   path: string,
   { bytes, sha256, rows, invalid, distinct, firstInvalid }: Survey,
 ): JobPlan["input"] => ({
@@ -133,7 +133,7 @@ function recordOf(
   plan: JobPlan,
   { host, globals }: Context,
 ): JobRecord {
-  const id = newJobId(host);
+  const id = createJobId(host);
   return {
     ...plan,
     id,
@@ -170,9 +170,9 @@ async function showPreview(
   { output }: Context,
 ): Promise<undefined> {
   const { work, scope } = request;
-  const kind = work.kind(request);
-  const operation = await work.operation();
-  const example = work.call(sample.map(kind.value), scope);
+  const kind = work.getKind(request);
+  const operation = await work.loadOperation();
+  const example = work.toArguments(sample.map(kind.toValue), scope);
   if (output.format !== "table") {
     await output.show({
       ...mark,
@@ -185,7 +185,7 @@ async function showPreview(
       calls,
       method: operation.method,
       path: operation.path,
-      sample: sample.map(kind.shown),
+      sample: sample.map(kind.toShown),
       body: maskBodySecrets(example.body),
     });
     return undefined;
@@ -195,7 +195,7 @@ async function showPreview(
   await output.print(
     `${verb} ${pluralize(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${pluralize(calls, "call")}`,
     `${[operation.method].flat().join("|")} ${operation.path}`,
-    ...sample.map((text) => `  ${kind.shown(text)}`),
+    ...sample.map((text) => `  ${kind.toShown(text)}`),
     ...(rows > sample.length ? ["  …"] : []),
   );
   const repeated = rows - invalid - (distinct ?? rows - invalid);
@@ -212,13 +212,13 @@ function buildRetryArgv(request: JobRequest, { reading }: OtherFormatError): str
   const { work, path, scope, columns, hash, format, format_guessed } = request;
   const { cluster_id: cluster = "", integration_type: type } = scope;
   const isOffboard = work.action === "offboard";
-  const names = (flag: string) => reading.flags.includes(flag);
-  const column = columns[0] ?? (reading.columns && columnOf(reading.columns, work.kind(request)));
+  const hasFlag = (flag: string) => reading.flags.includes(flag);
+  const column = columns[0] ?? (reading.columns && findColumn(reading.columns, work.getKind(request)));
   return [
     ...["router", work.name],
     ...(isOffboard ? [cluster, "--from", path] : [path]),
-    ...(isOffboard || column === undefined || names("--column") ? [] : ["--column", column]),
-    ...(format_guessed || names("--input-format") ? [] : ["--input-format", format]),
+    ...(isOffboard || column === undefined || hasFlag("--column") ? [] : ["--column", column]),
+    ...(format_guessed || hasFlag("--input-format") ? [] : ["--input-format", format]),
     ...reading.flags,
     ...(isOffboard ? [] : ["--cluster", cluster]),
     ...(type === undefined ? [] : ["--integration-type", type]),
@@ -227,12 +227,12 @@ function buildRetryArgv(request: JobRequest, { reading }: OtherFormatError): str
 }
 
 /** The column that seems to be meant: by what its cells hold, else by its heading. */
-function columnOf(
+function findColumn(
   { first, second }: { readonly first: readonly string[]; readonly second: readonly string[] },
-  { noun, problem }: IdentifierKind,
+  { noun, findProblem }: IdentifierKind,
 ): string {
   const fits = (cell: string | undefined) =>
-    cell !== undefined && cell.trim() !== "" && problem(cell.trim()) === undefined;
+    cell !== undefined && cell.trim() !== "" && findProblem(cell.trim()) === undefined;
   if (noun === "e-mail") {
     const ofData = first.findIndex(fits);
     if (ofData >= 0) return String(ofData + 1);

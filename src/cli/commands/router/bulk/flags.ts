@@ -6,7 +6,7 @@ import { detectFormat, type InputFormat, inputFormats } from "./input/format.ts"
 import { emailHashings } from "./input/identifiers.ts";
 
 /** Flags of every command that works through an input in batches. */
-export const bulkFlags = (batchSize: number) =>
+export const createBulkFlags = (batchSize: number) =>
   [
     {
       flag: "input-format",
@@ -96,15 +96,19 @@ export const defaultConcurrency = 6;
 
 /** `dry-run` is a flag of the derived commands. */
 export type BulkInput = CommandInputOf<
-  readonly [...ReturnType<typeof bulkFlags>, typeof hashFlag, { readonly flag: "dry-run"; readonly type: "switch" }]
+  readonly [
+    ...ReturnType<typeof createBulkFlags>,
+    typeof hashFlag,
+    { readonly flag: "dry-run"; readonly type: "switch" },
+  ]
 >;
 
 /**
  * Values of the flags, most of which a plan stores. `column` is the one that a flag names, which rows of plain lines do
  * not have.
  */
-export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: number, column?: string) => ({
-  ...notationOf(flags, path, column),
+export const readBulkOptions = ({ flags }: BulkInput, path: string, batchSize: number, column?: string) => ({
+  ...resolveNotation(flags, path, column),
   hash: flags.hash ?? "sha256",
   batch_size: flags["batch-size"] ?? batchSize,
   concurrency: resolveConcurrency(flags),
@@ -119,7 +123,7 @@ export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: numbe
   dryRun: flags["dry-run"] === true,
 });
 
-function notationOf(
+function resolveNotation(
   { "input-format": named, delimiter: given }: BulkInput["flags"],
   path: string,
   column: string | undefined,
@@ -136,10 +140,10 @@ function notationOf(
   if (format !== "csv") {
     throw new UsageError("--delimiter requires csv", { hint: "If the rows are CSV, add --input-format csv." });
   }
-  return { format, format_guessed, delimiter: delimiterOf(given) };
+  return { format, format_guessed, delimiter: parseDelimiter(given) };
 }
 
-function delimiterOf(given: string): string {
+function parseDelimiter(given: string): string {
   const delimiter = ["tab", "\\t"].includes(given) ? "\t" : given;
   if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
   throw new UsageError(`--delimiter must be one character (no quote or line break) or tab, got "${given}"`);

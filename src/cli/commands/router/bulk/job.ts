@@ -10,7 +10,7 @@ import { type IdentifierKind, InputError } from "./input/identifiers.ts";
 import { readRows } from "./input/rows.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
-import { resultLines } from "./log/results.ts";
+import { formatResultLines } from "./log/results.ts";
 import { createLookup, requireLookup } from "./lookup.ts";
 import type { Progress } from "./progress.ts";
 import { type BatchResult, createSender, type RejectedRange, runConcurrently } from "./send.ts";
@@ -65,11 +65,11 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
       concurrency,
       // A call that takes too long then is sent again by a resume.
       cut: context.cut,
-      onRetry: (retry) => progress.retried(retry),
+      onRetry: (retry) => progress.reportRetry(retry),
     },
     context,
   );
-  const kind = work.kind(record);
+  const kind = work.getKind(record);
   const moves = await createMoveLookup(record, work, context);
   const verification = record.verify ? await createVerification(record, work, context) : undefined;
   // Rows of a pipe that earlier runs have sent are not looked at again.
@@ -79,7 +79,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
   async function perform(batch: Batch): Promise<void> {
     if (batch.invalid.length > 0) {
       firstInvalid ??= batch.invalid[0];
-      if (!record.skip_invalid && !limit) throw wrongRow(kind, batch.invalid[0]!);
+      if (!record.skip_invalid && !limit) throw createInvalidRowError(kind, batch.invalid[0]!);
     }
     const before = await moves?.before(batch);
     const { moved, refused } = batch.count === 0 ? nothing : await send(batch);
@@ -99,12 +99,12 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
         ...(unverified > 0 && { unverified }),
       },
-      resultLines(batch, { refused, contradicted, movedFrom }, record.results),
+      formatResultLines(batch, { refused, contradicted, movedFrom }, record.results),
     );
     progress.add(batch.count + batch.invalid.length);
     const { rows, invalid, failed } = job.counts;
     const errors = invalid + failed;
-    if (limit?.exceeded(errors, rows + errors)) throw tooMany(errors, limit.text);
+    if (limit?.isExceeded(errors, rows + errors)) throw createTooManyErrorsError(errors, limit.text);
   }
 
   const groups = readRows(source.open(), record);
@@ -133,21 +133,21 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
   }
 }
 
-const wrongRow = ({ shown }: IdentifierKind, { number, text, problem }: InvalidRow): Error =>
-  new InputError("invalid_row", `Row ${number} (${shown(text).slice(0, 80)}) is ${problem}.`, {
+const createInvalidRowError = ({ toShown }: IdentifierKind, { number, text, problem }: InvalidRow): Error =>
+  new InputError("invalid_row", `Row ${number} (${toShown(text).slice(0, 80)}) is ${problem}.`, {
     hint: isHeading(problem)
       ? undefined
       : "Skip invalid rows with --skip-invalid, and save them with --errors-out FILE.",
   });
 
-const tooMany = (errors: number, limit: string): Error =>
+const createTooManyErrorsError = (errors: number, limit: string): Error =>
   new CommandFailedError(
     "partial",
     "too_many_errors",
     `${pluralize(errors, "row")} failed, more than --max-errors ${limit} allows.`,
   );
 
-export const resultsPath = (folder: string): string => join(folder, "results.csv");
+export const getResultsPath = (folder: string): string => join(folder, "results.csv");
 
 /** Looks up the owners of identifiers before they are mapped; undefined if that is not requested, or not possible. */
 async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, context: Context) {
@@ -157,8 +157,8 @@ async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, c
     lookup && {
       /** The clusters that will lose identifiers of a batch, by the place of the first row that names each. */
       async before(batch: Batch): Promise<ReadonlyMap<number, string>> {
-        const values = batch.values();
-        const clusters = await lookup.clustersOf(values);
+        const values = batch.getValues();
+        const clusters = await lookup.findClusters(values);
         const seen = new Set<string>();
         const found = new Map<number, string>();
         for (const [place, value] of values.entries()) {
@@ -180,8 +180,8 @@ async function createVerification({ scope }: JobRecord, work: BulkWork, context:
   return {
     /** Unexpected owners of rows, by their positions; and the number of rows that cannot be looked up. */
     async lookUp(batch: Batch, refused: readonly RejectedRange[]) {
-      const values = batch.values();
-      const clusters = await lookup.clustersOf(values);
+      const values = batch.getValues();
+      const clusters = await lookup.findClusters(values);
       const contradicted = new Map<number, string>();
       let unverified = 0;
       for (const [place, value] of values.entries()) {
@@ -202,7 +202,7 @@ async function createVerification({ scope }: JobRecord, work: BulkWork, context:
 interface ErrorLimit {
   readonly text: string;
   /** Whether this many of this many rows are too many. */
-  exceeded(errors: number, rows: number): boolean;
+  isExceeded(errors: number, rows: number): boolean;
 }
 
 /** Percentages of few rows say nothing. */
@@ -215,10 +215,10 @@ export function parseErrorLimit(text: string, total?: number): ErrorLimit {
     throw new UsageError(`--max-errors must be a number or a percentage (10, 2%), got "${text}"`);
   }
   const bound = Number(number);
-  if (percent === "") return { text, exceeded: (errors) => errors > bound };
+  if (percent === "") return { text, isExceeded: (errors) => errors > bound };
   return {
     text,
-    exceeded: (errors, rows) => {
+    isExceeded: (errors, rows) => {
       const of = total ?? (rows < meaningfulRows ? undefined : rows);
       return of !== undefined && errors > (of * bound) / 100;
     },

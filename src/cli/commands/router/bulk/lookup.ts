@@ -13,7 +13,7 @@ type Table = string;
 /** Looks up where identifiers are mapped, as they are sent. */
 export interface Lookup {
   /** The cluster of each, null if it has none, undefined if the service has no look-up of its kind. */
-  clustersOf(values: readonly string[]): Promise<ReadonlyMap<string, string | null | undefined>>;
+  findClusters(values: readonly string[]): Promise<ReadonlyMap<string, string | null | undefined>>;
 }
 
 /** Connections of their own, next to those of the calls that change something. */
@@ -26,21 +26,21 @@ const publicTables: readonly Table[] = ["cluster_emails", "cluster_clients"];
 export async function createLookup(work: BulkWork, context: Context): Promise<Lookup | undefined> {
   const ofEmulator = await isEmulator(context);
   if (work.table !== undefined && !publicTables.includes(work.table) && !ofEmulator) return undefined;
-  const ask = await asker(context, ofEmulator);
+  const ask = await createQuery(context, ofEmulator);
   const { table } = work;
-  const lookUp = ofEmulator && table !== undefined ? await manyAtOnce(table, context) : undefined;
+  const lookUp = ofEmulator && table !== undefined ? await createBatchLookup(table, context) : undefined;
   return {
-    async clustersOf(values) {
+    async findClusters(values) {
       if (lookUp) return lookUp([...new Set(values)]);
       const found = new Map<string, string | null | undefined>();
-      const each = async (value: string) => {
-        const [table, key] = keyOf(work, value);
+      const lookUpOne = async (value: string) => {
+        const [table, key] = splitKey(work, value);
         found.set(value, await ask(table, key));
       };
-      const items = async function* () {
+      const listItems = async function* () {
         yield* new Set(values);
       };
-      await runConcurrently(items(), connections, each);
+      await runConcurrently(listItems(), connections, lookUpOne);
       context.signal.throwIfAborted();
       return found;
     },
@@ -54,7 +54,7 @@ const maxKeys = 10_000;
  * Look-ups in a table of an emulator, which accepts many identifiers at a time: a request for each takes a minute for
  * 100,000. Undefined if the table is not keyed by identifiers.
  */
-async function manyAtOnce(name: Table, context: Context) {
+async function createBatchLookup(name: Table, context: Context) {
   const table = keyedTables.find((keyed) => keyed === name);
   if (table === undefined) return undefined;
   const client = await context.client("emulator", {});
@@ -77,14 +77,14 @@ export async function requireLookup(work: BulkWork, context: Context): Promise<L
   throw new UsageError(`--verify cannot be used with ${work.name}: the service cannot look up ${work.noun}s`);
 }
 
-function keyOf(work: BulkWork, value: string): [table: Table, key: string] {
+function splitKey(work: BulkWork, value: string): [table: Table, key: string] {
   if (work.table !== undefined) return [work.table, value];
   const space = value.indexOf(" ");
   const field = value.slice(0, space);
   return [Object.values(offboardKinds).find((kind) => kind.field === field)!.table, value.slice(space + 1)];
 }
 
-async function asker(context: Context, ofEmulator: boolean) {
+async function createQuery(context: Context, ofEmulator: boolean) {
   const [emails, clients] = await Promise.all([
     import("../../../../api/router/mapping-tables.ts"),
     import("../../../../api/router/mapping-tables.ts"),
@@ -95,10 +95,10 @@ async function asker(context: Context, ofEmulator: boolean) {
   const control = owners && (await context.client("emulator", {}));
   return async (table: Table, key: string): Promise<string | null | undefined> => {
     if (table === "cluster_emails") {
-      return orNull(client.call(emails.showClusterEmail, { params: { email_hash: key } }, options));
+      return toNullIfMissing(client.call(emails.showClusterEmail, { params: { email_hash: key } }, options));
     }
     if (table === "cluster_clients") {
-      return orNull(client.call(clients.showClusterClient, { params: { client_id: key } }, options));
+      return toNullIfMissing(client.call(clients.showClusterClient, { params: { client_id: key } }, options));
     }
     if (!owners || !control) return undefined;
     const found = await control.call(owners, { query: { identifier: key } }, options);
@@ -106,7 +106,7 @@ async function asker(context: Context, ofEmulator: boolean) {
   };
 }
 
-const orNull = (asked: Promise<{ readonly cluster_id: string }>): Promise<string | null> =>
+const toNullIfMissing = (asked: Promise<{ readonly cluster_id: string }>): Promise<string | null> =>
   asked.then(
     ({ cluster_id }) => cluster_id,
     (error: unknown) => {

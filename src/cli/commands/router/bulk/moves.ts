@@ -14,11 +14,11 @@ const maxLookups = 500;
 /** Asks a person at a terminal whether identifiers may move that the first rows of a file name. */
 export async function confirmMoves(request: JobRequest, source: InputSource, context: Context): Promise<void> {
   if (!mayAskAboutMoves(request.work, context)) return;
-  const { problem, value } = request.work.kind(request);
+  const { findProblem, toValue } = request.work.getKind(request);
   const values = new Set<string>();
   for await (const { texts, problems } of readRows(source.open(), request)) {
     for (const [i, text] of texts.entries()) {
-      if (text !== "" && !problems?.has(i) && problem(text) === undefined) values.add(value(text));
+      if (text !== "" && !problems?.has(i) && findProblem(text) === undefined) values.add(toValue(text));
     }
     if (values.size > maxLookups) break;
   }
@@ -36,7 +36,7 @@ export async function askAboutMoves(
   const lookup = await createLookup(work, context);
   if (!lookup) return;
   const looked = [...new Set(values)].slice(0, maxLookups);
-  const clusters = await lookup.clustersOf(looked);
+  const clusters = await lookup.findClusters(looked);
   const counts = new Map<string, number>();
   for (const from of clusters.values()) {
     if (typeof from === "string" && from !== cluster) counts.set(from, (counts.get(from) ?? 0) + 1);

@@ -5,11 +5,11 @@ import type { Context } from "../../../command.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { setOutput } from "../../../output/github-actions.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
-import { remedyOf } from "../../../process/service-message.ts";
+import { getRemedy } from "../../../process/service-message.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
 import type { InputSource } from "./input/bytes.ts";
 import { InputError } from "./input/identifiers.ts";
-import { type RowSummary, resultsPath, runJob } from "./job.ts";
+import { getResultsPath, type RowSummary, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
 import { createProgress, type Progress } from "./progress.ts";
@@ -50,7 +50,7 @@ export async function performJob(
     job = await OpenJob.open(folder, { wall: host.wall, report });
     // The last entry says how it ended.
     if (isResumed) await job.note("started");
-    await announce(record, source, job, context);
+    await announceJob(record, source, job, context);
     await setOutput(host, "job_id", record.id);
     const { rows, invalid, failed } = job.counts;
     progress = createProgress(context, {
@@ -108,7 +108,7 @@ async function finishJob<T>(run: Promise<T>, job: OpenJob, progress: Progress): 
   }
 }
 
-async function announce(
+async function announceJob(
   record: JobRecord,
   source: InputSource,
   job: OpenJob,
@@ -143,7 +143,7 @@ async function concludeJob(
   context: Context,
 ): Promise<FailureKind | undefined> {
   const { record, work, job, seen, retries, folder } = of;
-  const report = buildJobReport(record, job, { ...seen, retries, results: resultsPath(folder) });
+  const report = buildJobReport(record, job, { ...seen, retries, results: getResultsPath(folder) });
   await showReport(report, work, record.shard, context);
   return report.invalid + report.failed > 0 ? "partial" : undefined;
 }
@@ -164,7 +164,7 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
   }
   if (isFsError(error)) {
     return new CommandFailedError("failed", "job_log", `Failed to write the log of ${id}: ${formatFsError(error)}.`, {
-      hint: `Done so far: ${pluralize(done, "row")}. ${remedyOf(error)} Then resume the job.`,
+      hint: `Done so far: ${pluralize(done, "row")}. ${getRemedy(error)} Then resume the job.`,
       next: resume,
       cause: error,
     });
@@ -180,10 +180,10 @@ async function copyResults(
   { host, output }: Context,
 ): Promise<void> {
   if (path === null) return;
-  await writeOutput(host, path, createReadStream(resultsPath(folder)), 0o600).catch(async (cause: Error) => {
+  await writeOutput(host, path, createReadStream(getResultsPath(folder)), 0o600).catch(async (cause: Error) => {
     if (isStopped) return output.warn(`warning: ${cause.message}`);
     throw new CommandFailedError("failed", "errors_out", cause.message, {
-      hint: `The rows are in ${resultsPath(folder)}.`,
+      hint: `The rows are in ${getResultsPath(folder)}.`,
       cause,
     });
   });

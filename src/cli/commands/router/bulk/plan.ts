@@ -2,7 +2,7 @@ import * as z from "zod";
 import { dictionary } from "../../../../api/shapes.ts";
 import { tryParseJson } from "../../../../base/object.ts";
 import type { Context } from "../../../command.ts";
-import { stateFile } from "../../../connection/emulator/run-file.ts";
+import { resolveStateFile } from "../../../connection/emulator/run-file.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { readText } from "../../../parse/body.ts";
 import { UsageError } from "../../../process/failure.ts";
@@ -58,8 +58,8 @@ export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
 const FilePlan = JobPlan.extend({ input: JobInput.extend({ sha256: z.string() }) });
 
 /** Target of the calls of a run, in the words of plans and job logs. */
-export async function targetName({ globals, host, target }: Context): Promise<string> {
-  if (globals.emulator) return `the emulator of ${stateFile(host, undefined)}`;
+export async function getTargetName({ globals, host, target }: Context): Promise<string> {
+  if (globals.emulator) return `the emulator of ${resolveStateFile(host, undefined)}`;
   return (await target("router")).baseUrls.router ?? "";
 }
 
@@ -113,7 +113,7 @@ export interface JobRequest extends Omit<JobPlan, "version" | "command" | "targe
   /** Whether identifiers may move without a question: it was answered already. */
   readonly mayMove?: boolean;
   /** Asks whether to continue; `rows` where they are known. */
-  readonly confirm: (rows: number | undefined) => Promise<void>;
+  readonly confirmRows: (rows: number | undefined) => Promise<void>;
 }
 
 /** The request that a plan holds. The file may lie elsewhere by now: its content is what counts. */
@@ -139,6 +139,6 @@ export async function readPlannedRequest(
     planOut: undefined,
     planFile: flags.apply,
     planned: plan,
-    confirm: async () => {},
+    confirmRows: async () => {},
   };
 }

@@ -9,7 +9,7 @@ const everyMs = { terminal: 200, plain: 10_000 };
 export interface Progress {
   /** Counts rows that were dealt with in this run. */
   add(rows: number): void;
-  retried(retry: { readonly waitMs: number; readonly reason: string }): void;
+  reportRetry(retry: { readonly waitMs: number; readonly reason: string }): void;
   readonly retries: number;
   /** Clears the line; nothing is printed after it. */
   end(): Promise<void>;
@@ -37,18 +37,18 @@ export function createProgress({ host, globals, output }: Context, { verb, total
   let shownAt = startedAt;
   let isShown = false;
 
-  const perSecond = () => rows / Math.max(0.001, (wall.monotonicNow() - startedAt) / 1_000);
-  const document = () => {
-    const rate = Math.round(perSecond());
+  const getRate = () => rows / Math.max(0.001, (wall.monotonicNow() - startedAt) / 1_000);
+  const toDocument = () => {
+    const rate = Math.round(getRate());
     return { type: "progress", rows: before + rows, total: total ?? null, rows_per_second: rate, retries };
   };
-  const line = (): string => {
+  const formatLine = (): string => {
     const done = before + rows;
-    const rate = perSecond();
+    const rate = getRate();
     const parts = [
-      total === undefined ? `${verb} ${short(done)}` : `${verb} ${short(done)}/${short(total)}`,
+      total === undefined ? `${verb} ${formatCount(done)}` : `${verb} ${formatCount(done)}/${formatCount(total)}`,
       ...(total ? [`${Math.floor((100 * done) / total)}%`] : []),
-      `${short(rate)} rows/s`,
+      `${formatCount(rate)} rows/s`,
       ...(retries > 0 ? [pluralize(retries, "retry", "retries")] : []),
       ...(total && rate > 0 ? [`ETA ${formatSeconds((total - done) / rate)}`] : []),
     ];
@@ -67,9 +67,9 @@ export function createProgress({ host, globals, output }: Context, { verb, total
       rows += more;
       if (globals.quiet || wall.monotonicNow() - shownAt < (animates ? everyMs.terminal : everyMs.plain)) return;
       shownAt = wall.monotonicNow();
-      show(line(), document());
+      show(formatLine(), toDocument());
     },
-    retried({ waitMs, reason }) {
+    reportRetry({ waitMs, reason }) {
       retries += 1;
       if (globals.quiet || waitMs < 2_000) return;
       const why = reason === "status 429" ? "rate limited" : reason;
@@ -83,7 +83,7 @@ export function createProgress({ host, globals, output }: Context, { verb, total
 }
 
 /** `12.4M`, `84k`, `912` */
-function short(count: number): string {
+function formatCount(count: number): string {
   if (count >= 999_950) return `${(count / 1e6).toFixed(1)}M`;
   return count >= 10_000 ? `${Math.round(count / 1e3)}k` : String(Math.round(count));
 }
@@ -108,9 +108,9 @@ export function limitYoungGeneration(): void {
   setFlagsFromString("--semi-space-growth-factor=4");
   // It grows when much survives.
   const survivors: number[][] = [];
-  for (let i = 0; i < 256 && youngSize() < youngBytes; i += 1) survivors.push(new Array(2_048).fill(i));
+  for (let i = 0; i < 256 && getYoungGenerationSize() < youngBytes; i += 1) survivors.push(new Array(2_048).fill(i));
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 
-const youngSize = (): number =>
+const getYoungGenerationSize = (): number =>
   getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.space_size ?? youngBytes;

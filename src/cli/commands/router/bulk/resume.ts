@@ -8,7 +8,7 @@ import { fingerprintSource } from "./input/survey.ts";
 import { parseErrorLimit } from "./job.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { performJob } from "./perform.ts";
-import { requireUnchangedPlan, targetName } from "./plan.ts";
+import { getTargetName, requireUnchangedPlan } from "./plan.ts";
 import { limitYoungGeneration } from "./progress.ts";
 
 /** Goes on with a stopped job; rejected when it would do something else than was begun. */
@@ -33,7 +33,7 @@ export async function resumeJob(
     });
   }
   if (maxErrors !== undefined) parseErrorLimit(maxErrors);
-  const source = await sourceNow(record, input ?? path, context);
+  const source = await findSource(record, input ?? path, context);
   if (path !== "-" && source.path === "-") throw new UsageError(`This job reads ${path}, not ${source.name}.`);
   if (record.errors_out !== null) {
     await checkOutputFile(context.host, record.errors_out, "--errors-out", { inputs: [input ?? path] });
@@ -42,7 +42,7 @@ export async function resumeJob(
     await checkOutputFile(context.host, record.report, "--report", { inputs: [input ?? path] });
   }
   const begun = path === "-" ? record : withFile(record, source.path, context);
-  const target = await targetName(context);
+  const target = await getTargetName(context);
   requireUnchangedPlan(begun, { target, ...(path === "-" ? {} : await fingerprintSource(source.open())) });
   const changed: JobRecord = {
     ...begun,
@@ -52,7 +52,7 @@ export async function resumeJob(
   return performJob(folder, changed, source, context, { concurrency: how.concurrency, isResumed: true });
 }
 
-async function sourceNow({ id }: JobRecord, named: string, { host }: Context): Promise<InputSource> {
+async function findSource({ id }: JobRecord, named: string, { host }: Context): Promise<InputSource> {
   return openInputSource(host, named, "<file>").catch((error: unknown) => {
     throw error instanceof UsageError
       ? error.withHint(

@@ -11,7 +11,7 @@ import { type BulkWork, type CallScope, requireConfirmed } from "./work.ts";
 
 export interface BatchSender {
   /** Sends one batch until every response is final. Throws what concerns the whole job. */
-  send(batch: Pick<Batch, "index" | "values">): Promise<BatchResult>;
+  send(batch: Pick<Batch, "index" | "getValues">): Promise<BatchResult>;
 }
 
 /** Result of a batch. */
@@ -42,7 +42,7 @@ export interface SenderOptions {
 export async function createSender(options: SenderOptions, context: Context): Promise<BatchSender> {
   const { jobId, work, scope, concurrency, cut } = options;
   const { globals, host, signal } = context;
-  const operation: Operation = await work.operation();
+  const operation: Operation = await work.loadOperation();
   const { baseUrls, credentials } = await context.target("router");
   const client = await context.client("router", { connections: concurrency });
   const rule = { retries: globals.retries, maxWaitMs: globals.maxWaitMs };
@@ -52,9 +52,9 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   let tooLargeBytes = Number.POSITIVE_INFINITY;
 
   // A batch adds strings that are valid by construction: checking each would take longer than sending them.
-  const withoutValues = CheckedCall.check(operation, work.call([], scope));
+  const withoutValues = CheckedCall.check(operation, work.toArguments([], scope));
   const requestOf = (values: readonly string[], key: string) => {
-    const built = buildRequest(withoutValues.with(work.call(values, scope)), baseUrls, credentials);
+    const built = buildRequest(withoutValues.with(work.toArguments(values, scope)), baseUrls, credentials);
     const headers = { ...built.headers, "idempotency-key": key };
     // Bytes lie next to the heap: as a string the body would be copied by the garbage collector while it is in flight.
     return { ...built, headers, body: Buffer.from(built.body as string) };
@@ -91,7 +91,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
       try {
         return { moved: await call(request, values.length), refused: [] };
       } catch (error) {
-        if (failureScope(error) === "job") throw error;
+        if (getFailureScope(error) === "job") throw error;
         const refusal = error as ServiceError;
         if (refusal.status !== 413 || !canHalve) {
           return { moved: 0, refused: [{ from, to: from + values.length, error: refusal }] };
@@ -106,7 +106,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   }
 
   // The same rows are always in the same batch of a job, and in the same half of it, so the key identifies the request.
-  return { send: ({ index, values }) => sendFrom(0, values(), `${jobId}-${index}`) };
+  return { send: ({ index, getValues }) => sendFrom(0, getValues(), `${jobId}-${index}`) };
 }
 
 /**
@@ -119,7 +119,7 @@ const aboutRows: readonly number[] = [413, 422];
  * The meaning of a failed call for the job. `batch`: these rows were rejected, others may pass. `job`: it is not about
  * rows, so every other call may meet the same, or these pass later: the job stops and can be resumed.
  */
-export const failureScope = (error: unknown): "batch" | "job" =>
+export const getFailureScope = (error: unknown): "batch" | "job" =>
   error instanceof ServiceError && aboutRows.includes(error.status) ? "batch" : "job";
 
 /**

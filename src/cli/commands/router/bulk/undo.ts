@@ -5,11 +5,11 @@ import type { Context } from "../../../command.ts";
 import { CommandFailedError, type FailureKind } from "../../../process/failure.ts";
 import { confirmYes } from "../../../prompt/confirm.ts";
 import { beginJob } from "./begin.ts";
-import { resultsPath } from "./job.ts";
+import { getResultsPath } from "./job.ts";
 import type { JobRecord } from "./log/jobs.ts";
-import { movedRows } from "./log/tally.ts";
+import { readMovedRows } from "./log/tally.ts";
 import { createLookup } from "./lookup.ts";
-import { requireUnchangedPlan, targetName } from "./plan.ts";
+import { getTargetName, requireUnchangedPlan } from "./plan.ts";
 import { findWork } from "./works.ts";
 
 /**
@@ -29,12 +29,12 @@ export async function undoJob(
       hint: "To record them for e-mails and client IDs, map with --results all.",
     });
   }
-  requireUnchangedPlan(record, { target: await targetName(context) });
+  requireUnchangedPlan(record, { target: await getTargetName(context) });
   const lookup = await createLookup(work, context);
-  const { value } = work.kind(record);
+  const { toValue } = work.getKind(record);
   const fromOf = new Map<string, string>();
-  for await (const { text, from } of movedRows(resultsPath(folder))) fromOf.set(value(text), from);
-  const now = await lookup?.clustersOf([...fromOf.keys()]);
+  for await (const { text, from } of readMovedRows(getResultsPath(folder))) fromOf.set(toValue(text), from);
+  const now = await lookup?.findClusters([...fromOf.keys()]);
   const lists = new Map<string, string[]>();
   let elsewhere = 0;
   for (const [identifier, from] of fromOf) {
@@ -69,7 +69,7 @@ export async function undoJob(
         ...{ errorsOut: undefined, report: undefined, dryRun: false, planOut: undefined },
         ...{ planFile: undefined, planned: undefined },
         scope: { ...record.scope, cluster_id: from },
-        confirm: async () => {},
+        confirmRows: async () => {},
         mayMove: true,
       },
       context,

@@ -27,9 +27,9 @@ export interface BulkWork {
   /** Name in svc router resolve of the table of its identifiers; undefined if a job has those of several. */
   readonly table?: string;
   /** Meaning of the value of a row. */
-  readonly kind: (reading: RowReading) => IdentifierKind;
-  readonly operation: () => Promise<Operation>;
-  readonly call: (values: readonly string[], scope: CallScope) => CallArguments;
+  readonly getKind: (reading: RowReading) => IdentifierKind;
+  readonly loadOperation: () => Promise<Operation>;
+  readonly toArguments: (values: readonly string[], scope: CallScope) => CallArguments;
 }
 
 /** Subject of the calls, and what is known of it. */
@@ -50,7 +50,7 @@ export function formatOutcome({ action, noun, cluster, rows, distinct = rows }: 
 }
 
 /** Open questions of a removal. */
-export const unknownNote = (cluster: string): string =>
+export const formatUnknownNote = (cluster: string): string =>
   `Identifiers that are not mapped to ${cluster} were ignored; the service does not report how many`;
 
 /** Fails if the service has answered anything but true: its work is not known to be done. */

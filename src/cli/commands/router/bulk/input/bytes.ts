@@ -12,7 +12,7 @@ import { createUnreadableInputError } from "./identifiers.ts";
 /** Larger pieces make fewer turns of the event loop, and leave more to collect: memory would reach 150 MB. */
 const pieceBytes = 64 * 1_024;
 
-export const fileBytes = (path: string): AsyncIterable<Uint8Array> =>
+export const readFileBytes = (path: string): AsyncIterable<Uint8Array> =>
   createReadStream(path, { highWaterMark: pieceBytes });
 
 /** Distinguishes an input from a changed one. */
@@ -40,7 +40,7 @@ export class FingerprintedBytes implements AsyncIterable<Uint8Array> {
   }
 
   /** Call it once, at the end. */
-  fingerprint(): Fingerprint {
+  getFingerprint(): Fingerprint {
     return { bytes: this.#bytes, sha256: this.#sum.digest("hex") };
   }
 }
@@ -84,7 +84,7 @@ export async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<U
 const newline = 0x0a;
 
 /** Bytes are not UTF-8. The row counter adds their encoding: `utf8Trouble`. */
-class NotUtf8 extends Error {
+class InvalidUtf8Error extends Error {
   /** The encoding's name for `iconv`, as far as it can be guessed. */
   readonly encoding: string;
 
@@ -106,22 +106,22 @@ export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerat
       rest.byteLength > 0
         ? Buffer.concat([rest, piece])
         : Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-    encoding ??= encodingOf(bytes);
+    encoding ??= guessEncoding(bytes);
     const end = endOfCharacters(bytes);
     const whole = bytes.subarray(0, end);
     if (!isUtf8(whole)) {
-      const lines = linesBeforeTrouble(whole);
+      const lines = getLinesBeforeError(whole);
       if (lines.byteLength > 0) yield lines;
-      throw new NotUtf8(encoding);
+      throw new InvalidUtf8Error(encoding);
     }
     rest = bytes.subarray(end);
     if (end > 0) yield whole;
   }
-  if (rest.byteLength > 0) throw new NotUtf8(encoding!);
+  if (rest.byteLength > 0) throw new InvalidUtf8Error(encoding!);
 }
 
 /** By the byte order mark; else the most common encoding of files that are not UTF-8. */
-const encodingOf = (bytes: Buffer): string =>
+const guessEncoding = (bytes: Buffer): string =>
   ["fffe", "feff"].includes(bytes.toString("hex", 0, 2)) ? "UTF-16" : "WINDOWS-1252";
 
 /** Offset of the last character, if it continues in the next piece. */
@@ -137,7 +137,7 @@ function endOfCharacters(bytes: Buffer): number {
   return length;
 }
 
-function linesBeforeTrouble(bytes: Buffer): Buffer {
+function getLinesBeforeError(bytes: Buffer): Buffer {
   for (let at = 0; ; ) {
     const end = bytes.indexOf(newline, at) + 1;
     if (end === 0 || !isUtf8(bytes.subarray(at, end))) return bytes.subarray(0, at);
@@ -147,7 +147,7 @@ function linesBeforeTrouble(bytes: Buffer): Buffer {
 
 /** The same in words, if it is in that row; other errors stay as they are. */
 export function toUtf8Error(cause: unknown, row: number): unknown {
-  if (!(cause instanceof NotUtf8)) return cause;
+  if (!(cause instanceof InvalidUtf8Error)) return cause;
   const hint = `Convert it to UTF-8. From ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;
   return createUnreadableInputError(`Row ${row} is not UTF-8`, { hint, cause });
 }
@@ -171,7 +171,7 @@ export async function openInputSource(host: Host, named: string, place: string):
   }
   const path = await requireFile(host, named, place);
   const isLasting = (await stat(path)).isFile() && !ofThisProcess.test(path);
-  return { path: isLasting ? path : "-", name: named, open: () => fileBytes(path) };
+  return { path: isLasting ? path : "-", name: named, open: () => readFileBytes(path) };
 }
 
 /** Names of open files, whatever they lead to: the rows will not be there later. */

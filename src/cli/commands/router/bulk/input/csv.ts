@@ -8,10 +8,10 @@ const lineEnds: readonly (number | undefined)[] = [undefined, 0x0a, 0x0d];
 
 /** Cells with a delimiter between, some of them in quotes (RFC 4180). */
 export const createCsvNotation = (bytes: AsyncIterable<Buffer>, delimiter: string | null): Notation => ({
-  records: csvRecords(bytes, delimiter ?? ","),
-  text: (cell) => cell,
-  trouble: (cause, line) => csvTrouble(toUtf8Error(cause, line), line),
-  other: (first, message) => (delimiter === null ? otherDelimiter(first, message) : undefined),
+  records: parseCsvRecords(bytes, delimiter ?? ","),
+  decodeCell: (cell) => cell,
+  explainError: (cause, line) => explainCsvError(toUtf8Error(cause, line), line),
+  findOtherFormat: (first, message) => (delimiter === null ? findOtherDelimiter(first, message) : undefined),
   // Excel writes it, and leaves it out when it reads.
   isDirective: (raw) => raw.trim() === `sep=${delimiter ?? ","}`,
 });
@@ -20,7 +20,7 @@ export const createCsvNotation = (bytes: AsyncIterable<Buffer>, delimiter: strin
  * The records of a CSV stream, in groups: those of each piece at once, so that an error finds none on its way; a
  * partial record is not one.
  */
-export async function* csvRecords(
+export async function* parseCsvRecords(
   bytes: AsyncIterable<Uint8Array>,
   delimiter = ",",
 ): AsyncGenerator<readonly InputRecord[]> {
@@ -30,15 +30,15 @@ export async function* csvRecords(
   try {
     for await (const piece of bytes) {
       last = piece.at(-1);
-      await parser.parsed(piece);
+      await parser.parsePiece(piece);
       if (parser.records.length > 0) yield parser.records.splice(0);
     }
-    await parser.parsed(null);
+    await parser.parsePiece(null);
   } catch (cause) {
     trouble = { cause };
     // It keeps the last line until it sees what follows; and what is no whole line is not a row.
     if (!(cause instanceof CsvError)) {
-      const isTaken = await parser.parsed(null).then(
+      const isTaken = await parser.parsePiece(null).then(
         () => true,
         () => false,
       );
@@ -67,11 +67,11 @@ class RecordParser extends Parser {
   }
 
   /** Parses what has come, or the end. */
-  parsed(piece: Uint8Array | null): Promise<void> {
+  parsePiece(piece: Uint8Array | null): Promise<void> {
     return new Promise((resolve, reject) => {
-      const done = (error?: Error | null) => (error ? reject(error) : resolve());
-      if (piece) this.write(piece, done);
-      else this.end(done);
+      const settle = (error?: Error | null) => (error ? reject(error) : resolve());
+      if (piece) this.write(piece, settle);
+      else this.end(settle);
     });
   }
 }
@@ -79,7 +79,7 @@ class RecordParser extends Parser {
 const isUnclosed = (error: unknown): boolean => error instanceof CsvError && error.code === "CSV_QUOTE_NOT_CLOSED";
 
 /** Why it cannot be read, in words; `line` is the one after the last whole row, where the row with the trouble begins. */
-function csvTrouble(cause: unknown, line: number): unknown {
+function explainCsvError(cause: unknown, line: number): unknown {
   if (!(cause instanceof CsvError)) return cause;
   // The parser names the line where the input ends.
   const why = isUnclosed(cause)
@@ -87,7 +87,7 @@ function csvTrouble(cause: unknown, line: number): unknown {
     : `${quoteTrouble(cause)} in the row that begins at line ${line}`;
   const message = `Invalid CSV: ${why}`;
   const [, found = ""] = /Invalid Closing Quote: got "([;|\t])"/.exec(cause.message) ?? [];
-  const flags = delimiterFlags(found);
+  const flags = getDelimiterFlags(found);
   return flags
     ? new OtherFormatError(message, { flags, hint: delimiterHint, cause })
     : createUnreadableInputError(message, { hint: otherFormats, cause });
@@ -109,15 +109,15 @@ const names: ReadonlyMap<string, string> = new Map([
   ["\t", "tab"],
 ]);
 
-const delimiterFlags = (character: string): string[] | undefined =>
+const getDelimiterFlags = (character: string): string[] | undefined =>
   names.has(character) ? ["--delimiter", names.get(character)!] : undefined;
 
 /** Reports a row that was cut at the wrong places. Without a chosen column it may be an identifier with a bar in it. */
-function otherDelimiter(row: readonly string[], message: string | undefined): OtherFormatError | undefined {
+function findOtherDelimiter(row: readonly string[], message: string | undefined): OtherFormatError | undefined {
   const line = row.join(",");
   const isWhole = row.filter((cell) => cell.trim() !== "").length === 1;
   const separator = message !== undefined && isWhole && line.includes("|") ? "|" : detectSeparator(line)?.character;
-  const flags = delimiterFlags(separator ?? "");
+  const flags = getDelimiterFlags(separator ?? "");
   if (!flags) return undefined;
   const shown = separator === "\t" ? "a tab" : `"${separator}"`;
   return new OtherFormatError(message ?? `The delimiter of the input is ${shown}, not a comma.`, {

@@ -13,15 +13,15 @@ export class IdentifierCounter {
   }
 
   add(text: string): void {
-    const { form, key } = this.#kind;
-    if (form === undefined) {
-      this.#keys.add(key(text), false);
+    const { getForm, toKey } = this.#kind;
+    if (getForm === undefined) {
+      this.#keys.add(toKey(text), false);
       return;
     }
-    if (form(text) === "digest") this.#hasDigest = true;
+    if (getForm(text) === "digest") this.#hasDigest = true;
     else this.#hasAddress = true;
     // Making the key of each address would take as long as hashing it.
-    if (!this.#keys.add(text, true)) this.#keys.add(key(text), false);
+    if (!this.#keys.add(text, true)) this.#keys.add(toKey(text), false);
   }
 
   /** Null if there were too many, and where an address and its digest may be the same one. */

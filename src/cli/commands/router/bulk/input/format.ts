@@ -90,7 +90,7 @@ const camelHeading = /^[a-z]{1,20}(?:[A-Z][a-z]{1,20}){0,3}(?:Email|Address|Id|I
 
 export const isHeadingText = (text: string): boolean => heading.test(text) || camelHeading.test(text);
 
-export const headingProblem = (text: string): string =>
+export const describeHeading = (text: string): string =>
   `the heading of its column. Select the column with --column "${text}"`;
 
 /** Whether a row was rejected as the heading: without a column flag the first column counts, whatever it holds. */

@@ -6,14 +6,14 @@ import { mask } from "../../../../process/redact.ts";
 /** Contents of the rows of a table: whether a string is such an identifier, and its form in requests. */
 export interface IdentifierKind {
   readonly noun: string;
-  readonly problem: (text: string) => string | undefined;
-  readonly value: (text: string) => string;
+  readonly findProblem: (text: string) => string | undefined;
+  readonly toValue: (text: string) => string;
   /** The same for strings of the same value, made with less work: repetitions are counted by it. */
-  readonly key: (text: string) => string;
+  readonly toKey: (text: string) => string;
   /** Two forms may have the same value, and not the same key: decides which of them it is. */
-  readonly form?: (text: string) => "address" | "digest" | undefined;
+  readonly getForm?: (text: string) => "address" | "digest" | undefined;
   /** A printable form of it: plans and rejections end in logs. */
-  readonly shown: (text: string) => string;
+  readonly toShown: (text: string) => string;
 }
 
 /** How e-mail addresses become identifiers; none: they are sent as they are, for services that hash otherwise. */
@@ -21,42 +21,45 @@ export const emailHashings = ["sha256", "none"] as const;
 export type EmailHashing = (typeof emailHashings)[number];
 
 const odd = /[\s\p{Cc}]/u;
-const asItIs = (text: string): string => text;
+const identity = (text: string): string => text;
 
 /** Any text without spaces or control characters inside; the service takes any string. */
 export const createWordKind = (noun: string): IdentifierKind => ({
   noun,
-  shown: asItIs,
-  problem(text) {
+  toShown: identity,
+  findProblem(text) {
     if (text === "") return `not a valid ${noun}: it is empty`;
     if (!odd.test(text)) return undefined;
     return `not a valid ${noun}: it contains ${/\s/.test(text) ? "spaces" : "control characters"}`;
   },
-  value: asItIs,
-  key: asItIs,
+  toValue: identity,
+  toKey: identity,
 });
 
 /** The same, of which nothing may be printed. */
-export const createSecretWordKind = (noun: string): IdentifierKind => ({ ...createWordKind(noun), shown: () => mask });
+export const createSecretWordKind = (noun: string): IdentifierKind => ({
+  ...createWordKind(noun),
+  toShown: () => mask,
+});
 
 /** An external id; the emulator's tables, and svc router resolve, have it behind its type. */
 export const externalId: IdentifierKind = {
   ...createWordKind("external id"),
-  value: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
-  key: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
+  toValue: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
+  toKey: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
 };
 
 /** Addresses are hashed; a digest passes (DECISIONS.md, R11), in lower case, as the service stores it. */
 export const createHashedEmailKind = (hash: (address: string) => string): IdentifierKind => ({
   noun: "e-mail",
-  shown: asItIs,
-  problem(text) {
+  toShown: identity,
+  findProblem(text) {
     const problem = isEmailHash(text) ? undefined : findEmailAddressProblem(text);
     return problem && `neither an e-mail address nor a SHA-256 digest: ${problem}`;
   },
-  value: (text) => (isEmailHash(text) ? text.toLowerCase() : hash(text)),
-  key: toAddressKey,
-  form: (text) => (isEmailHash(text) ? "digest" : "address"),
+  toValue: (text) => (isEmailHash(text) ? text.toLowerCase() : hash(text)),
+  toKey: toAddressKey,
+  getForm: (text) => (isEmailHash(text) ? "digest" : "address"),
 });
 
 const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
@@ -64,14 +67,14 @@ const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
   none: createWordKind("e-mail"),
 };
 
-export const emailKind = (hashing: EmailHashing): IdentifierKind => emailKinds[hashing];
+export const getEmailKind = (hashing: EmailHashing): IdentifierKind => emailKinds[hashing];
 
 /** The identifier in a request for a typed one. */
-export function toIdentifier({ problem, value, shown }: IdentifierKind, typed: string): string {
+export function toIdentifier({ findProblem, toValue, toShown }: IdentifierKind, typed: string): string {
   const text = typed.trim();
-  const found = problem(text);
-  if (found !== undefined) throw new UsageError(`"${shown(text)}" is ${found}`);
-  return value(text);
+  const found = findProblem(text);
+  if (found !== undefined) throw new UsageError(`"${toShown(text)}" is ${found}`);
+  return toValue(text);
 }
 
 interface Options {

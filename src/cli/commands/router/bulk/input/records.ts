@@ -1,7 +1,7 @@
 import { lookupTable } from "../../../../../base/object.ts";
 import { UsageError } from "../../../../process/failure.ts";
 import type { MissingText, RowGroup } from "./distinct.ts";
-import { headingProblem, isHeadingText, OtherFormatError } from "./format.ts";
+import { describeHeading, isHeadingText, OtherFormatError } from "./format.ts";
 
 /** The cells of one row, with the line, or the lines, that it was read of. */
 export interface InputRecord {
@@ -13,18 +13,18 @@ export interface InputRecord {
 export interface Notation {
   readonly records: AsyncIterable<readonly InputRecord[]>;
   /** Value of a cell. */
-  readonly text: (cell: string) => string;
+  readonly decodeCell: (cell: string) => string;
   /** The read error, in words; the row with the error begins in that line. */
-  readonly trouble: (cause: unknown, line: number) => unknown;
+  readonly explainError: (cause: unknown, line: number) => unknown;
   /** The error for a first row that was read with the wrong separator; undefined if it was not. */
-  readonly other: (first: readonly string[], message: string | undefined) => OtherFormatError | undefined;
+  readonly findOtherFormat: (first: readonly string[], message: string | undefined) => OtherFormatError | undefined;
   /** Whether a line says how the rest is written, and is not a row. */
   readonly isDirective: (raw: string) => boolean;
 }
 
 /** The rows of a table: of each record the columns that are named, by name or by number, else the first. */
 export async function* recordRows(notation: Notation, columns: readonly string[]): AsyncGenerator<RowGroup> {
-  const { records: groups, text, trouble } = notation;
+  const { records: groups, decodeCell, explainError } = notation;
   const isNumbered = columns.length === 1 && /^[1-9]\d*$/.test(columns[0]!);
   let places = columns.length === 0 ? [0] : isNumbered ? [Number(columns[0]) - 1] : undefined;
   let first = 1;
@@ -39,24 +39,25 @@ export async function* recordRows(notation: Notation, columns: readonly string[]
         const isDirective: boolean = !isBegun && notation.isDirective(raw);
         const isTop: boolean = !isBegun && !isDirective && record.some((cell) => cell.trim() !== "");
         if (isTop && columns.length === 0)
-          refuseUnnamed(record.map(text), records[i + 1]?.record.map(text) ?? [], notation);
+          refuseUnnamed(record.map(decodeCell), records[i + 1]?.record.map(decodeCell) ?? [], notation);
         const isHeader: boolean = isTop && places === undefined;
-        if (isHeader) places = placesOf(columns, record.map(text), notation);
+        if (isHeader) places = findColumns(columns, record.map(decodeCell), notation);
         isBegun ||= isTop;
-        const found = isHeader || isDirective || places === undefined ? "" : recordText(record, places, columns, text);
+        const found =
+          isHeader || isDirective || places === undefined ? "" : recordText(record, places, columns, decodeCell);
         if (typeof found !== "string") {
           problems.set(texts.length, found.problem);
           if (found.isEmpty) empty.add(texts.length);
-        } else if (isTop && isHeadingText(found)) problems.set(texts.length, headingProblem(found));
-        texts.push(typeof found === "string" ? found : rawText(record, raw));
+        } else if (isTop && isHeadingText(found)) problems.set(texts.length, describeHeading(found));
+        texts.push(typeof found === "string" ? found : getRawText(record, raw));
         // A field over several lines.
-        for (let more = linesIn(record); more > 1; more -= 1) texts.push("");
+        for (let more = countLines(record); more > 1; more -= 1) texts.push("");
       }
       yield { first, texts, problems, empty };
       first += texts.length;
     }
   } catch (cause) {
-    throw trouble(cause, first);
+    throw explainError(cause, first);
   }
 }
 
@@ -64,25 +65,25 @@ function recordText(
   record: readonly string[],
   places: readonly number[],
   columns: readonly string[],
-  text: Notation["text"],
+  text: Notation["decodeCell"],
 ): string | MissingText {
   const texts = places.map((place) => text(record[place] ?? "").trim());
   const missing = texts.indexOf("");
   if (missing < 0) return texts.join(" ");
   return {
-    problem: `without a string in ${columnName(columns[missing])}`,
+    problem: `without a string in ${formatColumnName(columns[missing])}`,
     isEmpty: texts.every((found) => found === ""),
   };
 }
 
 /** A row of empty cells is not a blank line, also where nothing but blanks is between them. */
-const rawText = (record: readonly string[], raw: string): string =>
+const getRawText = (record: readonly string[], raw: string): string =>
   raw.trim() || (record.length > 1 ? raw.replace(/\r?\n$/, "") : "");
 
-const columnName = (name: string | undefined): string =>
+const formatColumnName = (name: string | undefined): string =>
   name === undefined ? "the first column" : `the column "${name}"`;
 
-const linesIn = (record: readonly string[]): number =>
+const countLines = (record: readonly string[]): number =>
   record.reduce((sum, cell) => (cell.includes("\n") ? sum + cell.split("\n").length - 1 : sum), 1);
 
 /** Column names as in svc router resolve. */
@@ -93,12 +94,13 @@ export function matchColumnName(names: readonly string[], column: string, column
   return columns.length > 1 && !names.includes(column) ? (otherNames[column] ?? column) : column;
 }
 
-function placesOf(columns: readonly string[], header: readonly string[], { other }: Notation): number[] {
+function findColumns(columns: readonly string[], header: readonly string[], { findOtherFormat }: Notation): number[] {
   const names = header.map((name) => name.trim());
   return columns.map((column) => {
     const name = matchColumnName(names, column, columns);
     const place = names.indexOf(name);
-    if (place < 0) throw other(header, `Column "${column}" not found`) ?? unknownColumn(column, header);
+    if (place < 0)
+      throw findOtherFormat(header, `Column "${column}" not found`) ?? createUnknownColumnError(column, header);
     const again = names.indexOf(name, place + 1);
     if (again < 0) return place;
     throw new OtherFormatError(`Columns ${place + 1} and ${again + 1} have the same name, "${column}".`, {
@@ -108,18 +110,18 @@ function placesOf(columns: readonly string[], header: readonly string[], { other
   });
 }
 
-const unknownColumn = (column: string, header: readonly string[]): Error =>
-  new UsageError(`Column "${column}" not found`, { hint: `Columns: ${listed(header)}` });
+const createUnknownColumnError = (column: string, header: readonly string[]): Error =>
+  new UsageError(`Column "${column}" not found`, { hint: `Columns: ${formatHeader(header)}` });
 
-const listed = (header: readonly string[]): string => header.slice(0, 40).join(", ");
+const formatHeader = (header: readonly string[]): string => header.slice(0, 40).join(", ");
 
 /** Refuses to take the first of several columns only because it comes first, and a whole row for one cell. */
-function refuseUnnamed(first: readonly string[], second: readonly string[], { other }: Notation): void {
-  const otherwise = other(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
+function refuseUnnamed(first: readonly string[], second: readonly string[], { findOtherFormat }: Notation): void {
+  const otherwise = findOtherFormat(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
   if (otherwise) throw otherwise;
   const names = first.filter((cell) => cell.trim() !== "");
   if (names.length < 2) return;
-  throw new OtherFormatError(`The input has ${first.length} columns: ${listed(first)}.`, {
+  throw new OtherFormatError(`The input has ${first.length} columns: ${formatHeader(first)}.`, {
     flags: [],
     columns: { first, second },
     hint: "Select a column with --column.",

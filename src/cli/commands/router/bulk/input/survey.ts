@@ -5,7 +5,7 @@ import { writeOutput } from "../../../../output/file.ts";
 import { CommandFailedError, UsageError } from "../../../../process/failure.ts";
 import type { Host } from "../../../../process/host.ts";
 import { parseErrorLimit } from "../job.ts";
-import { invalidResult, resultLine, resultsHeader } from "../log/results.ts";
+import { formatResultLine, resultsHeader, toInvalidResult } from "../log/results.ts";
 import type { JobRequest } from "../plan.ts";
 import type { InvalidRow } from "./batches.ts";
 import { type Fingerprint, FingerprintedBytes, type InputSource } from "./bytes.ts";
@@ -72,7 +72,7 @@ async function surveySource(
       if (!empty?.has(i)) ordinal += 1;
       if (shard && !isInShare(ordinal, shard)) continue;
       rows += 1;
-      const problem = problems?.get(i) ?? kind.problem(text);
+      const problem = problems?.get(i) ?? kind.findProblem(text);
       if (problem !== undefined) {
         const row = { number: first + i, text, problem };
         invalid += 1;
@@ -88,14 +88,14 @@ async function surveySource(
     }
   }
   endBatch();
-  return { ...bytes.fingerprint(), all, rows, distinct: distinct.count, calls, invalid, firstInvalid, sample };
+  return { ...bytes.getFingerprint(), all, rows, distinct: distinct.count, calls, invalid, firstInvalid, sample };
 }
 
 /** Its identity alone. */
 export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Promise<Fingerprint> {
   const bytes = new FingerprintedBytes(source);
   for await (const _ of bytes);
-  return bytes.fingerprint();
+  return bytes.getFingerprint();
 }
 
 /** Reads the whole input once, and rejects it before anything is sent when it is empty, or too much of it is wrong. */
@@ -103,9 +103,9 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
   const { work, shard, skip_invalid: skips, max_errors: maxErrors } = request;
   // A job that skips them writes them itself, with other errors.
   const isJob = !request.dryRun && request.planOut === undefined;
-  const bad = badRows(skips && isJob ? undefined : request.errorsOut, context);
+  const bad = openBadRows(skips && isJob ? undefined : request.errorsOut, context);
   const { signal } = context;
-  const kind = work.kind(request);
+  const kind = work.getKind(request);
   const survey = await surveySource(source.open(), request, {
     kind,
     batchSize: request.batch_size,
@@ -117,18 +117,18 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
   const { all, rows, invalid, firstInvalid } = survey;
   if (all === 0) throw new UsageError(`${work.place}: ${source.name} has no rows`);
   if (invalid === 0 || skips) return survey;
-  if (maxErrors !== null && !parseErrorLimit(maxErrors, rows).exceeded(invalid, rows)) return survey;
-  throw refusal(request, firstInvalid!, { invalid, rows });
+  if (maxErrors !== null && !parseErrorLimit(maxErrors, rows).isExceeded(invalid, rows)) return survey;
+  throw findRejection(request, firstInvalid!, { invalid, rows });
 }
 
-function refusal(
+function findRejection(
   request: JobRequest,
   { number, text, problem }: InvalidRow,
   { invalid, rows }: Pick<Survey, "invalid" | "rows">,
 ): Error {
   const { work, path, format, columns, errorsOut } = request;
   const share = `${invalid} of ${pluralize(rows, "row")}`;
-  const message = `Cannot ${work.action} ${share}: row ${number} (${work.kind(request).shown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
+  const message = `Cannot ${work.action} ${share}: row ${number} (${work.getKind(request).toShown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
   const kept = errorsOut === undefined ? " and save them with --errors-out FILE" : `; they are in ${errorsOut}`;
   const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !isHeading(problem);
   const named = mayBeHeading ? ["If that is the heading, select a column with --column NAME."] : [];
@@ -142,16 +142,16 @@ function refusal(
 }
 
 /** Rejected rows of a survey, as CSV: the file is complete or does not exist. */
-function badRows(path: string | undefined, { host }: Context) {
+function openBadRows(path: string | undefined, { host }: Context) {
   const rows = new PassThrough();
   // Set by the reader.
   rows.on("error", () => {});
   rows.write(resultsHeader);
-  const written = path === undefined ? undefined : writtenTo(host, path, rows);
+  const written = path === undefined ? undefined : writeRowsTo(host, path, rows);
   // Called when it is closed.
   written?.catch(() => {});
   return {
-    add: (row: InvalidRow): void => void (written && rows.write(resultLine(invalidResult(row)))),
+    add: (row: InvalidRow): void => void (written && rows.write(formatResultLine(toInvalidResult(row)))),
     async close(): Promise<void> {
       rows.end();
       await written;
@@ -164,7 +164,7 @@ function badRows(path: string | undefined, { host }: Context) {
   };
 }
 
-async function writtenTo(host: Host, path: string, rows: PassThrough): Promise<void> {
+async function writeRowsTo(host: Host, path: string, rows: PassThrough): Promise<void> {
   await writeOutput(host, path, rows, 0o600).catch((cause: Error) => {
     // The survey reports its own error.
     if (rows.errored) return;

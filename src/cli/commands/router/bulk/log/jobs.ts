@@ -13,7 +13,7 @@ import { makeFolder } from "../../../../../files/make-folder.ts";
 import { isSavedTail } from "../../../../../files/read-log.ts";
 import type { Context } from "../../../../command.ts";
 import { acquireFileLock, isLocked } from "../../../../connection/profiles/private-file.ts";
-import { stateFolder } from "../../../../process/environment.ts";
+import { getStateFolder } from "../../../../process/environment.ts";
 import type { Host } from "../../../../process/host.ts";
 import { JobPlan } from "../plan.ts";
 import { createLog, logName, type RowCounts, readJobLog } from "./log-file.ts";
@@ -48,7 +48,7 @@ export interface StoredJob extends RowCounts {
 }
 
 /** `job_20310102T030405Z_7f3ak2`: sorts by time, and never collides. */
-export const newJobId = ({ wall }: Host): string =>
+export const createJobId = ({ wall }: Host): string =>
   `job_${toIsoSeconds(wall.now()).replace(/[-:]/g, "")}_${createRandomIds().pick("0123456789abcdefghjkmnpqrstvwxyz", 6)}`;
 
 /** A folder with a job record that cannot be read, or whose log cannot. */
@@ -74,16 +74,16 @@ export async function createJob(jobs: string, record: JobRecord): Promise<string
 
 /** All jobs of a folder, the newest first. Folders without a job record are skipped. */
 export async function listJobs(host: Host): Promise<FoundJob[]> {
-  const jobs = jobsFolder(host);
-  const names = (await readdir(jobs).catch(ifMissing)) ?? [];
+  const jobs = getJobsFolder(host);
+  const names = (await readdir(jobs).catch(ignoreMissing)) ?? [];
   const found = await Promise.all(names.map((name) => readJob(name, host)));
-  return found.filter((job) => job !== undefined).sort((a, b) => (idOf(a) < idOf(b) ? 1 : -1));
+  return found.filter((job) => job !== undefined).sort((a, b) => (getJobId(a) < getJobId(b) ? 1 : -1));
 }
 
-export const idOf = (job: FoundJob): string => (job.status === "damaged" ? job.id : job.record.id);
+export const getJobId = (job: FoundJob): string => (job.status === "damaged" ? job.id : job.record.id);
 
 export async function readJob(id: string, host: Host): Promise<FoundJob | undefined> {
-  const folder = join(jobsFolder(host), id);
+  const folder = join(getJobsFolder(host), id);
   try {
     return await readStoredJob(folder, host);
   } catch (error) {
@@ -93,7 +93,7 @@ export async function readJob(id: string, host: Host): Promise<FoundJob | undefi
 
 async function readStoredJob(folder: string, host: Host): Promise<StoredJob | undefined> {
   const path = join(folder, "job.json");
-  const text = await readFile(path, "utf8").catch(ifMissing);
+  const text = await readFile(path, "utf8").catch(ignoreMissing);
   if (text === undefined) return undefined;
   const { data: record, error } = JobRecord.safeParse(tryParseJson(text));
   if (!record) {
@@ -112,7 +112,7 @@ async function readStoredJob(folder: string, host: Host): Promise<StoredJob | un
 }
 
 /** ENOTDIR: a file is in the place of the folder. */
-function ifMissing(error: NodeJS.ErrnoException): undefined {
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (!["ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
 }
 
@@ -148,13 +148,13 @@ export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =
 
 export const lockPath = (folder: string): string => join(folder, "lock");
 
-export const jobsFolder = (host: Host): string => join(stateFolder(host.env), "jobs");
+export const getJobsFolder = (host: Host): string => join(getStateFolder(host.env), "jobs");
 
 /** A jobs folder that can be written: the usual one or, on a read-only machine, a temporary one that is named. */
-export async function writableJobsFolder({ host, output }: Context): Promise<string> {
+export async function findWritableJobsFolder({ host, output }: Context): Promise<string> {
   let folder: string | undefined;
   try {
-    folder = jobsFolder(host);
+    folder = getJobsFolder(host);
     await makeFolder(folder);
     return folder;
   } catch (error) {

@@ -45,7 +45,7 @@ export async function createLog(disk: Disk, folder: string, lines: readonly stri
 /** Reads the log of a job line by line, up to a write that a crash cut short. Fails with JobLogError. */
 async function readLogFile(disk: Disk, folder: string, take: (json: string) => void): Promise<LogFile> {
   const path = join(folder, logName);
-  const end = await readLog(disk, path, { first: (json) => first(json, path), line: take }).catch((cause) => {
+  const end = await readLog(disk, path, { first: (json) => parseHeader(json, path), line: take }).catch((cause) => {
     if (isMissing(cause)) throw new JobLogError(`${path} is missing`, { cause });
     throw cause;
   });
@@ -55,7 +55,7 @@ async function readLogFile(disk: Disk, folder: string, take: (json: string) => v
   return { path, ...end };
 }
 
-function first(json: string, path: string) {
+function parseHeader(json: string, path: string) {
   const { svc_job_log } = (tryParseJson(json) ?? {}) as { readonly svc_job_log?: unknown };
   if (svc_job_log === format) return startPosition;
   throw new JobLogError(`${path} was written by another version of svc (format ${String(svc_job_log)})`);
@@ -156,7 +156,7 @@ export class FinishedBatches {
     return index < this.#low || this.#above.has(index);
   }
 
-  digestOf(index: number): string | undefined {
+  getDigest(index: number): string | undefined {
     return this.#digests.get(index);
   }
 

@@ -68,7 +68,7 @@ export class OpenJob {
    * reported.
    */
   static async open(folder: string, { wall, report, disk = systemDisk }: Options): Promise<OpenJob> {
-    const state = await writable(folder, disk, report);
+    const state = await openWritableLog(folder, disk, report);
     const file = await disk.open(state.file.path, "write");
     if (state.file.torn) {
       await file.truncate(state.file.length);
@@ -113,7 +113,7 @@ export class OpenJob {
     };
     // A failure here is the log's failure, which the next waiting caller gets.
     void this.#log.append(JSON.stringify(line)).then(keep, () => {});
-    if (this.#log.waiting > waitingMax) await this.#flushed();
+    if (this.#log.waiting > waitingMax) await this.#flush();
   }
 
   /** Notes what became of the job, and waits until all is on disk. */
@@ -125,12 +125,12 @@ export class OpenJob {
   }
 
   async close(): Promise<void> {
-    await this.#flushed().catch(() => {});
+    await this.#flush().catch(() => {});
     await this.#log.close();
     await this.#results.close();
   }
 
-  #flushed(): Promise<void> {
+  #flush(): Promise<void> {
     this.#hurry.abort();
     return this.#log.waitUntilDurable();
   }
@@ -142,7 +142,7 @@ export class OpenJob {
 }
 
 /** Contents of the log, once it may be appended to. */
-async function writable(folder: string, disk: Disk, report: Options["report"]): Promise<LoggedState> {
+async function openWritableLog(folder: string, disk: Disk, report: Options["report"]): Promise<LoggedState> {
   const state = await readJobLog(folder, disk);
   const { path, length, torn } = state.file;
   if (torn) await report(await saveTornTail(disk, path, length));

@@ -19,13 +19,13 @@ export const resultColumns = ["row", "input", "status", "code", "message", "move
 
 export const resultsHeader: string = formatCsvLine(resultColumns);
 
-export const resultLine = (result: ResultRow): string =>
+export const formatResultLine = (result: ResultRow): string =>
   formatCsvLine(resultColumns.map((name) => String(result[name])));
 
 /** Whether a file that begins so is one of these. */
 export const isResults = (beginning: string): boolean => beginning.startsWith(resultsHeader);
 
-export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow => ({
+export const toInvalidResult = ({ number, text, problem }: InvalidRow): ResultRow => ({
   row: number,
   input: text,
   status: "invalid",
@@ -43,31 +43,33 @@ export interface BatchOutcome {
 }
 
 /** The results of one batch as lines of CSV: those with trouble, or all. */
-export function resultLines(
-  { rows, invalid }: Batch,
+export function formatResultLines(
+  { getRows, invalid }: Batch,
   { refused, contradicted, movedFrom }: BatchOutcome,
   kept: "errors" | "all",
 ): string {
-  const lines = invalid.map((row) => resultLine(invalidResult(row)));
+  const lines = invalid.map((row) => formatResultLine(toInvalidResult(row)));
   if (refused.length === 0 && contradicted.size === 0 && kept === "errors") return lines.join("");
-  rows().forEach(({ number, text }, place) => {
+  getRows().forEach(({ number, text }, place) => {
     const refusal = refused.find(({ from, to }) => place >= from && place < to);
     if (refusal)
-      lines.push(resultLine({ row: number, input: text, status: "failed", ...reasonOf(refusal), moved_from: "" }));
+      lines.push(
+        formatResultLine({ row: number, input: text, status: "failed", ...getReason(refusal), moved_from: "" }),
+      );
     else if (contradicted.has(place)) {
       const message = contradicted.get(place)!;
       lines.push(
-        resultLine({ row: number, input: text, status: "failed", code: "not_verified", message, moved_from: "" }),
+        formatResultLine({ row: number, input: text, status: "failed", code: "not_verified", message, moved_from: "" }),
       );
     } else if (kept === "all") {
       const moved_from = movedFrom.get(place) ?? "";
-      lines.push(resultLine({ row: number, input: text, status: "ok", code: "", message: "", moved_from }));
+      lines.push(formatResultLine({ row: number, input: text, status: "ok", code: "", message: "", moved_from }));
     }
   });
   return lines.join("");
 }
 
-const reasonOf = ({ error: { status, problem } }: RejectedRange) => ({
+const getReason = ({ error: { status, problem } }: RejectedRange) => ({
   code: problem.code ?? `http_${status}`,
   message: problem.message,
 });

@@ -1,5 +1,5 @@
-import { fileBytes } from "../input/bytes.ts";
-import { csvRecords } from "../input/csv.ts";
+import { readFileBytes } from "../input/bytes.ts";
+import { parseCsvRecords } from "../input/csv.ts";
 import { resultColumns } from "./results.ts";
 
 /** Rows of the results that have the same reason. */
@@ -26,7 +26,7 @@ export async function tallyResults(path: string): Promise<Tally> {
   const reasons = new Map<string, { status: string; reason: string; rows: number; first_row: number }>();
   const moves = new Map<string, number>();
   let isHeader = true;
-  for await (const records of csvRecords(fileBytes(path))) {
+  for await (const records of parseCsvRecords(readFileBytes(path))) {
     for (const { record } of records.slice(isHeader ? 1 : 0)) {
       const status = record[place("status")] ?? "";
       const from = record[place("moved_from")] ?? "";
@@ -48,8 +48,8 @@ export async function tallyResults(path: string): Promise<Tally> {
 }
 
 /** The identifiers of rows that a job moved, as they are in its results, with the cluster that had them. */
-export async function* movedRows(path: string): AsyncGenerator<{ readonly text: string; readonly from: string }> {
-  for await (const records of csvRecords(fileBytes(path))) {
+export async function* readMovedRows(path: string): AsyncGenerator<{ readonly text: string; readonly from: string }> {
+  for await (const records of parseCsvRecords(readFileBytes(path))) {
     for (const { record } of records) {
       const from = record[place("moved_from")] ?? "";
       if (from !== "" && record[place("status")] === "ok") yield { text: record[place("input")] ?? "", from };
